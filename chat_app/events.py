@@ -1,0 +1,212 @@
+"""The events that a consultation yields, in one discriminated union: ``AgentEvent``.
+
+Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice``, run items
+and raw events; then, once the stream has ended, at most one ``ReferencesReady``; last, always, exactly one ``TurnEnded``.
+
+The answer is the concatenation of all ``TextDelta.text``; nothing is stripped, merged or reordered. A citation stands
+where its event stands: after the text that came before it. The marker that the model wrote for it (``[4]``) is not part
+of any delta; ``CitationAdded.marker`` keeps it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from pydantic import Field, JsonValue, SerializeAsAny, TypeAdapter
+
+from chat_app.response_events import StreamEvent, Usage
+from tools.types import Frozen, Function, FunctionOutput, Passage, ToolProgress
+
+
+def _item_id() -> str:
+    return uuid4().hex
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RawResponsesStreamEvent(Frozen):
+    """One event of the model server, as it came."""
+
+    type: Literal["raw_response_event"] = "raw_response_event"
+    data: SerializeAsAny[StreamEvent]
+
+
+class RunItem(Frozen):
+    id: str = Field(default_factory=_item_id)
+    timestamp: datetime = Field(default_factory=_now)
+
+
+class LLMResponseItem(RunItem):
+    """A step's response is complete; its tool calls may still run."""
+
+    type: Literal["llm_response"] = "llm_response"
+    step: int
+    response_id: str | None
+    text: str
+
+
+class ToolCallRunItem(RunItem):
+    type: Literal["tool_call"] = "tool_call"
+    function: Function
+
+
+class ToolProgressRunItem(RunItem):
+    """One progress item of a running generator tool."""
+
+    type: Literal["tool_progress"] = "tool_progress"
+    progress: ToolProgress
+
+
+class ToolOutputRunItem(RunItem):
+    type: Literal["tool_output"] = "tool_output"
+    function_output: FunctionOutput
+
+
+class StepOutput(Frozen):
+    """One step: a response, the calls it made and what they returned, in call order."""
+
+    step: int
+    response_id: str | None
+    text: str
+    functions: tuple[Function, ...] = ()
+    observations: tuple[FunctionOutput, ...] = ()
+
+
+class StepRunItem(RunItem):
+    type: Literal["step"] = "step"
+    step_output: StepOutput
+
+
+OutcomeKind = Literal["completed", "incomplete", "refused", "failed"]
+IncompleteReason = Literal[
+    "truncated", "protocol_violation", "max_output_tokens", "content_filter", "stalled", "stopped", "step_limit", "other"
+]
+
+
+class Outcome(Frozen):
+    """How a turn ended. ``message`` is a sentence for the reader when it did not simply complete."""
+
+    kind: OutcomeKind = "completed"
+    reason: IncompleteReason | None = None
+    message: str = ""
+    retryable: bool = False
+    """True when asking again, unchanged, may well work."""
+
+
+class RunnerResult(Frozen):
+    """A whole run: its steps, the answer, and how it ended."""
+
+    step_history: tuple[StepOutput, ...] = ()
+    final_output: JsonValue = None
+    answer: str = ""
+    response_id: str | None = None
+    """The last response that is complete and has no open tool call: what the next turn may chain to."""
+    usage: Usage | None = None
+    outcome: Outcome = Outcome()
+
+
+class FinalOutputItem(RunItem):
+    type: Literal["final_output"] = "final_output"
+    runner_response: RunnerResult
+    final_output: JsonValue = None
+
+
+AnyRunItem = Annotated[
+    LLMResponseItem | ToolCallRunItem | ToolProgressRunItem | ToolOutputRunItem | StepRunItem | FinalOutputItem,
+    Field(discriminator="type"),
+]
+RunItemName = Literal[
+    "agent.llm_response",
+    "agent.tool_call_start",
+    "agent.tool_call_progress",
+    "agent.tool_call_complete",
+    "agent.step_complete",
+    "agent.final_output",
+    "agent.execution_complete",
+]
+
+
+class RunItemStreamEvent(Frozen):
+    type: Literal["run_item_stream_event"] = "run_item_stream_event"
+    name: RunItemName
+    item: AnyRunItem
+
+
+class TurnStarted(Frozen):
+    type: Literal["turn_started"] = "turn_started"
+    conversation_id: str
+    turn_id: str
+    model: str
+
+
+class TextDelta(Frozen):
+    """The next characters of the answer, exactly as the model sent them."""
+
+    type: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class CitationAdded(Frozen):
+    """A citation at this point of the answer. ``number`` counts passages in order of first use, from 1."""
+
+    type: Literal["citation"] = "citation"
+    number: int = Field(ge=1)
+    passage: Passage
+    marker: str = ""
+
+
+NoticeCode = Literal[
+    "history_not_saved", "transcript_replayed", "waiting_for_provider", "citation_dropped", "new_conversation",
+    "tools_unavailable",
+]
+
+
+class Notice(Frozen):
+    """Something the reader should know while the turn goes on."""
+
+    type: Literal["notice"] = "notice"
+    code: NoticeCode
+    message: str
+
+
+class Reference(Frozen):
+    """An entry of the References section. ``quotes`` stand verbatim in ``passage.text``; each was checked."""
+
+    number: int = Field(ge=1)
+    passage: Passage
+    quotes: tuple[str, ...] = ()
+
+
+class ReferencesReady(Frozen):
+    type: Literal["references"] = "references"
+    references: tuple[Reference, ...]
+    dropped: int = 0
+    """Citations that the model made to something that was never retrieved."""
+
+
+class TurnEnded(Frozen):
+    """The one outcome of a turn. ``answer`` equals the joined text deltas."""
+
+    type: Literal["turn_ended"] = "turn_ended"
+    outcome: Outcome
+    answer: str
+    usage: Usage | None = None
+
+
+AgentEvent = Annotated[
+    TurnStarted
+    | TextDelta
+    | CitationAdded
+    | Notice
+    | RunItemStreamEvent
+    | RawResponsesStreamEvent
+    | ReferencesReady
+    | TurnEnded,
+    Field(discriminator="type"),
+]
+
+agent_event_adapter: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent)

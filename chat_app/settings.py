@@ -1,0 +1,201 @@
+"""Every setting of the app, as one typed tree read from the environment (and ``.env`` in the working directory).
+
+Where the world has a name for a setting it keeps that name; the rest begin with ``ASCLEPIUS_``. A mix that would be
+unsafe is refused by ``Settings.check()`` with a sentence that says what to set.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from chat_app.errors import ConfigurationError
+
+_CONFIG = SettingsConfigDict(
+    env_prefix="ASCLEPIUS_", env_file=".env", extra="ignore", frozen=True, populate_by_name=True, env_ignore_empty=True
+)
+
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+class ModelSettings(BaseSettings):
+    """The model server and how it is asked."""
+
+    model_config = _CONFIG
+
+    api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    """Key of the model server. Without a key and a base URL the built-in offline model answers."""
+    base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    """Base URL of an OpenAI-compatible Responses server, such as http://llm.hospital.example/v1."""
+    model: str = Field("gpt-4o-mini", validation_alias=AliasChoices("ASCLEPIUS_MODEL", "OPENAI_MODEL"))
+    """Model that is asked; the offline model answers to any name."""
+    max_steps: int = Field(5, ge=1, le=20)
+    """Most responses per question; the last one is asked for without tools."""
+    max_output_tokens: int | None = Field(None, ge=16)
+    """Upper bound of an answer's length in tokens; unset leaves it to the server."""
+    idle_timeout: float = Field(60.0, gt=0)
+    """Seconds without an event before a stream counts as stalled."""
+    total_timeout: float = Field(600.0, gt=0)
+    """Seconds that one response may take in all."""
+    max_retries: int = Field(2, ge=0, le=10)
+    """Retries of a request that failed before its first event."""
+
+
+class StorageSettings(BaseSettings):
+    """Where things are kept. An unset URL means: the app starts that service itself, in the data directory."""
+
+    model_config = _CONFIG
+
+    data_dir: Path = Path(".asclepius")
+    """Directory for everything the app keeps: index, sessions, history, guideline files."""
+    milvus_uri: str | None = Field(None, validation_alias="MILVUS_URI")
+    """A Milvus server, such as http://milvus:19530."""
+    milvus_token: SecretStr | None = Field(None, validation_alias="MILVUS_TOKEN")
+    """Token of that Milvus server, when it asks for one."""
+    redis_url: SecretStr | None = Field(None, validation_alias="REDIS_URL")
+    """A Redis server, such as redis://redis:6379/0."""
+    database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
+    """Database of history and feedback, such as postgresql+asyncpg://user@db/asclepius."""
+    session_ttl: int = Field(86_400, ge=60)
+    """Seconds after the last question for which a conversation can go on."""
+
+    @field_validator("data_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+
+class ServerSettings(BaseSettings):
+    """The page's address and who may use it."""
+
+    model_config = _CONFIG
+
+    host: str = "127.0.0.1"
+    """Address the page listens on."""
+    port: int = Field(8000, ge=0, le=65_535)
+    """Port the page listens on; 0 takes a free one."""
+    auth: Literal["demo", "password", "header"] = "demo"
+    """Who may use the page: one demo user, users with a password, or the user a proxy names in a header."""
+    auth_header: str = "X-Forwarded-User"
+    """Header in which a trusted proxy names the user (with auth=header)."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "::1")
+    """Addresses, separated by commas, whose auth header is believed."""
+    users: SecretStr | None = None
+    """With auth=password: name:hash pairs separated by commas, each made by `asclepius hash-password`."""
+    auth_secret: SecretStr | None = Field(None, validation_alias="CHAINLIT_AUTH_SECRET")
+    """Secret that signs logins. Unset: one is made and kept in the data directory."""
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further web origins, separated by commas, that may connect; the page's own always may."""
+    max_message_length: int = Field(20_000, ge=100)
+    """Longest question in characters."""
+
+    @field_validator("trusted_proxies", "allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class OfflineSettings(BaseSettings):
+    """The built-in offline model server."""
+
+    model_config = _CONFIG
+
+    offline_key: SecretStr | None = None
+    """Key that the offline server asks for; unset, any key is accepted on loopback."""
+    load_demo: bool = True
+    """Load the demonstration guidelines and drugs on first start."""
+
+
+class DiagnosticsSettings(BaseSettings):
+    """Logs and traces."""
+
+    model_config = _CONFIG
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """How much is logged. No level logs questions or answers."""
+
+
+class Settings:
+    """The tree: ``model``, ``storage``, ``server``, ``offline``, ``diagnostics``.
+
+    Values given in the constructor win over the environment:
+    ``Settings(model={"model": "gpt-5"}, storage={"data_dir": "/srv/asclepius"})``.
+    Raises ``ConfigurationError`` that names each variable that is wrong, never its value.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: dict[str, Any] | None = None,
+        storage: dict[str, Any] | None = None,
+        server: dict[str, Any] | None = None,
+        offline: dict[str, Any] | None = None,
+        diagnostics: dict[str, Any] | None = None,
+    ) -> None:
+        self.model = _load(ModelSettings, model)
+        self.storage = _load(StorageSettings, storage)
+        self.server = _load(ServerSettings, server)
+        self.offline = _load(OfflineSettings, offline)
+        self.diagnostics = _load(DiagnosticsSettings, diagnostics)
+
+    @cached_property
+    def uses_offline_model(self) -> bool:
+        return self.model.api_key is None and self.model.base_url is None
+
+    def check(self) -> None:
+        """Raises ``ConfigurationError`` for a mix of settings that would be unsafe or cannot work."""
+        server = self.server
+        if server.auth == "demo" and not is_loopback(server.host):
+            raise ConfigurationError(
+                f"ASCLEPIUS_HOST={server.host} would let anyone on the network in as the demo user. "
+                "Set ASCLEPIUS_AUTH=password (with ASCLEPIUS_USERS) or ASCLEPIUS_AUTH=header, or listen on 127.0.0.1."
+            )
+        if server.auth == "password" and server.users is None:
+            raise ConfigurationError("ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
+                                     "made by `asclepius hash-password`.")
+        if "*" in server.allowed_origins:
+            raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site use the page.")
+        if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
+            raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https://.")
+
+
+def _load(kind: type[S], values: dict[str, Any] | None) -> S:
+    try:
+        return kind(**(values or {}))
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{variable_name(kind, str(e['loc'][0]))}: {e['msg']}" for e in error.errors(include_input=False)
+        )
+        raise ConfigurationError(f"A setting is wrong. {problems}.") from None
+
+
+def variable_name(kind: type[BaseSettings], field: str) -> str:
+    """The environment variable that sets ``field`` of ``kind``."""
+    info = kind.model_fields.get(field)
+    alias = info.validation_alias if info else None
+    if isinstance(alias, AliasChoices):
+        return str(alias.choices[0])
+    if isinstance(alias, str):
+        return alias
+    return field if info is None else f"ASCLEPIUS_{field}".upper()
+
+
+SECTIONS: tuple[type[BaseSettings], ...] = (
+    ModelSettings, StorageSettings, ServerSettings, OfflineSettings, DiagnosticsSettings,
+)
+
+
+def is_loopback(host: str) -> bool:
+    """True when ``host`` can be reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

