@@ -1,8 +1,8 @@
-"""Builds the demonstration PDFs from their Markdown sources: `python -m tools.guidelines.demo.build [slug ...]`.
+"""Builds the demonstration PDFs from their sources: `python -m tools.guidelines.demo.build [slug ...]`.
 
 The output is a function of the source, the reportlab version and the zlib version (both stand in the PDF's
-producer field): a rebuild with the same two gives the same bytes. `--check` writes nothing and exits with 1 where a
-committed PDF differs from what its source gives.
+producer field): a rebuild with the same two gives the same bytes. `--check` writes nothing and exits with 1
+where a committed PDF differs from what its source gives.
 """
 
 from __future__ import annotations

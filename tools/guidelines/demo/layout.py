@@ -1,8 +1,9 @@
 """Lays a parsed guideline out as an A4 PDF, the same bytes for the same source.
 
-Promises: every page carries the demonstration mark, the running title and its number; every heading is a bookmark;
-a table row is one line of text, so that an extractor reads it whole. Fonts are Bitstream Vera, which come with
-reportlab and are embedded. reportlab is a development dependency: only the build imports this module.
+Promises: every page carries the demonstration mark, the running title and its number; every heading is a
+bookmark; a table row is one line of text, so that an extractor reads it whole. The fonts are Bitstream Vera,
+which come with reportlab and are embedded. reportlab is a development dependency: only the build imports this
+module.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     BaseDocTemplate,
+    CondPageBreak,
     Flowable,
     Frame,
     HRFlowable,
-    KeepTogether,
     PageTemplate,
     Paragraph,
     Spacer,
+    TableStyle,
 )
 from reportlab.platypus import Table as PdfTable
-from reportlab.platypus import TableStyle
 
 from tools.guidelines.demo.source import Guideline, Heading, SourceError, Table, Text
 
@@ -43,14 +44,27 @@ TOOLCHAIN = f"reportlab {reportlab.__version__}, zlib {zlib.ZLIB_RUNTIME_VERSION
 _REGULAR, _BOLD, _ITALIC = "Vera", "VeraBd", "VeraIt"
 _INK, _TEAL, _MUTED = HexColor("#1f2933"), HexColor("#0b5563"), HexColor("#5b6770")
 _RULE, _BAND, _WARN = HexColor("#c5d0d6"), HexColor("#eef4f5"), HexColor("#9a3412")
-_SIDE, _TOP, _BOTTOM = 20 * mm, 25 * mm, 20 * mm
+_SIDE, _TOP, _BOTTOM = 20 * mm, 22 * mm, 18 * mm
 _WIDTH = A4[0] - 2 * _SIDE
 _CELL_PAD = 4.0
 _TABLE_SIZES = (8.2, 7.8, 7.4, 7.0, 6.7)
+_WHOLE_ROWS = 9  # a longer table may break over pages, its header repeated
+_SPLIT_ROOM = 45 * mm
+_VALUE = re.compile(
+    r"(?:[<>≥≤] )?\d[\d./-]*"
+    r"(?: (?:%|mm Hg|mL/min/1\.73 m2|[mµk]?g\b(?:/\w+)*|m?mol/\w+|mL\b(?:/\w+)*|kPa\b|units?\b"
+    r"|(?:minute|hour|day|week|month|year)s?\b))?"
+)
 
 
 def _style(name: str, size: float, leading: float, **options: Any) -> ParagraphStyle:
-    settings = {"fontName": _REGULAR, "textColor": _INK, "alignment": TA_LEFT, "splitLongWords": 0, **options}
+    settings: dict[str, Any] = {
+        "fontName": _REGULAR,
+        "textColor": _INK,
+        "alignment": TA_LEFT,
+        "splitLongWords": 0,
+        **options,
+    }
     return ParagraphStyle(name, fontSize=size, leading=leading, **settings)
 
 
@@ -60,10 +74,13 @@ _STYLES = {
     "h3": _style("h3", 10.2, 14, fontName=_BOLD, spaceBefore=9, spaceAfter=3, keepWithNext=1),
     "paragraph": _style("paragraph", 9, 13.2, spaceAfter=5.5),
     "bullet": _style("bullet", 9, 13.2, spaceAfter=3, leftIndent=13, bulletIndent=3),
-    "numbered": _style("numbered", 9, 13.2, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD, bulletColor=_TEAL),
-    "note": _style("note", 8.6, 12.6, backColor=_BAND, borderPadding=(6, 8, 6, 8), leftIndent=8, rightIndent=8,
-                   spaceBefore=9, spaceAfter=13),
-    "caption": _style("caption", 8.4, 12, fontName=_BOLD, textColor=_TEAL, spaceBefore=7, spaceAfter=3, keepWithNext=1),
+    "numbered": _style("numbered", 9, 13.2, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD,
+                       bulletFontSize=9, bulletColor=_TEAL),
+    "source": _style("source", 8.2, 12, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD,
+                     bulletFontSize=8.2, bulletColor=_TEAL),
+    "note": _style("note", 8.6, 12.6, backColor=_BAND, borderPadding=(6, 8, 6, 8), leftIndent=8,
+                   rightIndent=8, spaceBefore=9, spaceAfter=16),
+    "caption": _style("caption", 8.4, 12, fontName=_BOLD, textColor=_TEAL, spaceBefore=7, spaceAfter=3),
     "meta": _style("meta", 8.2, 12, textColor=_MUTED, spaceAfter=2),
     "lead": _style("lead", 9.4, 14, fontName=_ITALIC, spaceBefore=4, spaceAfter=6),
 }  # fmt: skip
@@ -117,7 +134,9 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
         canvas.setFillColor(_MUTED)
         canvas.setFont(_REGULAR, 7.4)
         canvas.drawString(_SIDE, head, self._meta.title)
-        canvas.drawString(_SIDE, foot, f"{self._meta.issuer} · version {self._meta.version} · {self._meta.date}")
+        canvas.drawString(
+            _SIDE, foot, f"{self._meta.issuer} · version {self._meta.version} · {self._meta.date}"
+        )
         canvas.drawRightString(right, foot, f"Page {document.page} of {self._total}")
         canvas.setFillColor(_WARN)
         canvas.setFont(_BOLD, 7.4)
@@ -128,7 +147,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
         canvas.line(_SIDE, foot + 10, right, foot + 10)
         canvas.restoreState()
 
-    def afterFlowable(self, flowable: Flowable) -> None:
+    def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802 (reportlab's name)
         """Adds the bookmark of a heading that was just placed (reportlab calls this)."""
         level = {"title": 0, "h2": 1, "h3": 2}.get(getattr(getattr(flowable, "style", None), "name", ""))
         if level is None or not isinstance(flowable, Paragraph):
@@ -150,8 +169,7 @@ def _story(guideline: Guideline) -> list[Flowable]:
             case Text():
                 story.append(_text(block))
             case Table():
-                story += [KeepTogether([Paragraph(_markup(block.caption), _STYLES["caption"]), _table(block)])]
-                story.append(Spacer(0, 9))
+                story += _captioned(block)
             case _:
                 assert_never(block)
     return story + _references(guideline)
@@ -171,7 +189,9 @@ def _title_block(guideline: Guideline, title: Heading) -> list[Flowable]:
 def _references(guideline: Guideline) -> list[Flowable]:
     return [
         Paragraph(
-            _markup(f"{source.title} ({source.year}). {source.url}"), _STYLES["numbered"], bulletText=f"{number}."
+            _markup(f"{source.title} ({source.year}). {source.url}"),
+            _STYLES["source"],
+            bulletText=f"{number}.",
         )
         for number, source in enumerate(guideline.meta.sources, start=1)
     ]
@@ -187,6 +207,15 @@ def _text(block: Text) -> Flowable:
             return Paragraph(_markup(block.text), _STYLES[block.kind])
         case _:
             assert_never(block.kind)
+
+
+def _captioned(block: Table) -> list[Flowable]:
+    caption, table = Paragraph(_markup(block.caption), _STYLES["caption"]), _table(block)
+    if len(block.rows) <= _WHOLE_ROWS:
+        # reportlab joins a run of keepWithNext flowables: heading, caption and table move as one.
+        caption.keepWithNext = 1
+        return [caption, table, Spacer(0, 9)]
+    return [CondPageBreak(_SPLIT_ROOM), caption, table, Spacer(0, 9)]
 
 
 def _table(block: Table) -> Flowable:
@@ -220,4 +249,6 @@ def _column_width(column: tuple[str, ...], size: float) -> float:
 
 
 def _markup(text: str) -> str:
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    """Escapes for reportlab, and keeps a value and its unit on one line with no-break spaces."""
+    joined = _VALUE.sub(lambda value: value[0].replace(" ", "\u00a0"), text)
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(joined))

@@ -1,8 +1,8 @@
 """Reads a demonstration guideline's source: front matter and a small, strict subset of Markdown.
 
 The subset is what the six documents need: `#` to `###` headings, paragraphs, `-` bullets, `1.` numbered
-recommendations, `>` notes, pipe tables preceded by a `Table N. ...` caption, and `**bold**` within text. Anything
-else is refused with its line number, so that a slip in a source is found by the build and not by a reader.
+recommendations, `>` notes, pipe tables preceded by a `Table N. ...` caption, and `**bold**` within text.
+Anything else is refused with its line number: a slip in a source is found by the build and not by a reader.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ SLUGS = (
 )
 
 _HEADING = re.compile(r"(#{1,3}) (\S.*)")
+_LEVELS: dict[str, Literal[1, 2, 3]] = {"#": 1, "##": 2, "###": 3}
 _BULLET = re.compile(r"- (\S.*)")
 _NUMBERED = re.compile(r"(\d{1,2})\. (\S.*)")
 _CAPTION = re.compile(r"Table \d+\. \S.*")
@@ -104,7 +105,7 @@ def load(slug: str) -> Guideline:
 
 
 def parse(slug: str, source: str) -> Guideline:
-    """Parses a whole source text. Raises `SourceError` (also pydantic's `ValidationError` for bad front matter)."""
+    """Parses a source text. Raises `SourceError`, and pydantic's `ValidationError` for bad front matter."""
     lines = source.splitlines()
     if not lines or lines[0] != "---" or "---" not in lines[1:]:
         raise SourceError("line 1: the front matter between two lines of --- is missing")
@@ -151,9 +152,7 @@ def _blocks(lines: list[str], start: int) -> list[Block]:
 
 def _line(line: str, number: int) -> Heading | Text:
     if heading := _HEADING.fullmatch(line):
-        level = len(heading[1])
-        assert level == 1 or level == 2 or level == 3
-        return Heading(level, heading[2])
+        return Heading(_LEVELS[heading[1]], heading[2])
     if bullet := _BULLET.fullmatch(line):
         return Text("bullet", bullet[1])
     if numbered := _NUMBERED.fullmatch(line):
@@ -178,5 +177,7 @@ def _table(lines: list[str], at: int) -> tuple[Table, int]:
         raise SourceError(f"line {at + 1}: a table needs a header, a rule and rows under its caption")
     for offset, row in enumerate(grid):
         if len(row) != len(grid[0]):
-            raise SourceError(f"line {first + offset + 1}: {len(row)} cells where the header has {len(grid[0])}")
+            raise SourceError(
+                f"line {first + offset + 1}: {len(row)} cells where the header has {len(grid[0])}"
+            )
     return Table(caption, grid[0], tuple(grid[2:])), end
