@@ -61,10 +61,11 @@ class OtherPart(Wire):
 
 def _part(value: object) -> object:
     if isinstance(value, Mapping):
-        model = {"output_text": OutputText, "refusal": Refusal}.get(str(value.get("type")), OtherPart)
-        return model.model_validate(value)
+        return _PARTS.get(str(value.get("type")), OtherPart).model_validate(value)
     return value
 
+
+_PARTS: dict[str, type[Wire]] = {"output_text": OutputText, "refusal": Refusal}
 
 ContentPart = Annotated[OutputText | Refusal | OtherPart, BeforeValidator(_part)]
 

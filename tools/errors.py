@@ -2,7 +2,6 @@
 
     ToolError                       a tool call failed; the message may be shown to the model and to the reader
     ├── ToolArgumentsInvalid        the model's arguments do not fit the schema; says which and why
-    ├── ToolUnknown                 the model called a tool that is not registered
     ├── ToolTimeout                 the tool did not end within its limit
     ├── ToolUnavailable             the service behind the tool cannot be reached; says what to check
     ├── SourceRejected              a file handed in (guideline, drug data) was refused; says why
@@ -19,10 +18,6 @@ class ToolError(Exception):
 
 class ToolArgumentsInvalid(ToolError):
     """The arguments of a call do not fit the tool's schema."""
-
-
-class ToolUnknown(ToolError):
-    """No tool of that name is registered."""
 
 
 class ToolTimeout(ToolError):

@@ -1,0 +1,256 @@
+"""One function as a tool: sync, async, sync generator or async generator, called in one way.
+
+``astream`` is the only place that runs a function; ``acall`` drains it, and ``call`` and ``stream`` are their forms
+for code without an event loop. Whatever the function does, a call ends in exactly one ``FunctionOutput``: with its
+result, or with an error that the model can act on. Sync functions run in a thread; a generator's items are progress,
+its last item is the result. Time, number of items and size of the result are bounded. When the caller stops
+listening, the function is cancelled and generators are closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from concurrent.futures import Executor
+from contextlib import aclosing
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from tools.errors import ToolError, ToolTimeout, ToolUnavailable
+from tools.tool_schema import ToolSchema
+from tools.types import Function, FunctionDefinition, FunctionOutput, FunctionType, ToolProgress, ToolResult
+
+logger = logging.getLogger(__name__)
+
+_END = object()
+_RETRY_PAUSE = 0.2
+
+
+class FunctionTool:
+    """A function that the model may call.
+
+    ``timeout`` bounds a whole call in seconds; ``max_items`` the items of a generator; ``max_output_chars`` the JSON
+    that goes to the model. ``retries`` applies only to tools that say they are ``idempotent``, and only to
+    ``ToolUnavailable``.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        timeout: float = 20.0,
+        max_items: int = 1_000,
+        max_output_chars: int = 200_000,
+        max_parallel: int = 4,
+        idempotent: bool = False,
+        retries: int = 1,
+        executor: Executor | None = None,
+    ) -> None:
+        self.fn = fn
+        self.name = name or fn.__name__
+        self.timeout = timeout
+        self.max_items = max_items
+        self.max_output_chars = max_output_chars
+        self.max_parallel = max_parallel
+        self.retries = retries if idempotent else 0
+        self._executor = executor
+        self._schema = ToolSchema(fn)
+        self.definition = FunctionDefinition(
+            name=self.name, description=description or self._schema.description, parameters=self._schema.parameters
+        )
+
+    def use_executor(self, executor: Executor) -> None:
+        """Runs sync functions in ``executor`` unless one was given at construction."""
+        self._executor = self._executor or executor
+
+    @property
+    def function_type(self) -> FunctionType:
+        if inspect.isasyncgenfunction(self.fn):
+            return "async_generator"
+        if inspect.isgeneratorfunction(self.fn):
+            return "sync_generator"
+        return "async" if inspect.iscoroutinefunction(self.fn) else "sync"
+
+    @property
+    def is_generator_function(self) -> bool:
+        return self.function_type in {"sync_generator", "async_generator"}
+
+    async def astream(
+        self, function: Function | None = None, /, **arguments: Any
+    ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
+        """Runs one call: its progress items, then its output. Give a ``Function`` or keyword arguments."""
+        call = function or self._function(arguments)
+        started = time.perf_counter()
+        deadline = asyncio.get_running_loop().time() + self.timeout
+        result: object = None
+        error: str | None = None
+        try:
+            kwargs = self._schema.parse(call.arguments)
+            async with aclosing(self._attempts(kwargs, deadline)) as items:
+                async for progress, item in items:
+                    if progress:
+                        yield ToolProgress(call_id=call.call_id, name=self.name, item=_jsonable(item))
+                    else:
+                        result = item
+            output = self._bounded(result)
+        except ToolError as failure:
+            error = str(failure)
+        except Exception as failure:  # noqa: BLE001 - the boundary to code that is not ours
+            logger.warning("Tool %s failed: %s", self.name, type(failure).__name__)
+            error = f"The tool {self.name} failed. It may work with other arguments; do not rely on its result."
+        elapsed = (time.perf_counter() - started) * 1000
+        streaming = self.is_generator_function
+        if error is not None:
+            yield FunctionOutput(
+                name=self.name, input=call, error=error, is_streaming=streaming, duration_ms=elapsed
+            )
+            return
+        yield FunctionOutput(
+            name=self.name,
+            input=call,
+            output=output.data,
+            passages=output.passages,
+            summary=output.summary,
+            is_streaming=streaming,
+            duration_ms=elapsed,
+        )
+
+    async def acall(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
+        """Runs one call to its end."""
+        async with aclosing(self.astream(function, **arguments)) as items:
+            async for item in items:
+                if isinstance(item, FunctionOutput):
+                    return item
+        raise AssertionError("astream always ends with a FunctionOutput")
+
+    def call(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
+        """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
+        return asyncio.run(self.acall(function, **arguments))
+
+    def stream(self, function: Function | None = None, /, **arguments: Any) -> Iterator[ToolProgress | FunctionOutput]:
+        """``astream`` for code without an event loop; raises ``RuntimeError`` inside one."""
+        with asyncio.Runner() as runner:
+            items = self.astream(function, **arguments)
+            try:
+                while True:
+                    try:
+                        yield runner.run(_next(items))
+                    except StopAsyncIteration:
+                        return
+            finally:
+                runner.run(items.aclose())
+
+    def _function(self, arguments: dict[str, Any]) -> Function:
+        body = orjson.dumps(arguments, default=to_jsonable_python).decode()
+        return Function(call_id=f"call_{uuid4().hex}", name=self.name, arguments=body)
+
+    async def _attempts(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
+        """One run, or more while the tool is unavailable, idempotent and has shown nothing yet."""
+        for attempt in range(self.retries + 1):
+            shown = False
+            try:
+                async with aclosing(self._run(kwargs, deadline)) as items:
+                    async for item in items:
+                        shown = shown or item[0]
+                        yield item
+                return
+            except ToolUnavailable:
+                late = asyncio.get_running_loop().time() + _RETRY_PAUSE >= deadline
+                if shown or late or attempt == self.retries:
+                    raise
+                await asyncio.sleep(_RETRY_PAUSE)
+
+    async def _run(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
+        """Yields ``(True, item)`` for progress and last ``(False, result)``."""
+        match self.function_type:
+            case "sync":
+                yield False, await self._within(deadline, self._thread(self.fn, **kwargs))
+            case "async":
+                yield False, await self._within(deadline, self.fn(**kwargs))
+            case "sync_generator":
+                async with aclosing(self._in_thread(self.fn(**kwargs))) as items:
+                    async for item in self._items(items, deadline):
+                        yield item
+            case "async_generator":
+                async with aclosing(cast("AsyncGenerator[object, None]", self.fn(**kwargs))) as items:
+                    async for item in self._items(items, deadline):
+                        yield item
+
+    async def _items(self, items: AsyncGenerator[object, None], deadline: float) -> AsyncIterator[tuple[bool, object]]:
+        last: object = _END
+        for _ in range(self.max_items):
+            try:
+                item = await self._within(deadline, anext(items))
+            except StopAsyncIteration:
+                yield False, None if last is _END else last
+                return
+            if last is not _END:
+                yield True, last
+            last = item
+        raise ToolError(f"The tool {self.name} gave more than {self.max_items} items; ask for less.")
+
+    async def _within(self, deadline: float, awaitable: Any) -> Any:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await awaitable
+        except TimeoutError:
+            raise ToolTimeout(f"The tool {self.name} did not finish within {self.timeout:g} s.") from None
+
+    async def _thread(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: context.run(fn, *args, **kwargs)
+        )
+
+    async def _in_thread(self, generator: Generator[object, None, None]) -> AsyncGenerator[object, None]:
+        """``generator``, one item at a time in a thread; closed in that thread, also when a step is still running."""
+        step: asyncio.Future[object] | None = None
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                step = loop.run_in_executor(self._executor, next, generator, _END)
+                item = await asyncio.shield(step)
+                if item is _END:
+                    return
+                yield item
+        finally:
+            if step is None or step.done():
+                await loop.run_in_executor(self._executor, generator.close)
+            else:
+                # The step cannot be interrupted; the generator is closed as soon as it returns.
+                step.add_done_callback(lambda done: _close_after(done, generator))
+
+    def _bounded(self, result: object) -> ToolResult:
+        if not isinstance(result, ToolResult):
+            result = ToolResult(data=_jsonable(result))
+        size = len(orjson.dumps(result.data))
+        if size > self.max_output_chars:
+            raise ToolError(f"The result of {self.name} is too large ({size} characters); ask for less.")
+        return result
+
+
+def _close_after(step: asyncio.Future[object], generator: Generator[object, None, None]) -> None:
+    if not step.cancelled():
+        step.exception()
+    generator.close()
+
+
+async def _next(items: AsyncGenerator[ToolProgress | FunctionOutput, None]) -> ToolProgress | FunctionOutput:
+    return await anext(items)
+
+
+def _jsonable(value: object) -> JsonValue:
+    try:
+        return cast("JsonValue", to_jsonable_python(value, inf_nan_mode="null"))
+    except PydanticSerializationError as error:
+        raise ToolError("The tool gave a result that cannot be written as JSON.") from error

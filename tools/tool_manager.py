@@ -1,0 +1,76 @@
+"""The one registry and executor of tools.
+
+Whatever the model asks for, ``execute`` and ``stream`` end in exactly one ``FunctionOutput``: an unknown tool, bad
+arguments, a failure and a timeout are errors in it. Calls run in parallel up to each tool's own limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from typing import Any
+
+from tools.function_tool import FunctionTool
+from tools.types import Function, FunctionDefinition, FunctionOutput, ToolProgress
+
+_THREADS = 32
+
+
+class ToolManager:
+    """Tools by name. Immutable use is expected: register at start, then call."""
+
+    def __init__(self, tools: Iterable[FunctionTool] = ()) -> None:
+        self._tools: dict[str, FunctionTool] = {}
+        self._limits: dict[str, asyncio.Semaphore] = {}
+        # Own threads: a tool that blocks must not use up those of the event loop's default executor.
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="tool")
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: FunctionTool) -> None:
+        """Adds a tool; raises ``ValueError`` when the name is taken."""
+        if tool.name in self._tools:
+            raise ValueError(f"A tool named {tool.name} is registered already.")
+        tool.use_executor(self._executor)
+        self._tools[tool.name] = tool
+        self._limits[tool.name] = asyncio.Semaphore(tool.max_parallel)
+
+    def register_function_executor(self, name: str, executor: Callable[..., Any]) -> None:
+        """Registers a plain function under ``name``; its schema comes from its signature."""
+        self.register(FunctionTool(executor, name=name))
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    def definitions(self, names: Iterable[str] | None = None) -> tuple[FunctionDefinition, ...]:
+        """What is declared to the model: all tools, or those of ``names`` that are registered."""
+        wanted = self._tools if names is None else [name for name in names if name in self._tools]
+        return tuple(self._tools[name].definition for name in wanted)
+
+    async def stream(
+        self, function: Function, *, allowed: Iterable[str] | None = None
+    ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
+        """Runs one call: progress items, then its output. A tool outside ``allowed`` is refused as unknown."""
+        tool = self._tools.get(function.name)
+        if tool is None or (allowed is not None and function.name not in set(allowed)):
+            known = ", ".join(sorted(self._tools if allowed is None else allowed)) or "none"
+            message = f"There is no tool of that name here. Tools that can be called: {known}."
+            yield FunctionOutput(name=function.name, input=function, error=message)
+            return
+        async with self._limits[tool.name], aclosing(tool.astream(function)) as items:
+            async for item in items:
+                yield item
+
+    async def execute(self, function: Function, *, allowed: Iterable[str] | None = None) -> FunctionOutput:
+        """Runs one call to its end."""
+        async with aclosing(self.stream(function, allowed=allowed)) as items:
+            async for item in items:
+                if isinstance(item, FunctionOutput):
+                    return item
+        raise AssertionError("stream always ends with a FunctionOutput")
+
+    def close(self) -> None:
+        """Lets the threads go; calls that still run are not waited for."""
+        self._executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,111 @@
+"""From a function's signature, type hints and docstring to the schema the model is given, and back to arguments.
+
+The schema is valid in the Responses API's strict mode: every property is required, objects take no further
+properties, and a parameter with a default may also be null, which means "take the default".
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, cast, get_type_hints
+
+import docstring_parser
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from tools.errors import ToolArgumentsInvalid
+
+_MAX_PROBLEMS = 8
+_UNSUPPORTED_IN_STRICT = frozenset({"default", "title", "examples"})
+
+
+class ToolSchema:
+    """The parameters of one function, as JSON schema and as a validator."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        doc = docstring_parser.parse(inspect.getdoc(fn) or "")
+        self.description = "\n".join(filter(None, [doc.short_description, doc.long_description]))
+        described = {p.arg_name: p.description or "" for p in doc.params}
+        hints = get_type_hints(fn, include_extras=True)
+        fields: dict[str, Any] = {}
+        self._defaults: set[str] = set()
+        for parameter in inspect.signature(fn).parameters.values():
+            if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
+                raise TypeError(f"{fn.__name__}: a tool takes named parameters only, not {parameter}")
+            required = parameter.default is parameter.empty
+            if not required:
+                self._defaults.add(parameter.name)
+            fields[parameter.name] = (
+                hints.get(parameter.name, str),
+                Field(... if required else parameter.default, description=described.get(parameter.name) or None),
+            )
+        config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+        self._model: type[BaseModel] = create_model(fn.__name__, __config__=config, **fields)
+        self.parameters = _strict(self._model.model_json_schema(), self._defaults)
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """The keyword arguments in the JSON text ``arguments``.
+
+        Raises ``ToolArgumentsInvalid`` with a sentence the model can act on: which parameter, and what is wrong.
+        Values are not repeated.
+        """
+        try:
+            body = orjson.loads(arguments or "{}")
+        except orjson.JSONDecodeError as error:
+            raise ToolArgumentsInvalid(f"The arguments are not valid JSON ({error.msg} at {error.pos}).") from None
+        if not isinstance(body, dict):
+            raise ToolArgumentsInvalid("The arguments must be a JSON object.")
+        given = {k: v for k, v in body.items() if not (v is None and k in self._defaults)}
+        try:
+            model = self._model.model_validate(given)
+        except ValidationError as error:
+            raise ToolArgumentsInvalid(_explain(error)) from None
+        return {name: getattr(model, name) for name in type(model).model_fields}
+
+
+def _explain(error: ValidationError) -> str:
+    problems = [
+        f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}"
+        for e in error.errors(include_input=False, include_url=False, include_context=False)
+    ]
+    more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
+    return "The arguments do not fit: " + "; ".join(problems[:_MAX_PROBLEMS]) + more + "."
+
+
+def _strict(schema: dict[str, Any], nullable: set[str]) -> dict[str, Any]:
+    """``schema`` as strict mode wants it; properties in ``nullable`` may also be null."""
+    result = cast("dict[str, Any]", _strict_node(schema))
+    for name in nullable & set(result.get("properties", {})):
+        result["properties"][name] = _or_null(result["properties"][name])
+    return result
+
+
+def _strict_node(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict_node(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    result: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in {"properties", "$defs"}:
+            # The names in here are the author's own: a parameter may well be called "title".
+            result[key] = {name: _strict_node(part) for name, part in value.items()}
+        elif key not in _UNSUPPORTED_IN_STRICT:
+            result[key] = _strict_node(value)
+    if result.get("type") == "object":
+        result.setdefault("properties", {})
+        result["required"] = list(result["properties"])
+        result["additionalProperties"] = False
+    return result
+
+
+def _or_null(node: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in node:
+        if {"type": "null"} in node["anyOf"]:
+            return node
+        return {**node, "anyOf": [*node["anyOf"], {"type": "null"}]}
+    if isinstance(node.get("type"), str) and "enum" not in node:
+        return {**node, "type": [node["type"], "null"]} if node["type"] != "null" else node
+    description = {"description": node["description"]} if "description" in node else {}
+    return {**description, "anyOf": [{k: v for k, v in node.items() if k != "description"}, {"type": "null"}]}
