@@ -7,7 +7,7 @@
 
 Each request takes the next turn of the script, whatever its path. A turn is a list of steps:
 
-    Event(body)         one SSE event; ``event:`` is the body's type unless ``name`` says otherwise (None: omitted)
+    Event(body)         one SSE event; its ``event:`` line is the body's type, or ``name`` (None: no such line)
     Raw(data)           these bytes as they are: half a frame, bad UTF-8, a comment, an endless line
     Wait(seconds)       a pause
     WaitFor(event)      a pause until the test sets the asyncio.Event
@@ -15,9 +15,9 @@ Each request takes the next turn of the script, whatever its path. A turn is a l
     Disconnect()        the connection closes in the middle of the body: the client sees it cut off
     Reset()             the connection is reset (RST)
 
-When the steps are played the body ends cleanly, terminal event or not. ``Turn(steps, slice_bytes=n)`` sends the
-body in pieces of n bytes, each in a write of its own. A turn may be a function of the request, too. A request past
-the script's end gets status 500 and is counted in ``server.unexpected``.
+When the steps are played the body ends cleanly, terminal event or not. ``Turn(steps, slice_bytes=n)`` sends
+the body in pieces of n bytes, each in a write of its own. A turn may be a function of the request, too. A
+request past the script's end gets status 500 and is counted in ``server.unexpected``.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def response_body(response_id: str, status: str, output: Sequence[Json] = (), **
     )
     usage = {
         "input_tokens": 10,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": 5,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": 15,
@@ -330,10 +330,7 @@ def text_reply(*pieces: str, response_id: str = "resp_1", terminal: str = "compl
             "item": {**item, "status": "in_progress", "content": []},
         },
         {"type": "response.content_part.added", **where, "part": {**part, "text": ""}},
-        *(
-            {"type": "response.output_text.delta", **where, "delta": piece, "logprobs": []}
-            for piece in pieces
-        ),
+        *({"type": "response.output_text.delta", **where, "delta": piece, "logprobs": []} for piece in pieces),
         {"type": "response.output_text.done", **where, "text": text, "logprobs": []},
         {"type": "response.content_part.done", **where, "part": part},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
