@@ -29,6 +29,7 @@ from reportlab.platypus import (
     Flowable,
     Frame,
     HRFlowable,
+    KeepTogether,
     PageTemplate,
     Paragraph,
     Spacer,
@@ -36,7 +37,7 @@ from reportlab.platypus import (
 )
 from reportlab.platypus import Table as PdfTable
 
-from tools.guidelines.demo.source import Guideline, Heading, SourceError, Table, Text
+from tools.guidelines.demo.source import CLOSING, Guideline, Heading, SourceError, Table, Text
 
 MARK = "Demonstration document - not for clinical care"
 TOOLCHAIN = f"reportlab {reportlab.__version__}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
@@ -63,6 +64,8 @@ def _style(name: str, size: float, leading: float, **options: Any) -> ParagraphS
         "textColor": _INK,
         "alignment": TA_LEFT,
         "splitLongWords": 0,
+        "allowWidows": 0,
+        "allowOrphans": 0,
         **options,
     }
     return ParagraphStyle(name, fontSize=size, leading=leading, **settings)
@@ -134,9 +137,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
         canvas.setFillColor(_MUTED)
         canvas.setFont(_REGULAR, 7.4)
         canvas.drawString(_SIDE, head, self._meta.title)
-        canvas.drawString(
-            _SIDE, foot, f"{self._meta.issuer} · version {self._meta.version} · {self._meta.date}"
-        )
+        canvas.drawString(_SIDE, foot, f"{self._meta.issuer} · version {self._meta.version} · {self._meta.date}")
         canvas.drawRightString(right, foot, f"Page {document.page} of {self._total}")
         canvas.setFillColor(_WARN)
         canvas.setFont(_BOLD, 7.4)
@@ -160,7 +161,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
 
 def _story(guideline: Guideline) -> list[Flowable]:
     story: list[Flowable] = []
-    for block in guideline.blocks:
+    for block in guideline.blocks[:-1]:
         match block:
             case Heading(level=1):
                 story += _title_block(guideline, block)
@@ -172,7 +173,7 @@ def _story(guideline: Guideline) -> list[Flowable]:
                 story += _captioned(block)
             case _:
                 assert_never(block)
-    return story + _references(guideline)
+    return [*story, KeepTogether(_references(guideline))]
 
 
 def _title_block(guideline: Guideline, title: Heading) -> list[Flowable]:
@@ -187,14 +188,11 @@ def _title_block(guideline: Guideline, title: Heading) -> list[Flowable]:
 
 
 def _references(guideline: Guideline) -> list[Flowable]:
-    return [
-        Paragraph(
-            _markup(f"{source.title} ({source.year}). {source.url}"),
-            _STYLES["source"],
-            bulletText=f"{number}.",
-        )
-        for number, source in enumerate(guideline.meta.sources, start=1)
+    entries = [
+        Paragraph(_markup(f"{item.title} ({item.year}). {item.url}"), _STYLES["source"], bulletText=f"{number}.")
+        for number, item in enumerate(guideline.meta.sources, start=1)
     ]
+    return [Paragraph(CLOSING.text, _STYLES["h2"]), *entries]
 
 
 def _text(block: Text) -> Flowable:

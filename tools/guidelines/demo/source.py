@@ -89,6 +89,8 @@ class Table:
 
 Block = Heading | Text | Table
 
+CLOSING = Heading(2, "Sources")
+
 
 @dataclass(frozen=True)
 class Guideline:
@@ -114,6 +116,8 @@ def parse(slug: str, source: str) -> Guideline:
     titles = [block for block in blocks if isinstance(block, Heading) and block.level == 1]
     if len(titles) != 1 or blocks[0] != titles[0]:
         raise SourceError(f"line {end + 2}: the document begins with its one title (#)")
+    if blocks[-1] != CLOSING:
+        raise SourceError(f"line {len(lines)}: the last line is '## Sources'; the build adds the list under it")
     return Guideline(slug, _front_matter(lines[1:end]), blocks)
 
 
@@ -177,7 +181,5 @@ def _table(lines: list[str], at: int) -> tuple[Table, int]:
         raise SourceError(f"line {at + 1}: a table needs a header, a rule and rows under its caption")
     for offset, row in enumerate(grid):
         if len(row) != len(grid[0]):
-            raise SourceError(
-                f"line {first + offset + 1}: {len(row)} cells where the header has {len(grid[0])}"
-            )
+            raise SourceError(f"line {first + offset + 1}: {len(row)} cells where the header has {len(grid[0])}")
     return Table(caption, grid[0], tuple(grid[2:])), end
