@@ -6,7 +6,7 @@
     ├── ProviderError                the model server
     │   ├── ProviderUnavailable      cannot be reached, 5xx, or what answers is no Responses server
     │   ├── ProviderRejected         400/401/403/404: will not work again unchanged; names the setting to mend
-    │   ├── RateLimited              429; ``retry_after`` seconds when the server said so
+    │   ├── RateLimited              429: the server asks to wait
     │   ├── PreviousResponseNotFound the chain's last response is gone, or the server does not chain
     │   ├── ProtocolViolation        the stream broke the protocol; the payload is never in the message
     │   ├── StreamTruncated          the stream ended before its terminal event
@@ -36,7 +36,11 @@ class InputRejected(AsclepiusError):
 
 
 class ProviderError(AsclepiusError):
-    """The model server did not do what was asked."""
+    """The model server did not do what was asked. ``retry_after``: seconds, when it said how long to wait."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ProviderUnavailable(ProviderError):
@@ -52,11 +56,7 @@ class ProviderRejected(ProviderError):
 
 
 class RateLimited(ProviderError):
-    """The model server asks to wait; ``retry_after`` is in seconds when it said how long."""
-
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    """The model server asks to wait."""
 
 
 class PreviousResponseNotFound(ProviderError):

@@ -1,7 +1,8 @@
 """The events that a consultation yields, in one discriminated union: ``AgentEvent``.
 
-Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice``, run items
-and raw events; then, once the stream has ended, at most one ``ReferencesReady``; last, always, exactly one ``TurnEnded``.
+Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice``, run
+items and raw events; then, once the stream has ended, at most one ``ReferencesReady``; last, always, exactly one
+``TurnEnded``.
 
 The answer is the concatenation of all ``TextDelta.text``; nothing is stripped, merged or reordered. A citation stands
 where its event stands: after the text that came before it. The marker that the model wrote for it (``[4]``) is not part
@@ -83,7 +84,14 @@ class StepRunItem(RunItem):
 
 OutcomeKind = Literal["completed", "incomplete", "refused", "failed"]
 IncompleteReason = Literal[
-    "truncated", "protocol_violation", "max_output_tokens", "content_filter", "stalled", "stopped", "step_limit", "other"
+    "truncated",
+    "protocol_violation",
+    "max_output_tokens",
+    "content_filter",
+    "stalled",
+    "stopped",
+    "step_limit",
+    "other",
 ]
 
 
@@ -148,6 +156,15 @@ class TextDelta(Frozen):
 
     type: Literal["text_delta"] = "text_delta"
     text: str
+
+
+class CitationReceived(Frozen):
+    """The model server annotated the text so far with a file; the citation manager makes a ``CitationAdded`` of it."""
+
+    type: Literal["citation_received"] = "citation_received"
+    file_id: str
+    filename: str = ""
+    index: int = 0
 
 
 class CitationAdded(Frozen):

@@ -160,7 +160,7 @@ class Settings:
             raise ConfigurationError("ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
                                      "made by `asclepius hash-password`.")
         if "*" in server.allowed_origins:
-            raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site use the page.")
+            raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
         if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
             raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https://.")
 

@@ -1,0 +1,109 @@
+"""What a run knows between its steps: the conversation's items, the chain, the steps and the answer so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chat_app.agent.run_types import RunRequest
+from chat_app.events import Outcome, RunnerResult, StepOutput
+from chat_app.generation.response_fold import ResponseFold
+from chat_app.response_events import Usage
+
+
+class RunState:
+    """The state of one run; changed only by its own steps."""
+
+    def __init__(self, request: RunRequest) -> None:
+        self.request = request
+        self.steps: list[StepOutput] = []
+        self.usage: Usage | None = None
+        self.response_id = request.previous_response_id
+        """The last response that the next question can chain to."""
+        self._chain_id = request.previous_response_id
+        self._chaining = request.chaining
+        self._items: list[dict[str, Any]] = list(request.items)
+        self._new: list[dict[str, Any]] = list(request.items)
+        self._answer: list[str] = []
+        self._message_id: str | None = None
+        self._final: object = None
+
+    @property
+    def answer(self) -> str:
+        return "".join(self._answer)
+
+    @property
+    def can_replay(self) -> bool:
+        return self._chaining
+
+    def replay(self) -> None:
+        """From now on every request carries the whole conversation."""
+        self._chaining = False
+
+    def next_input(self) -> dict[str, Any]:
+        """``items`` and ``previous_response_id`` of the next request."""
+        if self._chaining and (self._chain_id or not self.request.transcript):
+            return {"items": self._new, "previous_response_id": self._chain_id}
+        return {"items": [*self.request.transcript, *self._items], "previous_response_id": None}
+
+    def add_text(self, item_id: str, text: str) -> str:
+        """``text`` of message ``item_id`` as it goes on the answer; a new message begins a new paragraph."""
+        message_id = f"{len(self.steps)}:{item_id}"
+        if self._message_id not in {None, message_id} and self._answer:
+            text = _paragraph_break(self._answer[-1]) + text
+        self._message_id = message_id
+        self._answer.append(text)
+        return text
+
+    def add_response(self, fold: ResponseFold, *, final: object) -> None:
+        """Takes over what a finished response left: its items, its place in the chain, its usage."""
+        self._items += _output_items(fold)
+        self._new = []
+        self._chain_id = fold.response_id
+        self._final = final
+        self.usage = _add(self.usage, fold.usage)
+        if fold.is_complete and not fold.calls:
+            self.response_id = fold.response_id
+
+    def add_outputs(self, outputs: list[dict[str, Any]]) -> None:
+        self._items += outputs
+        self._new = outputs
+
+    def result(self, outcome: Outcome) -> RunnerResult:
+        final = self._final if isinstance(self._final, str | int | float | bool | list | dict) else self.answer
+        return RunnerResult(
+            step_history=tuple(self.steps),
+            final_output=final if len(self.steps) <= 1 or not isinstance(final, str) else self.answer,
+            answer=self.answer,
+            response_id=self.response_id,
+            usage=self.usage,
+            outcome=outcome,
+        )
+
+
+def _paragraph_break(before: str) -> str:
+    if before.endswith("\n\n"):
+        return ""
+    return "\n" if before.endswith("\n") else "\n\n"
+
+
+def _output_items(fold: ResponseFold) -> list[dict[str, Any]]:
+    """A response's output as input items, for a server that has to be told the conversation again."""
+    calls = [
+        {"type": "function_call", "call_id": c.call_id, "name": c.name, "arguments": c.arguments or "{}"}
+        for c in fold.calls
+    ]
+    return [_message(fold.text), *calls] if fold.text else calls
+
+
+def _message(text: str) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def _add(total: Usage | None, usage: Usage | None) -> Usage | None:
+    if total is None or usage is None:
+        return usage or total
+    return Usage(
+        input_tokens=total.input_tokens + usage.input_tokens,
+        output_tokens=total.output_tokens + usage.output_tokens,
+        total_tokens=total.total_tokens + usage.total_tokens,
+    )

@@ -1,0 +1,46 @@
+"""What a run is asked for, what its stream yields, and the hook that turns tool outputs into text for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from pydantic import Field
+
+from chat_app.events import CitationReceived, Notice, RawResponsesStreamEvent, RunItemStreamEvent, TextDelta
+from tools.types import Frozen, FunctionOutput
+
+RunnerEvent = RawResponsesStreamEvent | RunItemStreamEvent | TextDelta | CitationReceived | Notice
+
+OutputRenderer = Callable[[FunctionOutput], Awaitable[str]]
+"""Turns a tool's output into the text that goes back to the model."""
+
+
+class RunRequest(Frozen):
+    """One question to the runner.
+
+    ``items`` is what is new. The rest of the conversation is at the server, under ``previous_response_id``, or, where
+    the server keeps none, in ``transcript``: the earlier items, sent in full when chaining fails.
+    """
+
+    items: tuple[dict[str, Any], ...]
+    previous_response_id: str | None = None
+    transcript: tuple[dict[str, Any], ...] = ()
+    chaining: bool = True
+    """False: the server does not chain; every request carries the whole conversation."""
+    prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
+    tools: tuple[str, ...] | None = None
+    """Names of the function tools the model may call; None for all."""
+    hosted_tools: tuple[dict[str, Any], ...] = ()
+    """Tools that the server runs itself, such as ``file_search``."""
+    fields: dict[str, Any] = Field(default_factory=dict)
+    """Further fields of ``ResponseRequest`` for every step."""
+    include_raw: bool = True
+    """Also yield the server's events as they came."""
+
+
+async def render_json(output: FunctionOutput) -> str:
+    """The default renderer: the output, or its error, as JSON."""
+    body = {"error": output.error} if output.error is not None else output.output
+    return orjson.dumps(body).decode()

@@ -1,0 +1,45 @@
+"""Prompts as Jinja2 templates that know their variables.
+
+A variable that the template names and nobody gives is an error, not an empty string: a prompt with a hole in it is
+worse than none. Templates come from the developer, never from a user, and values are inserted as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, UndefinedError, meta
+
+from chat_app.errors import ConfigurationError
+
+# Prompts are plain text for a model; HTML escaping would change them.
+_ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
+
+
+class Prompt:
+    """A template with preset values; ``render`` fills in the rest."""
+
+    def __init__(self, template: str, *, preset: Mapping[str, Any] | None = None, name: str = "prompt") -> None:
+        self.name = name
+        self.template_string = template
+        self.preset = dict(preset or {})
+        self._template = _ENVIRONMENT.from_string(template)
+        self.variables: tuple[str, ...] = tuple(sorted(meta.find_undeclared_variables(_ENVIRONMENT.parse(template))))
+        """The names that the template refers to, sorted."""
+
+    @classmethod
+    def from_file(cls, path: Path, *, preset: Mapping[str, Any] | None = None) -> Prompt:
+        return cls(path.read_text(encoding="utf-8"), preset=preset, name=path.stem)
+
+    def with_preset(self, **values: Any) -> Prompt:
+        """The same template with further values preset."""
+        return Prompt(self.template_string, preset={**self.preset, **values}, name=self.name)
+
+    def render(self, **values: Any) -> str:
+        """The text. Raises ``ConfigurationError`` that names the variable that was not given."""
+        try:
+            return self._template.render(**{**self.preset, **values})
+        except UndefinedError as error:
+            raise ConfigurationError(f"The prompt {self.name} lacks a value: {error.message}.") from None

@@ -1,0 +1,205 @@
+"""``ModelClient`` over the official OpenAI client: its key, base URL and connection pool, our event decoding.
+
+The SDK opens the request; the body is read as bytes and each event is decoded by its ``type`` into a typed model, which
+costs a fraction of the SDK's own loop and validates what it does not. Nothing outside this file knows the SDK. Failures
+come out as ``ProviderError``s: no key, no server text and no payload is in their messages. Retrying is the generator's
+job, so the SDK's own retries are off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+import openai
+import orjson
+from openai import AsyncOpenAI
+
+from chat_app.errors import (
+    PreviousResponseNotFound,
+    ProtocolViolation,
+    ProviderError,
+    ProviderRejected,
+    ProviderUnavailable,
+    RateLimited,
+    StreamStalled,
+    StreamTruncated,
+)
+from chat_app.generation.model_client import ResponseRequest
+from chat_app.generation.sse import SSEDecoder
+from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
+
+_CONNECT_TIMEOUT = 10.0
+_END_OF_STREAM_WAIT = 0.25
+"""Seconds to wait for the end of the body after the terminal event, so that the connection can be used again."""
+_CODE = re.compile(r"[a-z0-9_.-]{1,64}")
+
+
+class ResponseAPIAdapter:
+    """A Responses server reached through the ``openai`` client.
+
+    ``idle_timeout``: seconds without an event (comments do not count) after which a stream has stalled;
+    ``total_timeout``: seconds one response may take in all.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        idle_timeout: float = 60.0,
+        total_timeout: float = 600.0,
+    ) -> None:
+        self._idle = idle_timeout
+        self._total = total_timeout
+        self._client = AsyncOpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            timeout=httpx2.Timeout(total_timeout, connect=_CONNECT_TIMEOUT),
+        )
+
+    @asynccontextmanager
+    async def stream(self, request: ResponseRequest) -> AsyncIterator[AsyncIterator[ResponseEvent]]:
+        """See ``ModelClient.stream``."""
+        until = asyncio.get_running_loop().time() + self._total
+        create: Any = self._client.responses.with_streaming_response.create
+        opening = create(**request.payload(), stream=True)
+        try:
+            async with asyncio.timeout(min(self._idle, self._total)):
+                raw = await opening.__aenter__()
+        except TimeoutError:
+            raise ProviderUnavailable("The model server did not answer in time. Try again later.") from None
+        except openai.OpenAIError as error:
+            raise _provider_error(error, request) from None
+        try:
+            _check_content_type(raw.headers.get("content-type", ""))
+            async with aclosing(self._events(raw.iter_bytes(), until)) as events:
+                yield events
+        finally:
+            await opening.__aexit__(None, None, None)
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    async def _events(self, chunks: AsyncIterator[bytes], until: float) -> AsyncGenerator[ResponseEvent, None]:
+        now = asyncio.get_running_loop().time
+        decoder = SSEDecoder()
+        deadline = min(now() + self._idle, until)
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    chunk = await anext(chunks, None)
+            except TimeoutError:
+                raise StreamStalled("The model server stopped sending. The answer may be incomplete.") from None
+            except (httpx2.HTTPError, openai.APIConnectionError):
+                raise StreamTruncated("The connection to the model server broke off.") from None
+            if chunk is None:
+                return
+            for data in decoder.feed(chunk):
+                if data == b"[DONE]":
+                    continue
+                event = parse_event(_json(data))
+                yield event
+                deadline = min(now() + self._idle, until)
+                if isinstance(event, ResponseTerminalEvent | ErrorEvent):
+                    await _read_to_end(chunks)
+                    return
+
+
+async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
+    try:
+        async with asyncio.timeout(_END_OF_STREAM_WAIT):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return
+
+
+def _json(data: bytes) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise ProtocolViolation("The model server sent an event that is not valid JSON.") from None
+
+
+def _check_content_type(content_type: str) -> None:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in {"text/event-stream", ""}:
+        raise ProviderUnavailable(
+            f"What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind[:40]!r}). Check the address."
+        )
+
+
+def _provider_error(error: openai.OpenAIError, request: ResponseRequest) -> ProviderError:
+    """The error of our own tree; the server's text stays out of it."""
+    if isinstance(error, openai.APIConnectionError):
+        return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
+    if not isinstance(error, openai.APIStatusError):
+        return ProviderUnavailable("The model server gave an answer that cannot be read. Check OPENAI_BASE_URL.")
+    status, code = error.status_code, _code(error)
+    wait = _retry_after(error.response.headers)
+    if request.previous_response_id and status in {400, 404} and _is_about_chain(error):
+        return PreviousResponseNotFound("The model server no longer has the earlier part of this conversation.")
+    if status == 429 and code != "insufficient_quota":
+        return RateLimited("The model server is busy and asks to wait.", retry_after=wait)
+    if status in {408, 409} or status >= 500:
+        return ProviderUnavailable(f"The model server fails at the moment (HTTP {status}).", retry_after=wait)
+    return ProviderRejected(_rejection(status, code), status=status)
+
+
+def _rejection(status: int, code: str) -> str:
+    match status:
+        case 401:
+            return "The model server refused the key. Set OPENAI_API_KEY to a valid one."
+        case 403:
+            return "The key may not use this model or server. Check OPENAI_API_KEY and ASCLEPIUS_MODEL."
+        case 404:
+            return "The model server knows no such model or address. Check ASCLEPIUS_MODEL and OPENAI_BASE_URL."
+        case 429:
+            return "The quota of this key is used up. Check the account that OPENAI_API_KEY belongs to."
+        case _:
+            detail = f", {code}" if code else ""
+            return f"The model server refused the request (HTTP {status}{detail}). Check ASCLEPIUS_MODEL."
+
+
+def _body(error: openai.APIStatusError) -> dict[str, Any]:
+    body: object = error.body
+    return body if isinstance(body, dict) else {}
+
+
+def _code(error: openai.APIStatusError) -> str:
+    code = str(_body(error).get("code") or "")
+    return code if _CODE.fullmatch(code) else ""
+
+
+def _is_about_chain(error: openai.APIStatusError) -> bool:
+    body = _body(error)
+    return (
+        body.get("code") == "previous_response_not_found"
+        or body.get("param") == "previous_response_id"
+        or "previous_response" in str(body.get("message", ""))
+        or "previous_response" in str(error.message)
+    )
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, section 10.2.3: seconds or a date)."""
+    for value, unit in ((headers.get("retry-after-ms"), 1000.0), (headers.get("retry-after"), 1.0)):
+        if value is None:
+            continue
+        try:
+            return max(0.0, float(value) / unit)
+        except ValueError:
+            pass
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,309 @@
+"""One response's events, folded into text, tool calls, citations, usage and one outcome.
+
+``ResponseFold`` is pure: feed it events, it returns what became known, in order. Its promises:
+
+* The text it gives is what the server sent, once: every delta counts, repeats of a finished message are not shown
+  again, and text that arrives only in a later event is added. Where the server contradicts itself (the finished text is
+  not the text it streamed, a gap in the numbering) it raises ``ProtocolViolation``; nothing is lost in silence.
+* State is keyed by ``item_id``; ``output_index`` is never used, because servers let it collide.
+* A function call is ready when its item is done, once for each ``call_id``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_app.errors import ProtocolViolation
+from chat_app.events import Outcome
+from chat_app.generation.outcomes import NO_TERMINAL_EVENT, error_outcome, terminal_outcome
+from chat_app.generation.text_parts import TextParts
+from chat_app.response_events import (
+    AnnotationAdded,
+    ContentPartEvent,
+    ErrorEvent,
+    FileCitation,
+    FileSearchCallItem,
+    FileSearchEvent,
+    FunctionArgumentsDelta,
+    FunctionArgumentsDone,
+    FunctionCallItem,
+    MessageItem,
+    OutputItem,
+    OutputItemEvent,
+    OutputText,
+    OutputTextDelta,
+    OutputTextDone,
+    ReasoningDelta,
+    ReasoningDone,
+    ReasoningItem,
+    Refusal,
+    RefusalDelta,
+    RefusalDone,
+    Response,
+    ResponseEvent,
+    ResponseLifecycleEvent,
+    ResponseTerminalEvent,
+    UnknownEvent,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextUpdate:
+    """The next characters of the message ``item_id``."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationUpdate:
+    item_id: str
+    citation: FileCitation
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallReady:
+    item: FunctionCallItem
+
+
+@dataclass(frozen=True, slots=True)
+class FileSearchStarted:
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSearchDone:
+    item: FileSearchCallItem
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningUpdate:
+    text: str
+
+
+Update = TextUpdate | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
+
+
+@dataclass(slots=True)
+class ResponseFold:
+    """The state of one response; see the module for its promises."""
+
+    response_id: str | None = None
+    outcome: Outcome = NO_TERMINAL_EVENT
+    usage: Usage | None = None
+    response: Response | None = None
+    """The whole response, as the terminal event carried it."""
+    calls: list[FunctionCallItem] = field(default_factory=list)
+    items: list[OutputItem] = field(default_factory=list)
+    """Items that are done, in the order in which they were."""
+    unknown_events: int = 0
+    ended: bool = False
+    _texts: TextParts = field(default_factory=TextParts)
+    _refusals: TextParts = field(default_factory=TextParts)
+    _thinking: list[str] = field(default_factory=list)
+    _arguments: dict[str, list[str]] = field(default_factory=dict)
+    _open_calls: dict[str, FunctionCallItem] = field(default_factory=dict)
+    _citations: set[tuple[str, str, int]] = field(default_factory=set)
+    _searches: set[tuple[str, bool]] = field(default_factory=set)
+    _last_number: int | None = None
+    _last_event: ResponseEvent | None = None
+    _numbered: bool = True
+
+    @property
+    def text(self) -> str:
+        return self._texts.text
+
+    @property
+    def refusal(self) -> str:
+        return self._refusals.text
+
+    @property
+    def thinking(self) -> str:
+        return "".join(self._thinking)
+
+    @property
+    def is_complete(self) -> bool:
+        """True when the server says that the response is whole."""
+        return self.ended and self.outcome.kind in {"completed", "refused"}
+
+    def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event
+        """What ``event`` makes known. Raises ``ProtocolViolation``; the fold keeps what it had."""
+        if self.ended or self._is_duplicate(event):
+            return []
+        match event:
+            case OutputTextDelta():
+                return self._text(event.item_id, self._texts.delta(_key(event), event.delta))
+            case OutputTextDone():
+                return self._text(event.item_id, self._texts.done(_key(event), event.text))
+            case AnnotationAdded():
+                return self._citation(event.item_id, event.annotation)
+            case OutputItemEvent():
+                return self._item_done(event.item) if event.type.endswith("done") else self._item_added(event.item)
+            case ContentPartEvent():
+                return self._part_done(event) if event.type.endswith("done") else []
+            case FunctionArgumentsDelta():
+                self._arguments.setdefault(event.item_id, []).append(event.delta)
+            case FunctionArgumentsDone():
+                self._arguments[event.item_id] = [event.arguments]
+            case FileSearchEvent():
+                return self._search_event(event)
+            case RefusalDelta():
+                self._refusals.delta(_key(event), event.delta)
+            case RefusalDone():
+                self._refusals.done(_key(event), event.refusal)
+            case ReasoningDelta():
+                self._thinking.append(event.delta)
+                return [ReasoningUpdate(event.delta)]
+            case ReasoningDone():
+                return self._reasoning_done(event.text)
+            case ResponseLifecycleEvent():
+                self.response_id = event.response.id
+            case ResponseTerminalEvent():
+                return self._terminal(event)
+            case ErrorEvent():
+                self.ended = True
+                self.outcome = error_outcome(event.code)
+            case UnknownEvent():
+                self.unknown_events += 1
+        return []
+
+    def _is_duplicate(self, event: ResponseEvent) -> bool:
+        """True for an event delivered twice. Raises on a gap where the server numbers its events."""
+        number, last = event.sequence_number, self._last_number
+        previous, self._last_event = self._last_event, event
+        if number is None or not self._numbered:
+            return False
+        self._last_number = number
+        if last is None or number == last + 1:
+            return False
+        if number > last:
+            raise ProtocolViolation("Part of the answer was lost on the way from the model server.")
+        if number == last and event == previous:
+            return True
+        # Numbers that repeat or run backwards say nothing here; the finished texts still tell whether words are lost.
+        self._numbered = False
+        return False
+
+    def _text(self, item_id: str, text: str) -> list[Update]:
+        return [TextUpdate(item_id, text)] if text else []
+
+    def _citation(self, item_id: str, annotation: object) -> list[Update]:
+        if not isinstance(annotation, FileCitation):
+            return []
+        key = (item_id, annotation.file_id, annotation.index)
+        if key in self._citations:
+            return []
+        self._citations.add(key)
+        return [CitationUpdate(item_id, annotation)]
+
+    def _part_done(self, event: ContentPartEvent) -> list[Update]:
+        part, key = event.part, (event.item_id, event.content_index or 0)
+        if isinstance(part, OutputText):
+            updates = self._text(event.item_id, self._texts.done(key, part.text))
+            for annotation in part.annotations:
+                updates += self._citation(event.item_id, annotation)
+            return updates
+        if isinstance(part, Refusal):
+            self._refusals.done(key, part.refusal)
+        return []
+
+    def _item_added(self, item: OutputItem) -> list[Update]:
+        if isinstance(item, FunctionCallItem):
+            self._open_calls[item.id or item.call_id] = item
+        if isinstance(item, FileSearchCallItem):
+            return self._search_started(item.id)
+        return []
+
+    def _item_done(self, item: OutputItem) -> list[Update]:
+        self.items.append(item)
+        match item:
+            case MessageItem():
+                return self._message_done(item)
+            case FunctionCallItem():
+                return self._call_done(item)
+            case FileSearchCallItem():
+                return [*self._search_started(item.id), *self._search_done(item)]
+            case ReasoningItem() if not self._thinking:
+                return self._reasoning_done("\n\n".join(part.text for part in item.summary))
+            case _:
+                return []
+
+    def _message_done(self, item: MessageItem) -> list[Update]:
+        updates: list[Update] = []
+        for index, part in enumerate(item.content):
+            if isinstance(part, OutputText):
+                updates += self._text(item.id, self._texts.done((item.id, index), part.text))
+                for annotation in part.annotations:
+                    updates += self._citation(item.id, annotation)
+            elif isinstance(part, Refusal):
+                self._refusals.done((item.id, index), part.refusal)
+        return updates
+
+    def _call_done(self, item: FunctionCallItem) -> list[Update]:
+        self._open_calls.pop(item.id or item.call_id, None)
+        if any(call.call_id == item.call_id for call in self.calls):
+            return []
+        if not item.arguments:
+            item = item.model_copy(update={"arguments": "".join(self._arguments.get(item.id or "", []))})
+        self.calls.append(item)
+        return [ToolCallReady(item)]
+
+    def _search_event(self, event: FileSearchEvent) -> list[Update]:
+        return self._search_started(event.item_id)
+
+    def _search_started(self, item_id: str) -> list[Update]:
+        if (item_id, False) in self._searches:
+            return []
+        self._searches.add((item_id, False))
+        return [FileSearchStarted(item_id)]
+
+    def _search_done(self, item: FileSearchCallItem) -> list[Update]:
+        if (item.id, True) in self._searches:
+            return []
+        self._searches.add((item.id, True))
+        return [FileSearchDone(item)]
+
+    def _reasoning_done(self, text: str) -> list[Update]:
+        if not text or text in self.thinking:
+            return []
+        self._thinking.append(text)
+        return [ReasoningUpdate(text)]
+
+    def _terminal(self, event: ResponseTerminalEvent) -> list[Update]:
+        response = event.response
+        self.response, self.response_id, self.usage = response, response.id, response.usage
+        updates: list[Update] = []
+        done = {_identity(item) for item in self.items}
+        # What the terminal event brings and nothing before it did; on some servers its output is empty.
+        for item in response.output:
+            if isinstance(item, MessageItem):
+                updates += self._terminal_message(item)
+            elif _identity(item) not in done:
+                updates += self._item_done(item)
+        if event.type == "response.completed":
+            for call in list(self._open_calls.values()):
+                if (call.id or "") in self._arguments or call.arguments:
+                    updates += self._item_done(call)
+        self.ended = True
+        self.outcome = terminal_outcome(event, refused=bool(self.refusal) and not self.text)
+        return updates
+
+    def _terminal_message(self, item: MessageItem) -> list[Update]:
+        text = "".join(part.text for part in item.content if isinstance(part, OutputText))
+        if self._texts.knows(item.id):
+            return self._message_done(item)
+        # The same message under another id: some servers name it anew in the terminal event.
+        if text and any(known.strip() == text.strip() for known in self._texts.messages()):
+            return []
+        self.items.append(item)
+        return self._message_done(item)
+
+
+def _key(event: OutputTextDelta | OutputTextDone | RefusalDelta | RefusalDone) -> tuple[str, int]:
+    return event.item_id, event.content_index or 0
+
+
+def _identity(item: OutputItem) -> tuple[str, Any]:
+    return item.type, item.call_id if isinstance(item, FunctionCallItem) else item.id

@@ -1,0 +1,83 @@
+"""The text of a response's messages as it streams in, part by part.
+
+A part is keyed by message id and content index. ``delta`` and ``done`` give the text that is new for the reader: a
+server that sends a finished part a second time shows nothing twice, and a part whose end came only with its finished
+text gets that end. A finished text that is not what was streamed is a ``ProtocolViolation``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chat_app.errors import ProtocolViolation
+
+PartKey = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Part:
+    pieces: list[str] = field(default_factory=list)
+    finished: str | None = None
+    repeat: str | None = None
+    """What has come since the part was finished, while it is still the finished text over again."""
+
+    def take(self, delta: str) -> str:
+        if self.finished is None:
+            self.pieces.append(delta)
+            return delta
+        self.repeat = (self.repeat or "") + delta
+        if self.finished.startswith(self.repeat):
+            return ""
+        # No repeat after all: another text under the same id.
+        fresh, self.repeat, self.finished = self.repeat, None, None
+        self.pieces = [fresh]
+        return fresh
+
+    def finish(self, text: str) -> str:
+        known, repeat, self.repeat = self.finished, self.repeat, None
+        if known is None:
+            return self._extend("".join(self.pieces), text)
+        if text == known:
+            return ""
+        # A second, shorter message under the same id looks like a repeat until its own end tells.
+        return self._extend("" if repeat is not None and text.startswith(repeat) else known, text)
+
+    def _extend(self, streamed: str, text: str) -> str:
+        if not text.startswith(streamed):
+            raise ProtocolViolation("The model server's finished text is not the text it streamed.")
+        self.pieces, self.finished = [text], text
+        return text[len(streamed) :]
+
+
+class TextParts:
+    """All text parts of one response, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._parts: dict[PartKey, _Part] = {}
+        self._shown: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """Everything that was given out so far."""
+        return "".join(self._shown)
+
+    def delta(self, key: PartKey, delta: str) -> str:
+        return self._show(self._parts.setdefault(key, _Part()).take(delta))
+
+    def done(self, key: PartKey, text: str) -> str:
+        return self._show(self._parts.setdefault(key, _Part()).finish(text))
+
+    def knows(self, item_id: str) -> bool:
+        return any(key[0] == item_id for key in self._parts)
+
+    def messages(self) -> list[str]:
+        """The text of each message so far."""
+        texts: dict[str, str] = {}
+        for (item_id, _), part in self._parts.items():
+            texts[item_id] = texts.get(item_id, "") + "".join(part.pieces)
+        return list(texts.values())
+
+    def _show(self, text: str) -> str:
+        if text:
+            self._shown.append(text)
+        return text
