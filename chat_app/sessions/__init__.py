@@ -1,0 +1,19 @@
+"""Conversations between turns: their chain, messages, retrieved passages and the lock of the turn that runs."""
+
+from __future__ import annotations
+
+from chat_app.sessions.redis import RedisSessionStore
+from chat_app.sessions.store import (
+    Message,
+    RetrievedPassage,
+    Session,
+    SessionStore,
+    StreamingState,
+    is_session_id,
+    new_session_id,
+)
+
+__all__ = [
+    "Message", "RedisSessionStore", "RetrievedPassage", "Session", "SessionStore", "StreamingState", "is_session_id",
+    "new_session_id",
+]

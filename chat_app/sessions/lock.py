@@ -1,0 +1,129 @@
+"""A conversation's lock in Redis: one turn at a time, in all processes.
+
+The lock is a key that holds its owner's random token and expires by itself. Only the owner's token renews or
+removes it, so an owner that was away for longer than the lock lived never takes away another's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Final, Protocol, TypeVar
+
+from redis.asyncio import Redis
+
+from chat_app.errors import SessionBusy, SessionStoreUnavailable
+
+LOCK_SECONDS: Final = 15.0
+"""How long a lock outlives a holder that died."""
+_RENEWALS_PER_LIFE: Final = 3
+_FIRST_POLL_SECONDS: Final = 0.02
+_LAST_POLL_SECONDS: Final = 0.25
+
+_BUSY: Final = (
+    "Another question of this conversation is still being answered: wait for its end, or stop it, then ask again."
+)
+
+_RELEASE: Final = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+# A server that came back without its memory has lost the key: the holder takes it again, unless another has.
+_RENEW: Final = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
+_logger = logging.getLogger(__name__)
+_tasks: set[asyncio.Task[Any]] = set()
+"""Holds the running tasks: the loop itself keeps only weak references."""
+
+T = TypeVar("T")
+
+
+class Bounded(Protocol):
+    """Runs one command to its end within the store's time limits, whatever becomes of who waits for it."""
+
+    def __call__(self, command: Callable[[], Awaitable[Any]]) -> Coroutine[Any, Any, Any]: ...
+
+
+@asynccontextmanager
+async def session_lock(redis: Redis, bounded: Bounded, key: str, *, wait: float) -> AsyncGenerator[None]:
+    """Holds ``key`` for the block. Raises ``SessionBusy`` after ``wait`` seconds, ``SessionStoreUnavailable`` when
+    Redis does not answer; a Redis that fails once the lock is held disturbs neither the block nor its end."""
+    lock = _Lock(redis, bounded, key)
+    await lock.acquire(wait)
+    ended = asyncio.Event()
+    holding = _background(lock.hold_until(ended))
+    try:
+        yield
+    finally:
+        ended.set()
+        await asyncio.shield(holding)
+
+
+class _Lock:
+    def __init__(self, redis: Redis, bounded: Bounded, key: str) -> None:
+        self._redis, self._bounded, self._key = redis, bounded, key
+        self._token = secrets.token_hex(16)
+        self._milliseconds = int(LOCK_SECONDS * 1000)
+        self._renewal, self._removal = redis.register_script(_RENEW), redis.register_script(_RELEASE)
+
+    async def acquire(self, wait: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
+        pause = _FIRST_POLL_SECONDS
+        while not await self._try():
+            left = deadline - loop.time()
+            if left <= 0:
+                raise SessionBusy(_BUSY)
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 2, _LAST_POLL_SECONDS)
+
+    async def hold_until(self, ended: asyncio.Event) -> None:
+        """Renews the lock until ``ended``, then removes it: in one task, so that no renewal comes after the end."""
+        while not await _set_within(ended, LOCK_SECONDS / _RENEWALS_PER_LIFE):
+            try:
+                renewed = await self._bounded(
+                    lambda: self._renewal(keys=[self._key], args=[self._token, self._milliseconds])
+                )
+            except SessionStoreUnavailable:
+                continue
+            if not renewed:
+                _logger.warning("A conversation's lock was lost to another turn; the chain is still checked on saving")
+                return
+        await self._remove()
+
+    async def _try(self) -> bool:
+        trying = _background(
+            self._bounded(lambda: self._redis.set(self._key, self._token, nx=True, px=self._milliseconds))
+        )
+        try:
+            return bool(await asyncio.shield(trying))
+        except asyncio.CancelledError:
+            # The command is on its way and may yet take the lock for a turn that no longer exists.
+            trying.add_done_callback(lambda _: _background(self._remove()))
+            raise
+
+    async def _remove(self) -> None:
+        try:
+            await self._bounded(lambda: self._removal(keys=[self._key], args=[self._token]))
+        except SessionStoreUnavailable:
+            _logger.info("A conversation's lock could not be given back; it expires by itself")
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+def _background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    task = asyncio.ensure_future(work)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    return task

@@ -1,0 +1,166 @@
+"""The Lua scripts that Redis runs for the session store; each is atomic.
+
+All take the same keys, so that one conversation lies in one hash slot and its keys expire together:
+1 session (hash), 2 messages (list), 3 numbers (hash: passage id -> number), 4 passages (hash: passage id -> JSON),
+5 streaming states (hash: request id -> JSON), 6-10 the same, where unreadable records are kept aside.
+
+``ARGV[1]`` is the time to live in seconds. Each answers ``{records moved aside, status, ...}``; the status is ``ok``,
+``gone`` (no such conversation, or another user's) or ``conflict``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PARTS: Final = ("session", "messages", "numbers", "passages", "streaming")
+
+_PRELUDE: Final = """
+local ttl = ARGV[1]
+local moved = 0
+local function put_aside(i)
+  redis.call('RENAME', KEYS[i], KEYS[i + 5])
+  redis.call('EXPIRE', KEYS[i + 5], ttl)
+  moved = moved + 1
+end
+local kinds = {'hash', 'list', 'hash', 'hash', 'hash'}
+for i = 1, 5 do
+  local kind = redis.call('TYPE', KEYS[i]).ok
+  if kind ~= 'none' and kind ~= kinds[i] then put_aside(i) end
+end
+local function gone() return redis.call('EXISTS', KEYS[1]) == 0 end
+local function renew()
+  for i = 1, 5 do redis.call('EXPIRE', KEYS[i], ttl) end
+end
+"""
+
+CREATE: Final = _PRELUDE + """
+if not gone() then return {moved, 'conflict'} end
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
+redis.call('HSET', KEYS[1], unpack(ARGV, 2))
+renew()
+return {moved, 'ok'}
+"""
+"""ARGV: ttl, field, value, ..."""
+
+GET: Final = _PRELUDE + """
+if gone() then return {moved, 'gone'} end
+local owner = redis.call('HGET', KEYS[1], 'user_id')
+if owner and owner ~= ARGV[2] then return {moved, 'gone'} end
+renew()
+return {moved, 'ok', redis.call('HGETALL', KEYS[1])}
+"""
+"""ARGV: ttl, user. A record without an owner is returned, so that it is found to be unreadable."""
+
+UPDATE: Final = _PRELUDE + """
+if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
+local last = redis.call('HGET', KEYS[1], 'last_response_id')
+local expected = ARGV[3] == '1' and ARGV[4]
+if last ~= expected then return {moved, 'conflict'} end
+local count = tonumber(redis.call('HGET', KEYS[1], 'message_count')) or 0
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count))
+renew()
+return {moved, 'ok', count}
+"""
+"""ARGV: ttl, user, whether a last response is expected (1 or 0), which one, field, value, ..."""
+
+APPEND: Final = _PRELUDE + """
+if gone() then return {moved, 'gone'} end
+for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+redis.call('LTRIM', KEYS[2], -tonumber(ARGV[3]), -1)
+local count = (tonumber(redis.call('HGET', KEYS[1], 'message_count')) or 0) + #ARGV - 3
+redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count), 'last_active_at', ARGV[2])
+renew()
+return {moved, 'ok'}
+"""
+"""ARGV: ttl, now, how many messages to keep, message, ..."""
+
+MESSAGES: Final = _PRELUDE + """
+local found = redis.call('LRANGE', KEYS[2], -tonumber(ARGV[2]), -1)
+renew()
+return {moved, 'ok', found}
+"""
+"""ARGV: ttl, limit (at least 1)"""
+
+ADD_RETRIEVED: Final = _PRELUDE + """
+if gone() then return {moved, 'gone'} end
+local highest = 0
+for _, number in ipairs(redis.call('HVALS', KEYS[3])) do highest = math.max(highest, tonumber(number) or 0) end
+local numbers = {}
+for i = 2, #ARGV, 2 do
+  local number = tonumber(redis.call('HGET', KEYS[3], ARGV[i]))
+  if not number then
+    highest = highest + 1
+    number = highest
+    redis.call('HSET', KEYS[3], ARGV[i], string.format('%d', number))
+  end
+  redis.call('HSETNX', KEYS[4], ARGV[i], ARGV[i + 1])
+  numbers[#numbers + 1] = number
+end
+renew()
+return {moved, 'ok', numbers}
+"""
+"""ARGV: ttl, passage id, passage, ..."""
+
+RETRIEVED: Final = _PRELUDE + """
+renew()
+return {moved, 'ok', redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
+"""
+"""ARGV: ttl"""
+
+SET_STREAMING: Final = _PRELUDE + """
+if gone() then return {moved, 'gone'} end
+redis.call('HSET', KEYS[5], ARGV[2], ARGV[3])
+renew()
+return {moved, 'ok'}
+"""
+"""ARGV: ttl, request id, state"""
+
+GET_STREAMING: Final = _PRELUDE + """
+return {moved, 'ok', redis.call('HGET', KEYS[5], ARGV[2])}
+"""
+"""ARGV: ttl, request id"""
+
+DELETE: Final = _PRELUDE + """
+if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
+redis.call('DEL', unpack(KEYS))
+return {moved, 'ok'}
+"""
+"""ARGV: ttl, user"""
+
+PUT_SESSION_ASIDE: Final = _PRELUDE + """
+if not gone() then
+  for i = 2, 5 do
+    if redis.call('EXISTS', KEYS[i]) == 1 then
+      redis.call('RENAME', KEYS[i], KEYS[i + 5])
+      redis.call('EXPIRE', KEYS[i + 5], ttl)
+    end
+  end
+  put_aside(1)
+end
+return {moved, 'ok'}
+"""
+"""ARGV: ttl. The whole conversation goes with its record: nobody can be shown to own the rest of it."""
+
+PUT_ENTRY_ASIDE: Final = _PRELUDE + """
+local i = tonumber(ARGV[2])
+local removed = 0
+if i == 2 then
+  removed = redis.call('LREM', KEYS[i], 1, ARGV[4])
+else
+  if redis.call('HGET', KEYS[i], ARGV[3]) == ARGV[4] then removed = redis.call('HDEL', KEYS[i], ARGV[3]) end
+end
+if removed > 0 then
+  if redis.call('TYPE', KEYS[i + 5]).ok ~= 'list' then redis.call('DEL', KEYS[i + 5]) end
+  redis.call('RPUSH', KEYS[i + 5], ARGV[4])
+  redis.call('EXPIRE', KEYS[i + 5], ttl)
+end
+return {moved + removed, 'ok'}
+"""
+"""ARGV: ttl, index of the key, hash field (empty for a list), value as it was read"""
+
+ALL: Final = (
+    CREATE, GET, UPDATE, APPEND, MESSAGES, ADD_RETRIEVED, RETRIEVED, SET_STREAMING, GET_STREAMING, DELETE,
+    PUT_SESSION_ASIDE, PUT_ENTRY_ASIDE,
+)
