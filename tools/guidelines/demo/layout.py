@@ -156,7 +156,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
         self._bookmarks += 1
         key = f"heading-{self._bookmarks}"
         self.canv.bookmarkPage(key)
-        self.canv.addOutlineEntry(flowable.getPlainText(), key, level=level, closed=level == 1)
+        self.canv.addOutlineEntry(flowable.getPlainText().replace("\u00a0", " "), key, level=level, closed=level == 1)
 
 
 def _story(guideline: Guideline) -> list[Flowable]:
