@@ -1,0 +1,108 @@
+"""The domain façade: which tools a question may use, which instructions the model gets, then hand over.
+
+Everything about clinics is decided here; everything about streaming, steps and sessions is below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Literal
+
+from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.response_manager import ConsultResult, OpenAIResponseManager, TurnRequest
+from chat_app.errors import InputRejected
+from chat_app.events import AgentEvent
+from chat_app.generation.prompt import Prompt
+from tools.tool_manager import ToolManager
+
+AnswerLength = Literal["brief", "standard", "full"]
+
+INSTRUCTIONS = Prompt.from_file(Path(__file__).with_name("instructions.jinja"), preset={"length": "standard"})
+
+
+class AsclepiusHealthcareAgent:
+    """Answers clinicians' questions. ``guideline_tools`` and ``drug_tools`` are names in ``tool_manager``."""
+
+    def __init__(
+        self,
+        *,
+        responses: OpenAIResponseManager,
+        chats: ChatManager,
+        tool_manager: ToolManager,
+        guideline_tools: frozenset[str],
+        drug_tools: frozenset[str],
+        default_model: str,
+        max_message_length: int = 20_000,
+    ) -> None:
+        self._responses = responses
+        self.chats = chats
+        self._tools = tool_manager
+        self._guideline_tools = guideline_tools
+        self._drug_tools = drug_tools
+        self._default_model = default_model
+        self._max_length = max_message_length
+
+    async def consult(
+        self,
+        message: str,
+        *,
+        conversation_id: str | None = None,
+        user_id: str = "demo",
+        use_clinical_guidelines: bool = True,
+        use_drug_database: bool = True,
+        enable_tool_execution: bool = True,
+        model: str | None = None,
+        length: AnswerLength = "standard",
+        vector_store_id: str | None = None,
+        include_raw: bool = False,
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Answers ``message`` as a stream of events; closing it stops the turn.
+
+        Raises ``InputRejected`` before the first event when the message is empty or too long. Nothing else is raised:
+        every other failure is the turn's outcome.
+        """
+        request = self._request(
+            message,
+            guidelines=use_clinical_guidelines and enable_tool_execution,
+            drugs=use_drug_database and enable_tool_execution,
+            tools=enable_tool_execution,
+            length=length,
+        ).model_copy(
+            update={
+                "conversation_id": conversation_id,
+                "user_id": user_id,
+                "model": model or self._default_model,
+                "vector_store_id": vector_store_id,
+                "include_raw": include_raw,
+            }
+        )
+        async with aclosing(self._responses.process_streaming_query(request)) as events:
+            async for event in events:
+                yield event
+
+    async def answer(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo") -> ConsultResult:
+        """The whole answer at once, for callers that do not stream. Raises ``InputRejected``."""
+        request = self._request(message, guidelines=True, drugs=True, tools=True, length="standard")
+        return await self._responses.handle_standard_query(
+            request.model_copy(update={"conversation_id": conversation_id, "user_id": user_id})
+        )
+
+    def _request(
+        self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength
+    ) -> TurnRequest:
+        if not message.strip():
+            raise InputRejected("The message is empty. Type a question.")
+        if len(message) > self._max_length:
+            raise InputRejected(
+                f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."
+            )
+        left_out = (frozenset() if guidelines else self._guideline_tools) | (frozenset() if drugs else self._drug_tools)
+        names = tuple(name for name in self._tools.names() if name not in left_out) if tools else ()
+        return TurnRequest(
+            message=message,
+            model=self._default_model,
+            tools=names,
+            prompt_kwargs={"guidelines": guidelines, "drugs": drugs, "length": length},
+        )

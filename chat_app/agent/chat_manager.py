@@ -1,0 +1,206 @@
+"""What a conversation means: who owns it, what it chains to, what was said and what was looked up.
+
+A conversation whose store cannot be reached goes on all the same: it is answered, numbered and chained within the turn,
+and the reader is told that it was not saved.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from chat_app.errors import ChainConflict, SessionStoreUnavailable
+from chat_app.events import Notice, RunnerResult
+from chat_app.sessions.store import Message, Session, SessionStore, is_session_id, new_session_id
+from tools.types import Passage
+
+logger = logging.getLogger(__name__)
+
+_TRANSCRIPT_MESSAGES = 40
+_TITLE_CHARS = 60
+
+NOT_SAVED = Notice(
+    code="history_not_saved",
+    message="This conversation cannot be saved at the moment: the session store (Redis) does not answer. "
+    "Answers still come, but follow-up questions may lack their context.",
+)
+NEW_CONVERSATION = Notice(
+    code="new_conversation",
+    message="The earlier conversation has expired or is not known here; this question starts a new one.",
+)
+
+
+class Conversation:
+    """One conversation during one turn."""
+
+    def __init__(
+        self,
+        *,
+        store: SessionStore | None,
+        session: Session,
+        messages: Sequence[Message] = (),
+        retrieved: Sequence[tuple[int, Passage]] = (),
+        model_key: str = "",
+    ) -> None:
+        self._store = store
+        self._session = session
+        self._model_key = model_key
+        self.messages = tuple(messages)
+        self.retrieved: dict[int, Passage] = dict(retrieved)
+        self.notices: list[Notice] = []
+
+    @property
+    def id(self) -> str:
+        return self._session.session_id
+
+    @property
+    def vector_store_id(self) -> str | None:
+        return self._session.vector_store_id
+
+    @property
+    def previous_response_id(self) -> str | None:
+        """What the next request chains to; None when the chain belongs to another server or model."""
+        session = self._session
+        return session.last_response_id if session.model_key == self._model_key else None
+
+    def transcript(self) -> tuple[dict[str, Any], ...]:
+        """The conversation so far as input items, for a server that does not have it."""
+        return tuple(_input_item(message) for message in self.messages[-_TRANSCRIPT_MESSAGES:] if message.content)
+
+    async def number_passages(self, passages: Sequence[Passage]) -> tuple[int, ...]:
+        """The number of each passage in this conversation; see ``citation_manager.PassageNumberer``."""
+        numbers: tuple[int, ...] | None = None
+        if self._store is not None:
+            try:
+                numbers = await self._store.add_retrieved(self.id, passages)
+            except SessionStoreUnavailable:
+                self._lost()
+            except ChainConflict:
+                self._store = None
+        if numbers is None:
+            numbers = self._number_here(passages)
+        self.retrieved.update(zip(numbers, passages, strict=True))
+        return numbers
+
+    def _number_here(self, passages: Sequence[Passage]) -> tuple[int, ...]:
+        known = {passage.id: number for number, passage in self.retrieved.items()}
+        for passage in passages:
+            known.setdefault(passage.id, max(known.values(), default=0) + 1)
+        return tuple(known[passage.id] for passage in passages)
+
+    async def record(self, question: str, result: RunnerResult, citations: Sequence[str]) -> None:
+        """Saves both messages and, when the answer is whole, moves the chain on."""
+        if self._store is None:
+            return
+        answer = Message(
+            role="assistant",
+            content=result.answer,
+            response_id=result.response_id,
+            outcome=result.outcome.kind,
+            citations=tuple(citations),
+        )
+        try:
+            await self._store.append_messages(self.id, [Message(role="user", content=question), answer])
+            if result.response_id not in {None, self.previous_response_id}:
+                await self._advance(result.response_id)
+        except SessionStoreUnavailable:
+            self._lost()
+        except ChainConflict:
+            logger.warning("A conversation moved on during a turn; its chain was left as it is.")
+
+    async def _advance(self, response_id: str | None) -> None:
+        if self._store is None:
+            return
+        session = self._session
+        same_chain = self.previous_response_id is not None
+        moved = session.model_copy(
+            update={
+                "last_response_id": response_id,
+                "root_response_id": session.root_response_id if same_chain else response_id,
+                "model_key": self._model_key,
+                "agent_ready": True,
+            }
+        )
+        self._session = await self._store.update(moved, expected_last_response_id=session.last_response_id)
+
+    def _lost(self) -> None:
+        self._store = None
+        if NOT_SAVED not in self.notices:
+            self.notices.append(NOT_SAVED)
+
+
+class ChatManager:
+    """Opens conversations in ``store``. ``model_key`` names the server and model that chains belong to."""
+
+    def __init__(self, store: SessionStore, *, model_key: str, lock_wait: float = 10.0) -> None:
+        self._store = store
+        self._model_key = model_key
+        self._lock_wait = lock_wait
+
+    @asynccontextmanager
+    async def open(
+        self, conversation_id: str | None, user_id: str, *, model_key: str | None = None
+    ) -> AsyncIterator[Conversation]:
+        """The conversation, held for this turn; a new one when ``conversation_id`` is None or unknown to this user.
+
+        Raises ``SessionBusy`` when another question of it is still being answered.
+        """
+        key = model_key or self._model_key
+        async with AsyncExitStack() as held:
+            try:
+                conversation = await self._load(conversation_id, user_id, key, held)
+            except SessionStoreUnavailable:
+                session = Session(session_id=_keep(conversation_id), user_id=user_id, model_key=key)
+                conversation = Conversation(store=None, session=session, model_key=key)
+                conversation.notices.append(NOT_SAVED)
+            yield conversation
+
+    async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
+        session = await self._store.get(wanted, user_id) if wanted and is_session_id(wanted) else None
+        if session is None:
+            session = await self._store.create(user_id, model_key=key)
+            conversation = Conversation(store=self._store, session=session, model_key=key)
+            if wanted:
+                conversation.notices.append(NEW_CONVERSATION)
+            return conversation
+        await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
+        # Read again under the lock: the turn that held it may have moved the chain.
+        session = await self._store.get(session.session_id, user_id) or session
+        messages = await self._store.messages(session.session_id, limit=_TRANSCRIPT_MESSAGES)
+        retrieved = await self._store.retrieved(session.session_id)
+        return Conversation(
+            store=self._store,
+            session=session,
+            messages=messages,
+            retrieved=[(r.number, r.passage) for r in retrieved],
+            model_key=key,
+        )
+
+    async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
+        """All messages; None when there is no such conversation of this user."""
+        if not is_session_id(conversation_id) or await self._store.get(conversation_id, user_id) is None:
+            return None
+        return await self._store.messages(conversation_id)
+
+    async def delete(self, conversation_id: str, user_id: str) -> bool:
+        """Erases a conversation; False when there is none of this user."""
+        return is_session_id(conversation_id) and await self._store.delete(conversation_id, user_id)
+
+
+def title_of(question: str) -> str:
+    """A conversation's title: its first question on one line, cut at a word."""
+    line = " ".join(question.split())
+    if len(line) <= _TITLE_CHARS:
+        return line
+    return line[:_TITLE_CHARS].rsplit(" ", 1)[0] + "…"
+
+
+def _keep(conversation_id: str | None) -> str:
+    return conversation_id if conversation_id and is_session_id(conversation_id) else new_session_id()
+
+
+def _input_item(message: Message) -> dict[str, Any]:
+    kind = "input_text" if message.role == "user" else "output_text"
+    return {"type": "message", "role": message.role, "content": [{"type": kind, "text": message.content}]}

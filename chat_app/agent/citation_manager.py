@@ -1,0 +1,149 @@
+"""Numbers, verifies and collects the citations of one turn.
+
+Two numbers are kept apart. A passage is *retrieved* under a number that is unique in its conversation; that one is in
+the marker that the model is given and writes. The reader sees another: passages are numbered from 1 in the order in
+which the answer first uses them. A citation to something that this conversation never retrieved is dropped and counted.
+A quote is kept only when it stands in the passage, word for word.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import orjson
+from pydantic import JsonValue
+
+from chat_app.agent.citation_markers import Marker, MarkerParser
+from chat_app.agent.quotes import quotes_in
+from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
+from tools.types import FunctionOutput, Passage
+
+logger = logging.getLogger(__name__)
+
+PassageNumberer = Callable[[Sequence[Passage]], Awaitable[tuple[int, ...]]]
+"""Gives each passage its number in the conversation; the same passage always gets the same one."""
+
+CitedEvent = TextDelta | CitationAdded | Notice
+
+DROPPED = Notice(
+    code="citation_dropped",
+    message="A citation in this answer pointed to nothing that was looked up, and was removed. Check that statement.",
+)
+
+
+class CitationManager:
+    """The citations of one turn. ``retrieved`` holds what earlier turns of the conversation looked up, by number."""
+
+    def __init__(self, number: PassageNumberer, retrieved: Iterable[tuple[int, Passage]] = ()) -> None:
+        self._number = number
+        self._retrieved: dict[int, Passage] = dict(retrieved)
+        self._hosted: dict[str, list[Passage]] = {}
+        self._parser = MarkerParser()
+        self._order: dict[str, int] = {}
+        self._cited: dict[str, Passage] = {}
+        self._quotes: dict[str, list[str]] = {}
+        self._statement = ""
+        self._last_statement = ""
+        self._dropped = 0
+
+    async def render_output(self, output: FunctionOutput) -> str:
+        """A tool's output as JSON for the model: each ``cite`` in it holds the marker to write."""
+        if output.error is not None:
+            return orjson.dumps({"error": output.error}).decode()
+        markers = await self._register(output.passages)
+        return orjson.dumps(_with_markers(output.output, markers)).decode()
+
+    def add_hosted(self, passages: Sequence[Passage]) -> None:
+        """Passages that the server's own file search found; annotations refer to them by file."""
+        for passage in passages:
+            self._hosted.setdefault(passage.document_id, []).append(passage)
+
+    def feed(self, text: str) -> list[CitedEvent]:
+        """The next text of the answer, with the citations in it."""
+        return self._events(self._parser.feed(text))
+
+    def annotate(self, citation: CitationReceived) -> list[CitedEvent]:
+        """An annotation of the server at this point of the text."""
+        events = self._events(self._parser.flush())
+        candidates = self._hosted.get(citation.file_id, [])
+        if not candidates:
+            return [*events, *self._drop()]
+        passage = max(candidates, key=lambda p: (_overlap(self._statement or self._last_statement, p.text), p.score))
+        return [*events, self._cite(passage, "")]
+
+    def finish(self) -> list[CitedEvent]:
+        """What was held back, once the text has ended."""
+        return self._events(self._parser.flush())
+
+    def references(self) -> ReferencesReady:
+        """The References section: every cited passage once, numbered as in the text."""
+        entries = (
+            Reference(number=number, passage=self._cited[key], quotes=tuple(dict.fromkeys(self._quotes.get(key, []))))
+            for key, number in self._order.items()
+        )
+        return ReferencesReady(references=tuple(entries), dropped=self._dropped)
+
+    async def _register(self, passages: Sequence[Passage]) -> dict[str, str]:
+        if not passages:
+            return {}
+        numbers = await self._number(passages)
+        self._retrieved.update(zip(numbers, passages, strict=True))
+        return {passage.id: f"[{number}]" for number, passage in zip(numbers, passages, strict=True)}
+
+    def _events(self, parts: list[str | Marker]) -> list[CitedEvent]:
+        events: list[CitedEvent] = []
+        for part in parts:
+            if isinstance(part, Marker):
+                events += self._marker(part)
+            else:
+                self._follow(part)
+                events.append(TextDelta(text=part))
+        return events
+
+    def _follow(self, text: str) -> None:
+        """Keeps the statement that a citation coming next would belong to: the text since the last line or citation."""
+        line = text.rpartition("\n")[2]
+        self._statement = line if "\n" in text else self._statement + line
+        if text.strip():
+            self._last_statement = ""
+
+    def _marker(self, marker: Marker) -> list[CitedEvent]:
+        known = [self._retrieved[number] for number in marker.numbers if number in self._retrieved]
+        if not known and len(marker.numbers) > 1:
+            # Several numbers, none of them retrieved: an interval or a list of values, not a citation.
+            self._follow(marker.raw)
+            return [TextDelta(text=marker.raw)]
+        events: list[CitedEvent] = [self._cite(passage, marker.raw) for passage in known]
+        for _ in range(len(marker.numbers) - len(known)):
+            events += self._drop()
+        return events
+
+    def _cite(self, passage: Passage, marker: str) -> CitationAdded:
+        key = passage.id
+        number = self._order.setdefault(key, len(self._order) + 1)
+        self._cited[key] = passage
+        statement = self._statement if self._statement.strip(" .,;:") else self._last_statement
+        self._quotes.setdefault(key, []).extend(quotes_in(statement, passage.text))
+        self._last_statement, self._statement = statement, ""
+        return CitationAdded(number=number, passage=passage, marker=marker)
+
+    def _drop(self) -> list[CitedEvent]:
+        self._dropped += 1
+        logger.warning("A citation to something that was not retrieved was dropped.")
+        return [DROPPED] if self._dropped == 1 else []
+
+
+def _with_markers(data: JsonValue, markers: dict[str, str]) -> JsonValue:
+    if isinstance(data, dict):
+        marked = {key: _with_markers(value, markers) for key, value in data.items()}
+        cite = data.get("cite")
+        return {**marked, "cite": markers.get(cite, cite)} if isinstance(cite, str) else marked
+    if isinstance(data, list):
+        return [_with_markers(part, markers) for part in data]
+    return data
+
+
+def _overlap(statement: str, text: str) -> int:
+    words = set(statement.lower().split())
+    return len(words & set(text.lower().split()))

@@ -1,0 +1,236 @@
+"""One turn, from a question to its outcome.
+
+Opens the conversation, prepares the tools, hands a request to the runner, passes its text through the citation manager,
+and records what was said. Every turn yields ``TurnStarted`` first and ends in exactly one ``TurnEnded``, whatever
+fails on the way. Closing the iteration is Stop: what was read by then is saved, marked as stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+from uuid import uuid4
+
+from pydantic import Field
+
+from chat_app.agent.chat_manager import ChatManager, Conversation
+from chat_app.agent.citation_manager import CitationManager
+from chat_app.agent.run_types import RunnerEvent, RunRequest
+from chat_app.agent.runner import Runner
+from chat_app.errors import AsclepiusError, SessionBusy
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    CitationReceived,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.generation.generator import Generator
+from chat_app.generation.outcomes import STOPPED
+from tools.tool_manager import ToolManager
+from tools.types import Frozen
+
+logger = logging.getLogger(__name__)
+
+_SAVE_SECONDS = 5.0
+CRASHED = Outcome(
+    kind="failed",
+    message="Something went wrong inside the assistant. Ask again; if it happens again, the log says more.",
+    retryable=True,
+)
+
+
+class TurnRequest(Frozen):
+    """One question, and which tools may help to answer it."""
+
+    message: str
+    conversation_id: str | None = None
+    user_id: str = "demo"
+    model: str
+    tools: tuple[str, ...] = ()
+    vector_store_id: str | None = None
+    prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
+    include_raw: bool = False
+
+
+class ConsultResult(Frozen):
+    """A whole turn, for those who do not follow it as it happens."""
+
+    conversation_id: str
+    answer: str
+    outcome: Outcome
+    references: tuple[Reference, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class OpenAIResponseManager:
+    """Runs turns with one generator and one set of tools; keeps nothing between turns but what the store keeps."""
+
+    def __init__(
+        self,
+        *,
+        generator: Generator[Any],
+        tool_manager: ToolManager,
+        chat_manager: ChatManager,
+        server_key: str,
+        max_steps: int = 5,
+        chaining: bool = True,
+    ) -> None:
+        self._generator = generator
+        self._tools = tool_manager
+        self._chats = chat_manager
+        self._server_key = server_key
+        self._max_steps = max_steps
+        self._chaining = chaining
+
+    async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
+        """The turn's events; see ``chat_app.events`` for their order."""
+        turn_id = uuid4().hex
+        model_key = f"{self._server_key}#{request.model}"
+        started = False
+        try:
+            async with self._chats.open(
+                request.conversation_id, request.user_id, model_key=model_key
+            ) as conversation:
+                yield TurnStarted(conversation_id=conversation.id, turn_id=turn_id, model=request.model)
+                started = True
+                async with aclosing(_Turn(self, request, conversation).events()) as events:
+                    async for event in events:
+                        yield event
+        except SessionBusy as busy:
+            if not started:
+                yield TurnStarted(
+                    conversation_id=request.conversation_id or "", turn_id=turn_id, model=request.model
+                )
+            yield TurnEnded(outcome=Outcome(kind="failed", message=str(busy), retryable=True), answer="")
+
+    async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
+        """The same turn, drained."""
+        conversation_id = ""
+        references: tuple[Reference, ...] = ()
+        notices: list[str] = []
+        async with aclosing(self.process_streaming_query(request)) as events:
+            async for event in events:
+                match event:
+                    case TurnStarted():
+                        conversation_id = event.conversation_id
+                    case ReferencesReady():
+                        references = event.references
+                    case TurnEnded():
+                        return ConsultResult(
+                            conversation_id=conversation_id,
+                            answer=event.answer,
+                            outcome=event.outcome,
+                            references=references,
+                            notices=tuple(notices),
+                        )
+                    case _ if event.type == "notice":
+                        notices.append(event.message)
+                    case _:
+                        continue
+        raise AssertionError("a turn always ends with TurnEnded")
+
+    def runner(self, citations: CitationManager) -> Runner:
+        return Runner(
+            self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output
+        )
+
+    def run_request(self, request: TurnRequest, conversation: Conversation) -> RunRequest:
+        """What the runner is asked: the new message, and the rest of the conversation by id or in full."""
+        vector_store = request.vector_store_id or conversation.vector_store_id
+        fields: dict[str, Any] = {
+            "model": request.model,
+            # Who asks, without saying who: providers use it to tell abusers apart.
+            "safety_identifier": hashlib.sha256(f"asclepius:{request.user_id}".encode()).hexdigest()[:32],
+        }
+        if vector_store:
+            fields["include"] = ("file_search_call.results",)
+        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": request.message}]}
+        return RunRequest(
+            items=(item,),
+            previous_response_id=conversation.previous_response_id,
+            transcript=conversation.transcript(),
+            chaining=self._chaining,
+            prompt_kwargs=request.prompt_kwargs,
+            tools=request.tools,
+            hosted_tools=({"type": "file_search", "vector_store_ids": [vector_store]},) if vector_store else (),
+            fields=fields,
+            include_raw=request.include_raw,
+        )
+
+
+class _Turn:
+    """The events of one turn within its conversation."""
+
+    def __init__(self, manager: OpenAIResponseManager, request: TurnRequest, conversation: Conversation) -> None:
+        self._manager = manager
+        self._request = request
+        self._conversation = conversation
+        self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
+        self._answer: list[str] = []
+        self._noticed = 0
+
+    async def events(self) -> AsyncGenerator[AgentEvent, None]:
+        runner = self._manager.runner(self._citations)
+        running = runner.astream(self._manager.run_request(self._request, self._conversation))
+        outcome: Outcome | None = None
+        try:
+            for notice in self._new_notices():
+                yield notice
+            async with aclosing(running.stream_events()) as events:
+                async for event in events:
+                    for shown in self._shown(event):
+                        yield shown
+            outcome = running.result.outcome
+        except Exception as error:  # the boundary of a turn: whatever breaks inside, the turn ends in an outcome
+            if not isinstance(error, AsclepiusError):
+                logger.exception("A turn failed.")
+            outcome = CRASHED
+        finally:
+            # Also on Stop, when nothing can be yielded any more: what was read is kept.
+            await self._record(running.result.model_copy(update={"outcome": outcome or STOPPED}))
+        for shown in (*self._keep(self._citations.finish()), *self._new_notices()):
+            yield shown
+        references = self._citations.references()
+        if references.references or references.dropped:
+            yield references
+        yield TurnEnded(outcome=outcome, answer="".join(self._answer), usage=running.result.usage)
+
+    def _shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
+        """What the reader gets for one event of the runner."""
+        if isinstance(event, TextDelta):
+            return self._keep(self._citations.feed(event.text))
+        if isinstance(event, CitationReceived):
+            return self._keep(self._citations.annotate(event))
+        if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
+            output = event.item.function_output
+            if output.name == "file_search":
+                self._citations.add_hosted(output.passages)
+        return (*self._new_notices(), event)
+
+    def _keep(self, events: Sequence[TextDelta | CitationAdded | Any]) -> Sequence[AgentEvent]:
+        self._answer += [event.text for event in events if isinstance(event, TextDelta)]
+        return events
+
+    def _new_notices(self) -> Sequence[AgentEvent]:
+        fresh = self._conversation.notices[self._noticed :]
+        self._noticed += len(fresh)
+        return fresh
+
+    async def _record(self, result: Any) -> None:
+        cited = [reference.passage.id for reference in self._citations.references().references]
+        saving = asyncio.ensure_future(self._conversation.record(self._request.message, result, cited))
+        try:
+            await asyncio.wait_for(asyncio.shield(saving), _SAVE_SECONDS)
+        except TimeoutError:
+            logger.warning("A turn could not be saved within %.0f s.", _SAVE_SECONDS)
