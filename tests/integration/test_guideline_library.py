@@ -1,0 +1,241 @@
+"""The guideline library against a real Milvus Lite server: what is added is found, cited, shown, replaced, removed."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from tools.errors import SourceRejected, ToolUnavailable
+from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
+from tools.guidelines.library import DEMO_FOLDER
+
+ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
+HEPARIN = "Heparin must not be given to patients with a history of heparin-induced thrombocytopenia."
+
+
+@asynccontextmanager
+async def library_at(uri: str, folder: Path) -> AsyncIterator[GuidelineLibrary]:
+    library = GuidelineLibrary(uri, folder, collection=f"test_{uuid4().hex[:12]}")
+    try:
+        yield library
+    finally:
+        await library.aclose()
+
+
+@pytest.fixture
+async def library(milvus_uri: str, tmp_path: Path) -> AsyncIterator[GuidelineLibrary]:
+    async with library_at(milvus_uri, tmp_path / "library") as opened:
+        yield opened
+
+
+def write_pdf(path: Path, *pages: str, title: str = "A short guideline") -> Path:
+    canvas = Canvas(str(path), pagesize=A4)
+    canvas.setTitle(title)
+    for text in pages:
+        block = canvas.beginText(72, 700)
+        block.setFont("Helvetica", 11)
+        for line in text.splitlines():
+            block.textLine(line)
+        canvas.drawText(block)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+async def test_a_sentence_of_an_added_guideline_is_found_on_its_page(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN))
+
+    result = await library.search("Who must not be given heparin?")
+
+    assert result.answerable
+    best = result.passages[0]
+    assert HEPARIN in best.text
+    assert best.page == 2
+    assert best.title == "A short guideline"
+
+
+async def test_a_passage_can_be_read_again_by_its_id(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN))
+    found = (await library.search("aspirin dose in acute coronary syndrome")).passages[0]
+
+    again = await library.passage(found.id)
+
+    assert again is not None
+    assert (again.text, again.page, again.document_id) == (found.text, found.page, found.document_id)
+    for unknown in ("guideline:acs@000000000000:0", found.id + "9", "drug:aspirin:1", "guideline:../../etc@0:0", ""):
+        assert await library.passage(unknown) is None
+
+
+async def test_the_same_file_again_changes_nothing(library: GuidelineLibrary, tmp_path: Path) -> None:
+    path = write_pdf(tmp_path / "acs.pdf", ASPIRIN)
+    first = await library.add(path)
+    seen: list[IngestProgress] = []
+
+    second = await library.add(path, progress=seen.append)
+
+    assert second == first
+    assert [event.stage for event in seen] == ["unchanged"]
+
+
+async def test_a_changed_file_is_a_new_version_and_old_answers_keep_their_passage(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    """Row 45 of the fault list."""
+    path = write_pdf(tmp_path / "acs.pdf", ASPIRIN)
+    await library.add(path)
+    old = (await library.search("aspirin acute coronary syndrome")).passages[0]
+    old_picture = await library.page_image(old.document_id, 1)
+
+    write_pdf(path, ASPIRIN.replace("300 mg", "162 mg"))
+    document = await library.add(path)
+    new = (await library.search("aspirin acute coronary syndrome")).passages
+
+    assert [passage.id for passage in new if passage.id == old.id] == []
+    assert "162 mg" in new[0].text
+    kept = await library.passage(old.id)
+    assert kept is not None
+    assert "300 mg" in kept.text
+    assert len(document.superseded) == 1
+    assert [listed.id for listed in await library.documents()] == ["acs"]
+    assert await library.page_image(old.document_id, 1) == old_picture
+    assert await library.page_image(new[0].document_id, 1) != old_picture
+
+
+async def test_a_removed_guideline_is_no_longer_found_and_its_citations_still_open(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+    cited = (await library.search("aspirin")).passages[0]
+
+    assert await library.remove("acs")
+
+    assert (await library.search("aspirin")).passages == ()
+    assert await library.documents() == []
+    assert await library.passage(cited.id) is not None
+    assert not await library.remove("acs")
+
+
+async def test_progress_comes_page_by_page_and_ends_with_done(library: GuidelineLibrary, tmp_path: Path) -> None:
+    seen: list[IngestProgress] = []
+
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN), progress=seen.append)
+
+    assert [(event.done, event.total) for event in seen if event.stage == "reading"] == [(1, 2), (2, 2)]
+    assert seen[-1].stage == "done"
+
+
+async def test_a_search_can_be_limited_to_documents(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "first.pdf", ASPIRIN))
+    await library.add(write_pdf(tmp_path / "second.pdf", ASPIRIN + " Repeat after 24 hours."))
+
+    found = await library.search("aspirin", documents=["second"])
+
+    assert {passage.document_id.partition("@")[0] for passage in found.passages} == {"second"}
+    assert (await library.search("aspirin", documents=[])).passages != ()
+
+
+async def test_a_second_process_sees_what_the_first_one_added(
+    library: GuidelineLibrary, milvus_uri: str, tmp_path: Path
+) -> None:
+    other = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=library._index._name)
+    assert (await other.search("aspirin")).passages == ()
+
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+
+    assert (await other.search("aspirin")).passages != ()
+    await other.aclose()
+
+
+async def test_the_demonstration_guidelines_are_found_and_say_where(library: GuidelineLibrary) -> None:
+    await library.load_demo()
+
+    result = await library.search("What are the contraindications for ACE inhibitors?")
+
+    assert len(await library.documents()) == len(list(DEMO_FOLDER.glob("*.pdf")))
+    assert result.answerable
+    assert any("contraindicated in patients with a history of angioedema" in found.text for found in result.passages)
+    assert result.passages[0].issuer == "Asclepius demonstration library"
+    assert await library.check() == []
+
+
+async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+    passage = (await library.search("aspirin")).passages[0]
+
+    plain = await library.page_image(passage.document_id, 1, scale=1.0)
+    marked = await library.page_image(passage.document_id, 1, scale=1.0, highlight="aspirin 300 mg")
+    other = await library.page_image("acs", 1, scale=1.0, highlight="words that are nowhere on this page at all")
+
+    assert plain.startswith(b"\x89PNG")
+    assert marked != plain
+    assert other == plain
+
+
+async def test_a_page_that_is_not_there_is_refused_in_a_sentence(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+
+    with pytest.raises(SourceRejected, match="there is no page 7"):
+        await library.page_image("acs", 7)
+    with pytest.raises(SourceRejected, match="no such guideline"):
+        await library.page_image("../acs", 1)
+
+
+async def test_the_tool_gives_passages_that_can_be_cited(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN))
+    [tool] = guideline_tools(library)
+
+    output = await tool.acall(question="Who must not be given heparin?", limit=1)
+
+    assert output.error is None
+    assert output.summary == "1 passage"
+    assert isinstance(output.output, dict)
+    assert output.output["answerable"] is True
+    assert output.output["passages"] == [{
+        "cite": output.passages[0].id, "document": "A short guideline", "section": "", "page": "2", "text": HEPARIN,
+    }]  # fmt: skip
+
+
+async def test_a_question_that_no_guideline_answers_is_called_unanswerable(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    """Row 44 of the fault list."""
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN))
+    [tool] = guideline_tools(library)
+
+    output = await tool.acall(question="How is Kawasaki disease in children treated with immunoglobulin?")
+
+    assert isinstance(output.output, dict)
+    assert output.output["answerable"] is False
+    assert "do not answer" in str(output.output["note"])
+
+
+async def test_a_refused_index_is_a_tool_error_with_what_to_check(tmp_path: Path) -> None:
+    """Row 29 of the fault list: nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    async with library_at(uri, tmp_path / "library") as library:
+        started = time.monotonic()
+        with pytest.raises(ToolUnavailable, match="MILVUS_URI"):
+            await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+        assert time.monotonic() - started < 15
+        assert await library.documents() == []
+        assert any("MILVUS_URI" in problem for problem in await library.check())
+
+
+async def test_a_hanging_index_is_a_tool_error_within_the_deadline(tmp_path: Path) -> None:
+    """Row 29 of the fault list: somebody accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        async with library_at(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "library") as library:
+            started = time.monotonic()
+            with pytest.raises(ToolUnavailable):
+                await library.load()
+            assert time.monotonic() - started < 15

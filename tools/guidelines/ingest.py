@@ -1,0 +1,153 @@
+"""Takes a file into the library: checked, read in the worker process, indexed, and only then made visible.
+
+The order makes a killed run harmless. The version's files are renamed into place whole; a mark says that its rows
+are being written; rows of a version that is not current are never searched; the document's file is replaced last.
+The next change of the library removes what a dead run left, and a version that was read already is not read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tools.errors import SourceRejected
+from tools.guidelines.catalog import as_document, current_version, document_of, passage_id
+from tools.guidelines.index import IndexRow, PassageIndex
+from tools.guidelines.models import (
+    Document,
+    DocumentRecord,
+    DocumentVersion,
+    Extraction,
+    IngestProgress,
+    IngestStage,
+)
+from tools.guidelines.store import LibraryStore, VersionRef, document_id
+
+READER = 1
+"""Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
+MAX_FILE_BYTES = 200_000_000
+Progress = Callable[[IngestProgress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that passed the first checks."""
+
+    path: Path
+    document: str
+    sha256: str
+    suffix: str
+
+    @property
+    def title(self) -> str:
+        """A title made of the file's name, for a document that has none."""
+        words = self.path.stem.replace("_", " ").replace("-", " ").strip()
+        return words[:1].upper() + words[1:]
+
+    @property
+    def ref(self) -> VersionRef:
+        return VersionRef(self.document, self.sha256[:12])
+
+
+class Reporter:
+    """Turns counts into ``IngestProgress`` of one file."""
+
+    def __init__(self, file_name: str, progress: Progress | None) -> None:
+        self._file_name = file_name
+        self._progress = progress
+
+    def __call__(self, stage: IngestStage, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(IngestProgress(file_name=self._file_name, stage=stage, done=done, total=total))
+
+    def stage(self, stage: IngestStage) -> Callable[[int, int], None]:
+        return lambda done, total: self(stage, done, total)
+
+
+def check_source(path: Path) -> Source:
+    """Looks at size and first bytes, and names the version by its hash. Raises ``SourceRejected``."""
+    try:
+        if not path.is_file():
+            raise SourceRejected(f"{path.name} is no file.")
+        size = path.stat().st_size
+        if size == 0:
+            raise SourceRejected(f"{path.name} is empty (0 bytes).")
+        if size > MAX_FILE_BYTES:
+            allowed = MAX_FILE_BYTES // 1_000_000
+            raise SourceRejected(f"{path.name} has {size / 1e6:,.0f} MB; a guideline may have {allowed} MB.")
+        with path.open("rb") as data:
+            suffix = _suffix(path, data.read(2048))
+            data.seek(0)
+            digest = hashlib.file_digest(data, "sha256").hexdigest()
+    except OSError as error:
+        raise SourceRejected(f"{path.name} cannot be read ({error.strerror}).") from None
+    return Source(path, document_id(path.stem), digest, suffix)
+
+
+def _suffix(path: Path, start: bytes) -> str:
+    suffix = path.suffix.lower()
+    if suffix != ".pdf":
+        raise SourceRejected(f"{path.name}: guidelines are read from PDF files.")
+    if b"%PDF-" not in start[:1024]:
+        raise SourceRejected(f"{path.name} ends in .pdf and holds something else.")
+    return suffix
+
+
+def unchanged(store: LibraryStore, source: Source) -> Document | None:
+    """The document that already holds these very bytes, read by this version of the reader."""
+    for record in store.records():
+        version = current_version(record)
+        if version is not None and version.sha256 == source.sha256 and version.reader == READER:
+            return as_document(record)
+    return None
+
+
+def publish(
+    store: LibraryStore, index: PassageIndex, source: Source, facts: Extraction, report: Reporter
+) -> Document:
+    """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
+    with store.locked():
+        clean_up(store, index)
+        ref = source.ref
+        record = store.record(source.document)
+        version = _version(store, source, facts)
+        store.keep_original(version, source.path)
+        store.mark_pending(ref)
+        index.delete_versions([str(ref)])
+        rows = [
+            IndexRow(passage_id(ref, number), str(ref), found)
+            for number, found in enumerate(store.indexed_terms(ref))
+        ]
+        index.add(rows, progress=report.stage("indexing"))
+        earlier = tuple(other for other in record.versions if other.key != ref.key) if record else ()
+        index.delete_versions([str(VersionRef(source.document, other.key)) for other in earlier])
+        index.settle()
+        made = DocumentRecord(id=source.document, current=ref.key, versions=(*earlier, version))
+        store.save_record(made)
+        store.clear_pending(ref)
+    return document_of(made, version)
+
+
+def clean_up(store: LibraryStore, index: PassageIndex) -> None:
+    """Removes the rows that a run left which was killed. Call with the lock held."""
+    for ref in store.pending():
+        record = store.record(ref.document)
+        if record is None or record.current != ref.key:
+            index.delete_versions([str(ref)])
+        store.clear_pending(ref)
+
+
+def _version(store: LibraryStore, source: Source, facts: Extraction) -> DocumentVersion:
+    pages = list(store.pages(source.ref))
+    return DocumentVersion(
+        key=source.ref.key, sha256=source.sha256, file_name=source.path.name, suffix=source.suffix,
+        title=facts.title, issuer=facts.issuer, version=facts.version,
+        date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
+        passages=store.lexicon(source.ref).passages, paged=facts.paged,
+        unsearchable_pages=tuple(page.number for page in pages if not page.searchable),
+        recognised_pages=tuple(page.number for page in pages if page.recognised),
+        added_at=datetime.now(UTC), reader=READER,
+    )  # fmt: skip

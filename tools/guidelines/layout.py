@@ -1,0 +1,174 @@
+"""Turns the lines of PDF pages into blocks: headings, paragraphs, list items, captions.
+
+Runs over a whole document at once, for what repeats on every page and the usual type size are known only then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tools.guidelines.models import Block, BlockKind, PageContent
+from tools.guidelines.pdf_lines import Line, PdfPage
+from tools.guidelines.running_heads import find_running_heads
+
+_BULLET = re.compile(r"^(?:[■●•▪◆◦‣►▸✓–]|[-*])\s+(?=\S)|^[■●•▪◆◦‣►▸]\s*$")
+_NUMBERED = re.compile(r"^(?:\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)")
+_CAPTION = re.compile(r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+[A-Z]?\d*[-.]?\d+[a-z]?\b(?=[.: ]|$)")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
+HEADING_WORDS = 22
+"""A heading has at most this many words; longer text in large type is a lead paragraph."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    kind: BlockKind
+    lines: list[Line]
+
+    @property
+    def last(self) -> Line:
+        return self.lines[-1]
+
+
+class Layout:
+    """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
+
+    def __init__(self, pages: Sequence[PdfPage]) -> None:
+        self._heads = find_running_heads(pages)
+        self._pages = [(page, self._kept(page)) for page in pages]
+        self.body_size = self._usual_size()
+        self._levels = self._heading_levels()
+        self._words = self._vocabulary()
+
+    def _kept(self, page: PdfPage) -> list[Line]:
+        return [line for line in page.lines if not self._heads.drops(line, page)]
+
+    def _usual_size(self) -> float:
+        sizes: Counter[float] = Counter()
+        for _, lines in self._pages:
+            for line in lines:
+                if not line.bold:
+                    sizes[line.size] += len(line.text)
+        return sizes.most_common(1)[0][0] if sizes else 10.0
+
+    def _vocabulary(self) -> Counter[str]:
+        words: Counter[str] = Counter()
+        for _, lines in self._pages:
+            for line in lines:
+                words.update(word.lower() for word in _WORD.findall(line.text))
+        return words
+
+    def pages(self) -> Iterator[PageContent]:
+        for page, lines in self._pages:
+            drafts = _group(lines, self)
+            blocks = tuple(block for draft in drafts if (block := self._block(draft)) is not None)
+            yield PageContent(
+                number=page.number, label=page.label, blocks=blocks, searchable=bool(blocks) or not page.pictures
+            )
+
+    def _block(self, draft: _Draft) -> Block | None:
+        text = self.joined(draft.lines)
+        if not text:
+            return None
+        level = self._levels.get(_face(draft.lines[0]), 3) if draft.kind == "heading" else 0
+        return Block(kind=draft.kind, text=text, level=level)
+
+    def is_heading(self, line: Line) -> bool:
+        return _face(line) in self._levels and _could_be_heading(line)
+
+    def _heading_levels(self) -> dict[tuple[int, bool], int]:
+        """The faces (size, weight) that set headings, the largest as level 1."""
+        faces: Counter[tuple[int, bool]] = Counter()
+        for _, lines in self._pages:
+            for line in lines:
+                larger = line.size >= self.body_size * 1.12
+                if _could_be_heading(line) and (larger or (line.bold and line.size >= self.body_size * 0.92)):
+                    faces[_face(line)] += 1
+        order = sorted(faces, key=lambda face: (-face[0], not face[1]))
+        return {face: min(rank, 6) for rank, face in enumerate(order, start=1)}
+
+    def joined(self, lines: Sequence[Line]) -> str:
+        """The lines as one running text, words that were parted at line ends made whole."""
+        text = ""
+        for line in lines:
+            text = self._append(text, line)
+        return text.rstrip("\x02")
+
+    def _append(self, text: str, line: Line) -> str:
+        words = line.text + ("\x02" if line.hyphenated else "")
+        if text.endswith("\x02"):
+            return self._mend(text[:-1], words)
+        if text.endswith("-") and text[-2:-1].isalnum() and words[:1].isalnum():
+            return self._mend(text[:-1], words)
+        return f"{text} {words}" if text else words
+
+    def _mend(self, head: str, tail: str) -> str:
+        first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head)
+        second = re.match(r"[^\W_]+(?:-[^\W_]+)*", tail)
+        if first is None or second is None:
+            return f"{head}-{tail}"
+        whole = self._words[(first[0] + second[0]).lower()]
+        parted = self._words[f"{first[0]}-{second[0]}".lower()]
+        keeps_hyphen = parted > whole or first[0][-1].isdigit() or second[0][0].isdigit() or second[0][0].isupper()
+        return f"{head}-{tail}" if keeps_hyphen else f"{head}{tail}"
+
+
+def _face(line: Line) -> tuple[int, bool]:
+    return (round(line.size * 2), line.bold)
+
+
+def _could_be_heading(line: Line) -> bool:
+    words = line.text.split()
+    return (
+        len(words) <= HEADING_WORDS
+        and any(char.isalpha() for char in line.text)
+        and not _CAPTION.match(line.text)
+        and not _BULLET.match(line.text)
+        and not line.text.endswith((".", ",", ";"))
+        and len(line.text) > 2
+    )
+
+
+def _group(lines: Sequence[Line], layout: Layout) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    for line in lines:
+        last = drafts[-1] if drafts else None
+        kind = _kind(line, layout)
+        if last is not None and _continues(last, line, kind):
+            last.lines.append(line)
+        else:
+            drafts.append(_Draft(kind, [line]))
+    return drafts
+
+
+def _kind(line: Line, layout: Layout) -> BlockKind:
+    if _CAPTION.match(line.text):
+        return "caption"
+    if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+        return "item"
+    return "heading" if layout.is_heading(line) else "text"
+
+
+def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
+    last = draft.last
+    if last.hyphenated:
+        return True
+    if kind in ("caption", "item"):
+        return False
+    gap = last.bottom - line.bottom
+    near = 0 < gap <= 1.9 * max(line.size, last.size, 6.0)
+    same_face = _face(line) == _face(last)
+    if draft.kind == "heading" or kind == "heading":
+        return draft.kind == kind and same_face and near and len(draft.lines) < 4
+    if draft.kind == "caption":
+        return near and line.bold == last.bold and same_face and not _SENTENCE_CLOSED.search(last.text)
+    runs_on = not _SENTENCE_CLOSED.search(last.text)
+    if runs_on and line.text[:1].islower():
+        return True
+    if draft.kind == "item" and line.left < draft.lines[0].left - 1:
+        return False
+    overlaps = line.left < last.right and last.left < line.right
+    return near and overlaps and abs(line.size - last.size) < 1.5 and (runs_on or gap <= 1.45 * max(line.size, 6.0))

@@ -1,0 +1,248 @@
+"""The guideline library: add, list, search, cite and show guidelines. The one entry for the app.
+
+Everything that can take long runs elsewhere: files are opened in a worker process, the index is called in threads of
+the library's own, so the event loop stays free. The constructor does nothing but remember.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from tools.errors import SourceRejected, ToolUnavailable
+from tools.guidelines import ingest
+from tools.guidelines.catalog import Catalog, as_passage, names, parse_passage_id
+from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.index import COLLECTION, PassageIndex
+from tools.guidelines.models import Document, Extraction, GuidelineSearchResult, IngestProgress, SearchFilter
+from tools.guidelines.sandbox import run_job
+from tools.guidelines.store import LibraryStore, VersionRef
+from tools.guidelines.text import terms
+from tools.guidelines.worker import ExtractJob, RenderJob
+from tools.types import Passage
+
+T = TypeVar("T")
+Progress = Callable[[IngestProgress], None]
+
+DEMO_FOLDER = Path(__file__).parent / "demo"
+SEARCH_SECONDS = 10.0
+"""Within this a search answers or raises ``ToolUnavailable``."""
+RENDER_SECONDS = 20.0
+MAX_LIMIT = 50
+
+
+class GuidelineLibrary:
+    """Guidelines in ``folder`` and their index on the Milvus server at ``uri``."""
+
+    def __init__(self, uri: str, folder: Path, token: str | None = None, *, collection: str = COLLECTION) -> None:
+        self._store = LibraryStore(folder)
+        self._catalog = Catalog(self._store)
+        self._index = PassageIndex(uri, token, collection)
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
+
+    # -- search
+
+    async def search(
+        self,
+        question: str,
+        *,
+        limit: int = 6,
+        documents: Sequence[str] | None = None,
+        chosen: SearchFilter | None = None,
+    ) -> GuidelineSearchResult:
+        """The passages that fit ``question`` best.
+
+        ``documents`` limits it to these ids; ``chosen`` also by issuer and date. Raises ``ToolUnavailable`` when the
+        index does not answer within ``SEARCH_SECONDS``.
+        """
+        wanted = chosen or SearchFilter()
+        if documents is not None:
+            wanted = wanted.model_copy(update={"documents": tuple(documents)})
+        return await self._run(
+            lambda: self._search(question, max(1, min(limit, MAX_LIMIT)), wanted), seconds=SEARCH_SECONDS
+        )
+
+    def _search(self, question: str, limit: int, chosen: SearchFilter) -> GuidelineSearchResult:
+        snapshot = self._catalog.snapshot()
+        question_terms = terms(question)
+        hits = self._index.search(" ".join(question_terms), names(snapshot.refs(chosen)), limit)
+        found: list[Passage] = []
+        for hit in hits:
+            parsed = parse_passage_id(hit.id)
+            version = snapshot.live.get(parsed[0].document) if parsed else None
+            if parsed is None or version is None or version.key != parsed[0].key:
+                continue
+            stored = self._store.passage(*parsed)
+            if stored is not None:
+                found.append(as_passage(parsed[0], version, stored, hit.score))
+        score = confidence(question_terms, [f"{passage.section} {passage.text}" for passage in found], snapshot)
+        return GuidelineSearchResult(passages=tuple(found), answerable=score >= ANSWERABLE_FROM, score=score)
+
+    # -- documents
+
+    async def documents(self) -> list[Document]:
+        """What is loaded and searchable, by id."""
+        return await self._run(self._catalog.documents)
+
+    async def document(self, document_id: str) -> Document | None:
+        return next((found for found in await self.documents() if found.id == document_id), None)
+
+    async def add(self, path: Path, *, progress: Progress | None = None) -> Document:
+        """Takes one file in; the same bytes again change nothing, other bytes under its name are a new version.
+
+        Raises ``SourceRejected`` with the reason when the file is refused (then nothing is changed), and
+        ``ToolUnavailable`` when the index cannot be written. ``progress`` is called in the event loop, page by page.
+        """
+        report = ingest.Reporter(path.name, progress)
+        source = await self._run(lambda: ingest.check_source(path))
+        known = await self._run(lambda: ingest.unchanged(self._store, source))
+        if known is not None:
+            report("unchanged", known.pages, known.pages)
+            return known
+        facts = await self._read(source, report)
+        in_loop = ingest.Reporter(path.name, self._in_loop(progress))
+        document = await self._run(lambda: ingest.publish(self._store, self._index, source, facts, in_loop))
+        report("done", document.pages, document.pages)
+        return document
+
+    async def _read(self, source: ingest.Source, report: ingest.Reporter) -> Extraction:
+        scratch = await self._run(self._store.scratch)
+        try:
+            made = Path(scratch.name) / "version"
+            job = ExtractJob(path=source.path.absolute(), suffix=source.suffix, title=source.title, out=made)
+            try:
+                await run_job(job, progress=report.stage("reading"))
+            except SourceRejected as error:
+                raise SourceRejected(f"{source.path.name}: {error}") from None
+            facts = Extraction.model_validate_json(await self._run((made / "facts.json").read_bytes))
+            await self._run(lambda: self._store.save_version(source.ref, made))
+            return facts
+        finally:
+            await self._run(scratch.cleanup)
+
+    async def load_demo(self, progress: Progress | None = None) -> None:
+        """Loads the demonstration guidelines; those that are loaded and unchanged are left alone."""
+        for path in sorted(DEMO_FOLDER.glob("*.pdf")):
+            await self.add(path, progress=progress)
+
+    async def remove(self, document_id: str) -> bool:
+        """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
+        return await self._run(lambda: self._remove(document_id))
+
+    def _remove(self, document_id: str) -> bool:
+        with self._store.locked():
+            record = self._store.record(document_id)
+            if record is None or record.current is None:
+                return False
+            self._store.save_record(record.model_copy(update={"current": None}))
+            self._index.delete_versions([str(VersionRef(record.id, record.current))])
+            self._index.settle()
+            return True
+
+    # -- what citations open
+
+    async def passage(self, passage_id: str) -> Passage | None:
+        """The passage of that id, also of a superseded or removed document; None when there never was one."""
+        return await self._run(lambda: self._passage(passage_id))
+
+    def _passage(self, passage_id: str) -> Passage | None:
+        parsed = parse_passage_id(passage_id)
+        found = self._catalog.version(str(parsed[0])) if parsed else None
+        stored = self._store.passage(*parsed) if parsed else None
+        return as_passage(*found, stored) if found and stored else None
+
+    async def page_image(
+        self, document_id: str, page: int, *, highlight: str | None = None, scale: float = 2.0
+    ) -> bytes:
+        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the words of ``highlight`` marked where they stand.
+
+        ``document_id`` is a document's id or a passage's ``document_id``. Raises ``SourceRejected`` when there is no
+        such document or page, or its format has no pages.
+        """
+        original = await self._run(lambda: self._original(document_id))
+        if original.suffix != ".pdf":
+            raise SourceRejected("This document has no pages that could be shown: it is not a PDF.")
+        scratch = await self._run(self._store.scratch)
+        try:
+            out = Path(scratch.name) / "page.png"
+            job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=highlight or "", out=out)
+            await run_job(job, quiet_seconds=RENDER_SECONDS)
+            return await self._run(out.read_bytes)
+        finally:
+            await self._run(scratch.cleanup)
+
+    def original(self, document_id: str) -> Path:
+        """The file as it was added. Raises ``SourceRejected`` when there is no such document."""
+        return self._original(document_id)
+
+    def _original(self, document_id: str) -> Path:
+        found = self._catalog.version(document_id)
+        path = self._store.original(found[1]) if found else None
+        if path is None or not path.is_file():
+            raise SourceRejected("There is no such guideline in the library.")
+        return path
+
+    # -- running
+
+    async def load(self) -> None:
+        """Loads the index into the server's memory and reads the catalogue, so that the first search is fast."""
+        await self._run(self._load)
+
+    def _load(self) -> None:
+        if self._store.pending():
+            with self._store.locked():
+                ingest.clean_up(self._store, self._index)
+        self._catalog.snapshot()
+        self._index.load()
+
+    async def check(self) -> list[str]:
+        """What is wrong with the library, one sentence each, with what to do; empty when all is well."""
+        try:
+            return await self._run(self._check, seconds=SEARCH_SECONDS)
+        except ToolUnavailable as error:
+            return [str(error)]
+
+    def _check(self) -> list[str]:
+        problems: list[str] = []
+        self._index.check()
+        for document, version in self._catalog.snapshot().live.items():
+            indexed = self._index.count(str(VersionRef(document, version.key)))
+            if indexed != version.passages:
+                problems.append(
+                    f"Guideline {document}: {indexed} of {version.passages} passages are indexed. "
+                    "Run `asclepius guidelines reindex`."
+                )
+            if not self._store.original(version).is_file():
+                problems.append(f"Guideline {document}: its original file is gone; add it again.")
+        return problems
+
+    async def aclose(self) -> None:
+        """Closes the connection; calls that still run are left to their own time limits."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._index.close)
+
+    async def _run(self, call: Callable[[], T], *, seconds: float | None = None) -> T:
+        future = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        try:
+            async with asyncio.timeout(seconds):
+                return await future
+        except TimeoutError:
+            raise ToolUnavailable(
+                f"The guideline index did not answer within {seconds:.0f} s. "
+                "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
+            ) from None
+
+    @staticmethod
+    def _in_loop(progress: Progress | None) -> Progress | None:
+        """``progress`` for a thread: it is called in the event loop, where the caller expects it."""
+        if progress is None:
+            return None
+        loop = asyncio.get_running_loop()
+
+        def call(event: IngestProgress) -> None:
+            loop.call_soon_threadsafe(progress, event)
+
+        return call

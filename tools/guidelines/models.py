@@ -1,0 +1,163 @@
+"""The records of the guideline library: what a document is, what a page holds, what a search returns.
+
+All are plain data. A *document* is a guideline under one id; each changed file is a new *version* of it, named by
+the hash of its bytes. Passages belong to a version, so an old answer keeps the words it cited.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from tools.types import Frozen, Passage
+
+BlockKind = Literal["heading", "text", "item", "caption", "table"]
+IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
+
+
+class TableRows(Frozen):
+    """A table as rows of cells; ``header`` may be empty when the page shows none."""
+
+    caption: str = ""
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Block(Frozen):
+    """A paragraph, list item, heading, caption or table of one page, in reading order."""
+
+    kind: BlockKind
+    text: str
+    """The words as they stand, white space and line-end hyphens mended."""
+    level: int = 0
+    """Of a heading: 1 is the outermost."""
+    table: TableRows | None = None
+
+
+class PageContent(Frozen):
+    """One page: ``number`` counts from 1 through the file, ``label`` is what is printed on it."""
+
+    number: int = Field(ge=1)
+    label: str | None = None
+    blocks: tuple[Block, ...] = ()
+    searchable: bool = True
+    """False for a page that shows something but has no text, such as a scan that nothing could read."""
+    recognised: bool = False
+    """True when its text was read from the picture of the page, and may hold reading errors."""
+
+
+class Extraction(Frozen):
+    """What was read from a file. Texts are empty where the file does not say."""
+
+    title: str = ""
+    issuer: str = ""
+    version: str = ""
+    date: str = ""
+    language: str = ""
+    licence: str = ""
+    url: str = ""
+    paged: bool = True
+    """True for formats that have pages of their own (PDF)."""
+    pages: tuple[PageContent, ...] = ()
+
+
+class StoredPassage(Frozen):
+    """A passage as kept on disk, without what its document says for all of them."""
+
+    number: int
+    text: str
+    section: str = ""
+    page: int = Field(ge=1)
+    label: str | None = None
+    kind: Literal["text", "table_row"] = "text"
+
+
+class DocumentVersion(Frozen):
+    """One version of a document: the facts of the file and of its reading."""
+
+    key: str
+    """Twelve hexadecimal digits of the SHA-256 of the file."""
+    sha256: str
+    file_name: str
+    suffix: str
+    """Of the kept original, such as ``.pdf``."""
+    title: str
+    issuer: str = ""
+    version: str = ""
+    date: str = ""
+    language: str = ""
+    licence: str = ""
+    url: str = ""
+    pages: int = 0
+    passages: int = 0
+    paged: bool = True
+    unsearchable_pages: tuple[int, ...] = ()
+    recognised_pages: tuple[int, ...] = ()
+    added_at: datetime
+    reader: int
+    """Number of the reading code that made the passages; ``reindex`` reads older ones again."""
+
+
+class DocumentRecord(Frozen):
+    """A document's file on disk: its versions, oldest first. ``current`` is None once it was removed."""
+
+    id: str
+    current: str | None
+    versions: tuple[DocumentVersion, ...]
+
+
+class Document(Frozen):
+    """A guideline that is loaded and searchable, as the list on the page and at the shell shows it."""
+
+    id: str
+    title: str
+    issuer: str = ""
+    version: str = ""
+    date: str = ""
+    language: str = ""
+    licence: str = ""
+    url: str = ""
+    file_name: str
+    sha256: str
+    pages: int
+    passages: int
+    unsearchable_pages: tuple[int, ...] = ()
+    """Pages that show something but hold no text that could be read."""
+    recognised_pages: tuple[int, ...] = ()
+    """Pages whose words were recognised from a picture."""
+    added_at: datetime
+    superseded: tuple[str, ...] = ()
+    """Keys of the earlier versions that are kept for old citations."""
+
+
+class IngestProgress(Frozen):
+    """How far one file is: ``done`` of ``total`` pages (or passages, while embedding and indexing)."""
+
+    file_name: str
+    stage: IngestStage
+    done: int = 0
+    total: int = 0
+
+
+class SearchFilter(Frozen):
+    """Limits a search. ``issued_from`` and ``issued_to`` are ISO dates or beginnings of one (``2024``), inclusive."""
+
+    documents: tuple[str, ...] = ()
+    issuers: tuple[str, ...] = ()
+    issued_from: str = ""
+    issued_to: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.documents or self.issuers or self.issued_from or self.issued_to)
+
+
+class GuidelineSearchResult(Frozen):
+    """Passages, best first. ``answerable`` is False where the loaded guidelines do not seem to hold the answer."""
+
+    passages: tuple[Passage, ...]
+    answerable: bool
+    score: float
+    """Confidence that the best passage answers, 0 to 1; ``answerable`` is this score against a fixed threshold."""

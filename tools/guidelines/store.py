@@ -1,0 +1,251 @@
+"""The library's folder: documents, their versions, the words of every passage, and the original files.
+
+    documents/<id>.json                 a document and its versions; it is searchable when this names a current one
+    versions/<id>@<key>/                one version's words (see ``write_version``), kept for old citations
+    originals/<sha256><suffix>          the files as they came
+    pending/<id>@<key>                  a version whose rows are being written; left behind by a run that was killed
+    lock                                held by the one process that changes the library
+
+Every file is written whole beside its place and then renamed, so a process that is killed leaves the old or the new
+one. Processes share the folder through the file system alone: each search sees what the last rename made.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel
+
+from tools.errors import ToolError, ToolUnavailable
+from tools.guidelines.models import DocumentRecord, DocumentVersion, PageContent, StoredPassage
+from tools.guidelines.text import terms
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_VERSION_ID = re.compile(rf"({_ID.pattern})@([0-9a-f]{{12}})")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRef:
+    """Names one version of one document, written ``id@key``."""
+
+    document: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.document}@{self.key}"
+
+    @classmethod
+    def parse(cls, text: str) -> VersionRef | None:
+        match = _VERSION_ID.fullmatch(text)
+        return cls(match[1], match[2]) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """In how many passages of a version each term stands."""
+
+    passages: int
+    counts: dict[str, int]
+
+
+class LibraryStore:
+    """Reads and writes the folder. All methods block on the disk for a short time; none talks to a server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._offsets: dict[VersionRef, list[int]] = {}
+
+    # -- documents
+
+    def records(self) -> list[DocumentRecord]:
+        folder = self.folder / "documents"
+        if not folder.is_dir():
+            return []
+        return [DocumentRecord.model_validate_json(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
+
+    def record(self, document_id: str) -> DocumentRecord | None:
+        if not _ID.fullmatch(document_id):
+            return None
+        path = self._record_path(document_id)
+        return DocumentRecord.model_validate_json(path.read_bytes()) if path.is_file() else None
+
+    def save_record(self, record: DocumentRecord) -> None:
+        _write(self._record_path(record.id), record.model_dump_json(indent=1).encode())
+
+    def _record_path(self, document_id: str) -> Path:
+        return self.folder / "documents" / f"{document_id}.json"
+
+    def state_stamp(self) -> tuple[tuple[str, int], ...]:
+        """Changes whenever a document is added, changed or removed by any process."""
+        folder = self.folder / "documents"
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            return tuple(sorted((entry.name, entry.stat().st_mtime_ns) for entry in entries))
+        return ()
+
+    # -- versions
+
+    def version_folder(self, ref: VersionRef) -> Path:
+        return self.folder / "versions" / str(ref)
+
+    def has_version(self, ref: VersionRef) -> bool:
+        return self.version_folder(ref).is_dir()
+
+    def save_version(self, ref: VersionRef, made: Path) -> None:
+        """Moves the folder ``made`` (written by ``write_version``) into its place."""
+        place = self.version_folder(ref)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.exists():
+            shutil.rmtree(place)
+        made.replace(place)
+        self._offsets.pop(ref, None)
+
+    def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
+        with (self.version_folder(ref) / "passages.jsonl").open("rb") as lines:
+            for line in lines:
+                yield StoredPassage.model_validate_json(line)
+
+    def passage(self, ref: VersionRef, number: int) -> StoredPassage | None:
+        path = self.version_folder(ref) / "passages.jsonl"
+        if not path.is_file():
+            return None
+        offsets = self._offsets.get(ref)
+        if offsets is None:
+            offsets = self._offsets[ref] = _line_offsets(path)
+        if not 0 <= number < len(offsets):
+            return None
+        with path.open("rb") as lines:
+            lines.seek(offsets[number])
+            return StoredPassage.model_validate_json(lines.readline())
+
+    def pages(self, ref: VersionRef) -> Iterator[PageContent]:
+        with (self.version_folder(ref) / "pages.jsonl").open("rb") as lines:
+            for line in lines:
+                yield PageContent.model_validate_json(line)
+
+    def indexed_terms(self, ref: VersionRef) -> list[str]:
+        """The stemmed terms of each passage of a version, by its number."""
+        return (self.version_folder(ref) / "terms.txt").read_text(encoding="utf-8").splitlines()
+
+    def lexicon(self, ref: VersionRef) -> Lexicon:
+        path = self.version_folder(ref) / "terms.json"
+        data = orjson.loads(path.read_bytes())
+        return Lexicon(data["passages"], data["counts"])
+
+    # -- originals
+
+    def original(self, version: DocumentVersion) -> Path:
+        return self.folder / "originals" / f"{version.sha256}{version.suffix}"
+
+    def keep_original(self, version: DocumentVersion, source: Path) -> None:
+        place = self.original(version)
+        if not place.exists():
+            _write(place, source.read_bytes())
+
+    # -- what is being written
+
+    def mark_pending(self, ref: VersionRef) -> None:
+        _write(self.folder / "pending" / str(ref), b"")
+
+    def clear_pending(self, ref: VersionRef) -> None:
+        (self.folder / "pending" / str(ref)).unlink(missing_ok=True)
+
+    def pending(self) -> list[VersionRef]:
+        folder = self.folder / "pending"
+        if not folder.is_dir():
+            return []
+        return [ref for path in sorted(folder.iterdir()) if (ref := VersionRef.parse(path.name)) is not None]
+
+    def scratch(self) -> tempfile.TemporaryDirectory[str]:
+        """A temporary folder on the same file system, from which results are renamed into place."""
+        self._make()
+        return tempfile.TemporaryDirectory(prefix="scratch-", dir=self.folder)
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Holds the library for changes, waiting for another process that does; a dead process holds nothing."""
+        self._make()
+        with (self.folder / "lock").open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    def _make(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ToolUnavailable(
+                f"The guideline folder cannot be made ({error.strerror}). Check ASCLEPIUS_DATA_DIR and its rights."
+            ) from None
+
+
+def write_version(
+    folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]
+) -> int:
+    """Writes the files of one version into ``folder`` and returns how many passages there are.
+
+    ``pages.jsonl`` and ``passages.jsonl`` hold a record a line, ``terms.txt`` the indexed terms of each passage,
+    ``terms.json`` in how many passages each term stands.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_lines(folder / "pages.jsonl", pages)
+    kept = list(passages)
+    _write_lines(folder / "passages.jsonl", kept)
+    counts: Counter[str] = Counter()
+    with (folder / "terms.txt").open("w", encoding="utf-8") as out:
+        for passage in kept:
+            found = terms(f"{title} {passage.section} {passage.text}")
+            counts.update(set(found))
+            out.write(" ".join(found) + "\n")
+    (folder / "terms.json").write_bytes(orjson.dumps({"passages": len(kept), "counts": dict(counts)}))
+    return len(kept)
+
+
+def document_id(name: str) -> str:
+    """The id of a document from its file's name: lower case letters, digits and single hyphens.
+
+    Raises ``ToolError`` for a name that has neither a letter nor a digit.
+    """
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    made = "-".join(words)[:80].strip("-")
+    if not made:
+        raise ToolError("The file's name has no letter or digit from which an id could be made: rename the file.")
+    return made
+
+
+def _line_offsets(path: Path) -> list[int]:
+    data = path.read_bytes()
+    offsets = [0] if data else []
+    at = data.find(b"\n")
+    while 0 <= at < len(data) - 1:
+        offsets.append(at + 1)
+        at = data.find(b"\n", at + 1)
+    return offsets
+
+
+def _write_lines(path: Path, records: Iterable[BaseModel]) -> None:
+    with path.open("wb") as out:
+        for record in records:
+            out.write(record.model_dump_json().encode() + b"\n")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
