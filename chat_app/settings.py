@@ -45,6 +45,9 @@ class ModelSettings(BaseSettings):
     """Seconds that one response may take in all."""
     max_retries: int = Field(2, ge=0, le=10)
     """Retries of a request that failed before its first event."""
+    chaining: Literal["auto", "replay"] = "auto"
+    """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
+    servers that ignore previous_response_id."""
 
 
 class StorageSettings(BaseSettings):

@@ -89,6 +89,10 @@ class AsclepiusHealthcareAgent:
             request.model_copy(update={"conversation_id": conversation_id, "user_id": user_id})
         )
 
+    async def aclose(self) -> None:
+        """Closes the connections to the model server."""
+        await self._responses.aclose()
+
     def _request(
         self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength
     ) -> TurnRequest:

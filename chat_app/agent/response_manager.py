@@ -140,6 +140,10 @@ class OpenAIResponseManager:
                         continue
         raise AssertionError("a turn always ends with TurnEnded")
 
+    async def aclose(self) -> None:
+        """Closes the connections to the model server."""
+        await self._generator.model_client.aclose()
+
     def runner(self, citations: CitationManager) -> Runner:
         return Runner(
             self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output

@@ -1,0 +1,178 @@
+"""The composition root: the only place that builds clients and wires them to each other.
+
+``open_app`` starts what has to be started, builds the rest, and ends all of it when its block is left. What loads slowly
+(index, demonstration content) is begun by ``warm_up`` and does not hold up the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
+from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.response_manager import OpenAIResponseManager
+from chat_app.embedded import ALL_SERVICES, EmbeddedServices, ServiceName, embedded_services
+from chat_app.generation.generator import Generator
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from chat_app.sessions.redis import RedisSessionStore
+from chat_app.sessions.store import SessionStore
+from chat_app.settings import ModelSettings, Settings
+from tools.drug_database import DrugDatabase, drug_tools
+from tools.errors import ToolError
+from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.tool_manager import ToolManager
+
+logger = logging.getLogger(__name__)
+
+_NO_KEY = "none"
+"""Servers that ask for no key get this one: the client library insists on sending something."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far the loading of the index and of demonstration content is: one line to show, and a share if known."""
+
+    what: str
+    done: int = 0
+    total: int | None = None
+
+
+@dataclass(slots=True)
+class App:
+    """Everything that is running, wired."""
+
+    settings: Settings
+    services: EmbeddedServices
+    agent: AsclepiusHealthcareAgent
+    tools: ToolManager
+    drugs: DrugDatabase
+    guidelines: GuidelineLibrary
+    sessions: SessionStore
+    loading: str | None = "Starting"
+    """What is still being loaded; None when all is there."""
+    load_problems: list[str] = field(default_factory=list)
+
+    async def warm_up(self, on_progress: Callable[[LoadProgress], None] | None = None) -> None:
+        """Loads the index and, on first start, the demonstration content. Problems are logged and kept, not raised."""
+
+        def show(progress: LoadProgress) -> None:
+            self.loading = progress.what
+            if on_progress is not None:
+                on_progress(progress)
+
+        try:
+            await asyncio.gather(self._warm_guidelines(show), self._warm_drugs(show))
+        finally:
+            self.loading = None
+
+    async def _warm_guidelines(self, show: Callable[[LoadProgress], None]) -> None:
+        try:
+            if self.settings.offline.load_demo:
+                await self.guidelines.load_demo(
+                    lambda p: show(LoadProgress(f"Guidelines: {p.stage} {p.file_name}", p.done, p.total))
+                )
+            show(LoadProgress("Guidelines: loading the index"))
+            await self.guidelines.load()
+        except ToolError as error:
+            self._problem(error)
+
+    async def _warm_drugs(self, show: Callable[[LoadProgress], None]) -> None:
+        try:
+            if self.settings.offline.load_demo:
+                await self.drugs.load_demo(lambda p: show(LoadProgress(f"Drugs: {p.stage} {p.label}", p.done, p.total)))
+            show(LoadProgress("Drugs: loading the index"))
+            await self.drugs.load()
+        except ToolError as error:
+            self._problem(error)
+
+    def _problem(self, error: ToolError) -> None:
+        logger.warning("%s", error)
+        self.load_problems.append(str(error))
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings,
+    *,
+    services: frozenset[ServiceName] = ALL_SERVICES,
+    on_progress: Callable[[str], None] | None = None,
+) -> AsyncIterator[App]:
+    """Starts the embedded services among ``services`` that no URL replaces, and wires the app to them.
+
+    Raises ``ConfigurationError`` for unsafe settings and ``EmbeddedServiceError`` when a service does not come up.
+    Servers that are only known by URL are not asked here: what needs one says so when it is used.
+    """
+    settings.check()
+    async with AsyncExitStack() as stack:
+        running = await stack.enter_async_context(
+            embedded_services(settings, services=services, on_progress=on_progress)
+        )
+        app = _wire(settings, running)
+        stack.push_async_callback(_close, app)
+        yield app
+
+
+def _wire(settings: Settings, services: EmbeddedServices) -> App:
+    urls = services.urls
+    token = settings.storage.milvus_token.get_secret_value() if settings.storage.milvus_token else None
+    drugs = DrugDatabase(urls.milvus_uri, token)
+    guidelines = GuidelineLibrary(urls.milvus_uri, settings.storage.data_dir / "guidelines", token)
+    sessions = RedisSessionStore(urls.redis_url, ttl=settings.storage.session_ttl)
+    from_guidelines, from_drugs = guideline_tools(guidelines), drug_tools(drugs)
+    tools = ToolManager([*from_guidelines, *from_drugs])
+    base_url = urls.model_base_url if settings.uses_offline_model else settings.model.base_url
+    server_key = base_url or "openai"
+    chats = ChatManager(sessions, model_key=server_key)
+    responses = OpenAIResponseManager(
+        generator=_generator(settings, base_url),
+        tool_manager=tools,
+        chat_manager=chats,
+        # The offline server's port changes from start to start; its stored responses do not.
+        server_key="offline" if settings.uses_offline_model else server_key,
+        max_steps=settings.model.max_steps,
+        chaining=settings.model.chaining == "auto",
+    )
+    agent = AsclepiusHealthcareAgent(
+        responses=responses,
+        chats=chats,
+        tool_manager=tools,
+        guideline_tools=frozenset(tool.name for tool in from_guidelines),
+        drug_tools=frozenset(tool.name for tool in from_drugs),
+        default_model="asclepius-extractive" if settings.uses_offline_model else settings.model.model,
+        max_message_length=settings.server.max_message_length,
+    )
+    return App(settings, services, agent, tools, drugs, guidelines, sessions)
+
+
+def _generator(settings: Settings, base_url: str | None) -> Generator[Any]:
+    model = settings.model
+    adapter = ResponseAPIAdapter(
+        api_key=_key(settings, model),
+        base_url=base_url,
+        idle_timeout=model.idle_timeout,
+        total_timeout=model.total_timeout,
+    )
+    kwargs = {"max_output_tokens": model.max_output_tokens} if model.max_output_tokens else {}
+    return Generator(adapter, prompt=INSTRUCTIONS, model_kwargs=kwargs, max_retries=model.max_retries)
+
+
+def _key(settings: Settings, model: ModelSettings) -> str:
+    if settings.uses_offline_model:
+        key = settings.offline.offline_key
+        return key.get_secret_value() if key else _NO_KEY
+    return model.api_key.get_secret_value() if model.api_key else _NO_KEY
+
+
+async def _close(app: App) -> None:
+    app.tools.close()
+    results = await asyncio.gather(
+        app.agent.aclose(), app.sessions.aclose(), app.drugs.aclose(), app.guidelines.aclose(), return_exceptions=True
+    )
+    for result in results:
+        if isinstance(result, Exception):
+            logger.warning("A connection did not close: %s", type(result).__name__)
