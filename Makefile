@@ -1,0 +1,60 @@
+# One command runs the app, one passes the tests: `make run`, `make test`. Nothing but python3 (3.11 to 3.13), pip and
+# make has to be there before.
+
+PYTHON ?= python3
+UV := .uv/bin/uv
+VENV := .venv
+BIN := $(VENV)/bin
+# Debian's Python has no ensurepip, and its pip may not touch the system: uv goes into a folder of its own.
+export UV_PROJECT_ENVIRONMENT := $(VENV)
+
+.DEFAULT_GOAL := help
+.PHONY: help install dev run test check bench browser screenshots clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "Asclepius needs Python 3.11, 3.12 or 3.13; set PYTHON=... to one of them."; exit 1; }
+	@echo "Fetching uv ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .uv 'uv>=0.5,<1'
+
+$(VENV)/.run: $(UV) pyproject.toml uv.lock
+	@echo "Installing Asclepius into $(VENV) ..."
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	@$(UV) sync --quiet --frozen --no-dev --inexact
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "Installing what the tests need ..."
+	@$(UV) sync --quiet --frozen --inexact
+	@touch $@
+
+install: $(VENV)/.run ## Make the environment in .venv
+
+dev: $(VENV)/.dev ## The same, with what development needs
+
+run: install ## Start the app on http://127.0.0.1:8000
+	@$(BIN)/asclepius serve
+
+browser: dev
+	@$(BIN)/python -m tests.support.install_browser
+
+test: browser ## Run all tests
+	@$(BIN)/python -m pytest
+
+check: dev ## Lint, types, import directions
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+bench: dev ## Measure, as ratios within one run
+	@$(BIN)/python -m tests.benchmarks
+
+screenshots: browser ## Take the tour of screenshots into build/screenshots
+	@$(BIN)/python -m tests.e2e.tour
+
+clean: ## Remove what was made, but not the data directory
+	@rm -rf $(VENV) .uv build dist .pytest_cache .mypy_cache .ruff_cache

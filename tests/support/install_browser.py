@@ -1,0 +1,45 @@
+"""Sees to it that a Chromium is there for the end-to-end tests.
+
+Uses one that is installed; else Debian's package when this may install packages; else says what to install, and
+the end-to-end tests are skipped by name. Run with ``python -m tests.support.install_browser``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find_chromium() -> str | None:
+    """The path of an installed Chromium, or None. ``ASCLEPIUS_CHROMIUM`` names one explicitly."""
+    named = os.environ.get("ASCLEPIUS_CHROMIUM")
+    if named:
+        return named
+    return next((path for path in map(shutil.which, CANDIDATES) if path), None)
+
+
+def _apt(*arguments: str) -> bool:
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    command = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", *arguments]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def main() -> int:
+    if find_chromium():
+        return 0
+    if shutil.which("apt-get") and (os.geteuid() == 0 or shutil.which("sudo")):
+        print("Installing Chromium from Debian's packages ...", flush=True)
+        _apt("update")
+        _apt("install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core")
+    if not find_chromium():
+        print("No Chromium: install the package `chromium`, or set ASCLEPIUS_CHROMIUM; without it the end-to-end "
+              "tests are skipped.", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
