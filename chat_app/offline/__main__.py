@@ -1,0 +1,84 @@
+"""``python -m chat_app.offline``: runs the offline model server until it is told to stop.
+
+With ``--port 0`` a free port is taken and written to ``offline.port`` in the data directory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+from pydantic import ValidationError
+
+from chat_app.errors import ConfigurationError
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.server import create_app
+from chat_app.settings import OfflineSettings
+
+logger = logging.getLogger("chat_app.offline")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves; returns the process's exit code."""
+    try:
+        config = _config(arguments)
+        app = create_app(config)
+        listener = _listen(config)
+    except (ConfigurationError, ValidationError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"The offline model server cannot listen: {error.strerror}. Choose another --port.\n")
+        return 1
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    address = listener.getsockname()
+    if isinstance(address, tuple):
+        _write_port(config.data_dir, int(address[1]))
+        logger.info("Serving the Responses API on http://%s:%s/v1", config.host, address[1])
+    uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3, lifespan="on")
+    ).run(sockets=[listener])
+    return 0
+
+
+def _config(arguments: Sequence[str] | None) -> OfflineConfig:
+    parser = argparse.ArgumentParser(prog="python -m chat_app.offline", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--fd", type=int, help="serve on this inherited listening socket instead of a port")
+    parser.add_argument("--data-dir", type=Path, default=Path(".asclepius/offline"))
+    parser.add_argument("--delta-ms", type=float, default=8.0, help="pause between the words of a streamed answer")
+    given = parser.parse_args(arguments)
+    given.data_dir.mkdir(parents=True, exist_ok=True)
+    return OfflineConfig(
+        host=given.host, port=given.port, fd=given.fd, data_dir=given.data_dir.absolute(),
+        delta_ms=given.delta_ms, key=OfflineSettings().offline_key,
+    )  # fmt: skip
+
+
+def _listen(config: OfflineConfig) -> socket.socket:
+    if config.fd is not None:
+        return socket.socket(fileno=config.fd)
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((config.host, config.port))
+    listener.listen(1024)
+    return listener
+
+
+def _write_port(data_dir: Path, port: int) -> None:
+    target = data_dir / "offline.port"
+    fresh = target.with_suffix(f".{os.getpid()}")
+    fresh.write_text(f"{port}\n")
+    fresh.replace(target)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""The server's state: one SQLite file in the data directory, used from one thread.
+
+What a call has written is in the file when the call returns: the process may be killed at any time after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE responses (
+    id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, status TEXT NOT NULL,
+    previous_id TEXT, body BLOB NOT NULL, input BLOB NOT NULL, request BLOB
+);
+CREATE INDEX responses_by_age ON responses (created_at);
+CREATE INDEX responses_unfinished ON responses (status) WHERE status IN ('queued', 'in_progress');
+CREATE TABLE conversations (
+    id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, metadata BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE conversation_items (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL,
+    conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE, body BLOB NOT NULL,
+    UNIQUE (conversation_id, id)
+);
+CREATE TABLE files (
+    id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER, filename TEXT NOT NULL,
+    purpose TEXT NOT NULL, bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE vector_stores (
+    id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, last_active_at INTEGER NOT NULL, expire_days INTEGER,
+    name TEXT NOT NULL, metadata BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE vector_store_files (
+    store_id TEXT NOT NULL REFERENCES vector_stores (id) ON DELETE CASCADE,
+    file_id TEXT NOT NULL, batch_id TEXT, created_at INTEGER NOT NULL, status TEXT NOT NULL,
+    usage_bytes INTEGER NOT NULL, error BLOB, attributes BLOB NOT NULL, chunking BLOB NOT NULL,
+    PRIMARY KEY (store_id, file_id)
+) WITHOUT ROWID;
+CREATE TABLE batches (
+    id TEXT PRIMARY KEY, store_id TEXT NOT NULL REFERENCES vector_stores (id) ON DELETE CASCADE,
+    created_at INTEGER NOT NULL, cancelled INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE chunks USING fts5 (
+    text, store_id UNINDEXED, file_id UNINDEXED, ordinal UNINDEXED, tokenize = 'porter unicode61'
+);
+"""
+
+
+class Database:
+    """``await database.run(f)`` calls ``f(connection)`` in the database's own thread, in a transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="offline-database")
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs ``work``; all that it wrote is kept, or nothing when it raises."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+
+    def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection or self._open()
+        with connection:
+            return work(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._path, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
+        # With a write-ahead log a commit is one append: it survives the process, and readers do not wait.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        elif version != SCHEMA_VERSION:
+            connection.close()
+            raise RuntimeError(
+                f"The offline server's state was written by another version (format {version}, this one writes "
+                f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start afresh."
+            )
+        self._path.chmod(0o600)
+        self._connection = connection
+        return connection
+
+    async def aclose(self) -> None:
+        def close() -> None:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, close)
+        self._thread.shutdown()

@@ -1,0 +1,84 @@
+"""Errors as the Responses API words them: a status and an ``error`` object with message, type, param and code.
+
+No message repeats a value that was sent: a request holds patients' words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic_core import ErrorDetails
+
+TAGS: Final = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference",
+                         "file_search_call", "other", "function", "file_search", "text", "json_schema",
+                         "json_object", "str", "options", "allowed_tools", "comparison", "compound", "parts",
+                         "items"})  # fmt: skip
+"""Names of union branches: pydantic puts them in an error's location, where a client knows no such field."""
+
+
+class ApiError(Exception):
+    """An answer that is an error. ``headers`` go with it (``Retry-After``)."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        kind: str = "invalid_request_error",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.param = param
+        self.kind = kind
+        self.headers = headers or {}
+
+    def body(self) -> dict[str, Any]:
+        return error_body(str(self), kind=self.kind, param=self.param, code=self.code)
+
+
+def error_body(message: str, *, kind: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def not_found(what: str, object_id: str) -> ApiError:
+    """404 for an object that does not exist (or has expired)."""
+    return ApiError(404, f"{what} with id '{object_id[:80]}' not found.", param="id")
+
+
+def invalid(message: str, param: str, code: str = "invalid_value") -> ApiError:
+    return ApiError(400, message, param=param, code=code)
+
+
+def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
+    """The first of pydantic's findings in OpenAI's words."""
+    first = errors[0]
+    param = _path(first["loc"])
+    match first["type"]:
+        case "missing":
+            return ApiError(
+                400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter"
+            )
+        case "extra_forbidden":
+            return ApiError(400, f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
+        case "json_invalid":
+            return ApiError(400, "We could not parse the JSON body of your request.")
+        case kind if kind.endswith("_type"):
+            return invalid(f"Invalid type for '{param}': {first['msg']}.", param, "invalid_type")
+        case _:
+            return invalid(f"Invalid value for '{param}': {first['msg']}.", param)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    steps = location[1:] if location and location[0] in {"body", "query", "path", "header"} else location
+    path = ""
+    for index, step in enumerate(steps):
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step not in TAGS or index == 0:
+            path += f".{step}" if path else step
+    return path

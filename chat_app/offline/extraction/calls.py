@@ -1,0 +1,127 @@
+"""Decides which declared functions a question needs, and fills their arguments from it.
+
+Functions are known by their schema, not by their name: one that takes a question searches documents, one that takes
+a drug's name looks drugs up, and any other is called when the question names what it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chat_app.offline.extraction.arguments import fill, fill_schema, is_nullable
+from chat_app.offline.extraction.drug_names import drug_classes, drug_names
+from chat_app.offline.extraction.text import stem, words
+from chat_app.offline.extraction.topics import Aspect, aspects, only_database
+from chat_app.offline.extraction.vocabulary import word_list
+from chat_app.offline.model import Call
+from chat_app.offline.wire import FunctionToolIn
+
+Json = dict[str, Any]
+_QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})
+_DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?$|^drug_names?$", re.IGNORECASE)
+_FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
+_VERBS: Final = word_list("function_words")
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """The declared functions by what they do."""
+
+    documents: tuple[FunctionToolIn, ...]
+    drugs: tuple[FunctionToolIn, ...]
+    interactions: tuple[FunctionToolIn, ...]
+    others: tuple[FunctionToolIn, ...]
+
+
+def sort_tools(functions: Sequence[FunctionToolIn]) -> Toolbox:
+    documents: list[FunctionToolIn] = []
+    drugs: list[FunctionToolIn] = []
+    interactions: list[FunctionToolIn] = []
+    others: list[FunctionToolIn] = []
+    for function in functions:
+        properties = _properties(function)
+        drug = next((schema for name, schema in properties.items() if _DRUG.match(name)), None)
+        if drug is not None and _is_list(drug):
+            interactions.append(function)
+        elif drug is not None:
+            drugs.append(function)
+        elif _QUESTION & set(properties) and _FINDS.search(f"{function.name} {function.description or ''}"):
+            documents.append(function)
+        else:
+            others.append(function)
+    # Of several functions that look one drug up, the one that searches knows most spellings and fields.
+    drugs.sort(key=lambda function: "search" not in function.name.lower())
+    return Toolbox(tuple(documents), tuple(drugs), tuple(interactions), tuple(others))
+
+
+def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
+    """The calls that ``question`` needs, best first; with ``forced`` at least one when any function is declared."""
+    box = sort_tools(functions)
+    names = drug_names(question)
+    wanted = aspects(question)
+    others = [function for function in box.others if _named(function, question)]
+    calls = [Call(function.name, fill(function, question)) for function in others]
+    if not calls:
+        calls += _clinical(question, box, names, wanted)
+    if not calls and forced and functions:
+        function = functions[0]
+        calls.append(Call(function.name, fill(function, question)))
+    return calls
+
+
+def _clinical(question: str, box: Toolbox, names: Sequence[str], wanted: Sequence[Aspect]) -> list[Call]:
+    calls: list[Call] = []
+    asked = list(names)
+    if not asked and only_database(wanted):
+        asked = list(drug_classes(question))
+    if box.interactions and len(names) >= 2 and Aspect.INTERACTIONS in wanted:
+        calls.append(_call(box.interactions[0], question, list(names)))
+    if box.drugs:
+        calls += [_call(box.drugs[0], question, name) for name in asked[:4]]
+    if box.documents and not (only_database(wanted) and asked and box.drugs):
+        calls += [_call(function, question) for function in box.documents]
+    return calls
+
+
+def fallback(question: str, functions: Sequence[FunctionToolIn]) -> list[Call]:
+    """A second try when the documents did not answer: the drug class that the question names, in the database."""
+    box = sort_tools(functions)
+    classes = drug_classes(question)
+    return [_call(box.drugs[0], question, classes[0])] if box.drugs and classes else []
+
+
+def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -> Call:
+    """A call with the question, or a drug's name; filters and limits keep their defaults."""
+    arguments: Json = {}
+    required = set((function.parameters or {}).get("required", ()))
+    for name, schema in _properties(function).items():
+        if drug and _DRUG.match(name):
+            arguments[name] = drug
+        elif name in _QUESTION:
+            arguments[name] = question
+        elif name in required:
+            arguments[name] = fill_schema(name, schema, "", optional=is_nullable(schema))
+    return Call(function.name, arguments)
+
+
+def _properties(function: FunctionToolIn) -> dict[str, Json]:
+    properties = (function.parameters or {}).get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _is_list(schema: Json) -> bool:
+    kinds = schema.get("type")
+    return (
+        kinds == "array"
+        or (isinstance(kinds, list) and "array" in kinds)
+        or any(isinstance(branch, dict) and branch.get("type") == "array" for branch in schema.get("anyOf", ()))
+    )
+
+
+def _named(function: FunctionToolIn, question: str) -> bool:
+    asked = {stem(word) for word in words(question)}
+    name = {stem(word) for word in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", function.name) if word.lower() not in _VERBS}
+    return bool(asked & {part for part in name if part})

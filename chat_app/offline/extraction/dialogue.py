@@ -1,0 +1,64 @@
+"""The conversation as turns: what was asked, what the tools brought, what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_app.offline.objects import text_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolOutput:
+    """The output of one call: the function's name, its arguments as sent, and the text that came back."""
+
+    name: str
+    arguments: str
+    output: str
+
+
+@dataclass
+class Exchange:
+    """One question with everything that followed it."""
+
+    question: str
+    has_image: bool = False
+    outputs: list[ToolOutput] = field(default_factory=list[ToolOutput])
+    answer: str = ""
+
+
+def exchanges(items: Sequence[Json]) -> list[Exchange]:
+    """The conversation's exchanges, oldest first; consecutive user messages are one question."""
+    found: list[Exchange] = []
+    calls: dict[str, tuple[str, str]] = {}
+    open_question = False
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "message" and item["role"] == "user":
+            text, image = text_of(item), _has_image(item)
+            if open_question:
+                found[-1].question = "\n".join(filter(None, [found[-1].question, text]))
+                found[-1].has_image = found[-1].has_image or image
+            else:
+                found.append(Exchange(text, has_image=image))
+            open_question = True
+        elif not found:
+            continue
+        elif kind == "message" and item["role"] == "assistant":
+            found[-1].answer += text_of(item)
+            open_question = False
+        elif kind == "function_call":
+            calls[item["call_id"]] = (item["name"], item["arguments"])
+            open_question = False
+        elif kind == "function_call_output":
+            name, arguments = calls.get(item["call_id"], ("", "{}"))
+            found[-1].outputs.append(ToolOutput(name, arguments, text_of(item)))
+    return found
+
+
+def _has_image(item: Json) -> bool:
+    content = item.get("content")
+    return isinstance(content, list) and any(part.get("type") == "input_image" for part in content)

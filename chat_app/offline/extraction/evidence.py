@@ -1,0 +1,231 @@
+"""What the tools brought, in one form: sentences with their citation, tables of products, and what was not found.
+
+Two shapes are known: ``passages`` (text with a ``cite`` marker) and ``results`` (drug records with ``products`` and
+``label``). Of any other output the sentences that stand beside a ``cite`` are read, and else its plain fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+from chat_app.offline.extraction.dialogue import ToolOutput
+from chat_app.offline.extraction.text import sentences, squeeze
+from chat_app.offline.model import Found
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A retrieved stretch of a document. ``cite`` is the marker to write, such as ``[3]``, or empty."""
+
+    text: str
+    cite: str = ""
+    document: str = ""
+    section: str = ""
+    page: str = ""
+    file_id: str = ""
+    rank: int = 0
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Product:
+    dosage_form: str
+    routes: str
+    strengths: str
+    brand_names: str
+
+
+@dataclass(frozen=True)
+class DrugRecord:
+    """A drug of the database: its names, its products, and the sentences of its label by section."""
+
+    name: str
+    cite: str
+    brand_names: tuple[str, ...] = ()
+    drug_classes: tuple[str, ...] = ()
+    products: tuple[Product, ...] = ()
+    label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    matched: str = ""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """An output of no known shape: its function's name, and name and value of each plain field."""
+
+    tool: str
+    pairs: tuple[tuple[str, str], ...]
+    cite: str = ""
+
+
+@dataclass
+class Evidence:
+    """All that one question's calls brought."""
+
+    passages: list[Passage] = field(default_factory=list[Passage])
+    records: list[DrugRecord] = field(default_factory=list[DrugRecord])
+    fields: list[Fields] = field(default_factory=list[Fields])
+    searched_documents: bool = False
+    answerable: bool = False
+    """False when every document search said that its passages do not answer."""
+    drugs_looked_up: list[str] = field(default_factory=list[str])
+    suggestions: list[str] = field(default_factory=list[str])
+    failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Function and message of each call that failed."""
+
+
+def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, searched: bool = False) -> Evidence:
+    """The evidence in function outputs and hosted file search results."""
+    evidence = Evidence()
+    for output in outputs:
+        _read(output, evidence)
+    if searched:
+        evidence.searched_documents = True
+        evidence.answerable = evidence.answerable or bool(found)
+        evidence.passages += [
+            Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank, score=item.score)
+            for rank, item in enumerate(found)
+        ]
+    return evidence
+
+
+def _read(output: ToolOutput, evidence: Evidence) -> None:
+    body = _decoded(output.output)
+    if isinstance(body, dict):
+        failure = body.get("error")
+        if failure:
+            message = failure.get("message", "") if isinstance(failure, dict) else str(failure)
+            evidence.failures.append((output.name, squeeze(str(message))))
+            return
+        if isinstance(body.get("passages"), list):
+            _read_passages(body, evidence)
+            return
+        if isinstance(body.get("results"), list) and _is_drug_output(body):
+            _read_records(body, output, evidence)
+            return
+    _read_other(output.name, body, evidence)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _read_passages(body: Json, evidence: Evidence) -> None:
+    evidence.searched_documents = True
+    rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
+    if body.get("answerable", bool(rows)):
+        evidence.answerable = True
+        evidence.passages += [
+            Passage(
+                row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
+                section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
+            )
+            for rank, row in enumerate(rows)
+        ]  # fmt: skip
+
+
+def _is_drug_output(body: Json) -> bool:
+    rows = body["results"]
+    return "did_you_mean" in body or any(isinstance(row, dict) and "generic_name" in row for row in rows)
+
+
+def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
+    arguments = _decoded(output.arguments)
+    if isinstance(arguments, dict):
+        asked = [value for key, value in arguments.items() if "drug" in key and isinstance(value, str)]
+        evidence.drugs_looked_up += asked[:1]
+    evidence.suggestions += [str(name) for name in body.get("did_you_mean") or []]
+    for row in body["results"]:
+        if isinstance(row, dict):
+            record = _record(row)
+            if all(record.name != known.name for known in evidence.records):
+                evidence.records.append(record)
+
+
+def _record(row: Json) -> DrugRecord:
+    label = row.get("label")
+    matched = row.get("matched")
+    return DrugRecord(
+        name=_text(row.get("generic_name")),
+        cite=_text(row.get("cite")),
+        brand_names=_texts(row.get("brand_names")),
+        drug_classes=_texts(row.get("drug_classes")),
+        products=tuple(_product(product) for product in row.get("products") or [] if isinstance(product, dict)),
+        label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
+        matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
+    )
+
+
+def _product(row: Json) -> Product:
+    def joined(key: str) -> str:
+        return ", ".join(_texts(row.get(key)))
+
+    return Product(_text(row.get("dosage_form")), joined("routes"), joined("strengths"), joined("brand_names"))
+
+
+def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
+    cited = list(_cited(body))
+    for row in cited:
+        strings = [text for text in _strings({k: v for k, v in row.items() if k != "cite"}) if _is_sentence(text)]
+        if strings:
+            evidence.answerable = evidence.searched_documents = True
+            evidence.passages.append(Passage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
+    if not cited:
+        pairs = tuple(_pairs(body))
+        evidence.fields.append(Fields(tool, pairs))
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 20 and bool(sentences(text)) and text.rstrip()[-1] in ".!?"
+
+
+def _cited(body: Any) -> Iterator[Json]:
+    if isinstance(body, dict):
+        if isinstance(body.get("cite"), str):
+            yield cast("Json", body)
+            return
+        for value in body.values():
+            yield from _cited(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _cited(value)
+
+
+def _strings(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        for value in body.values():
+            yield from _strings(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _strings(value)
+
+
+def _pairs(body: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(body, dict):
+        for key, value in body.items():
+            yield from _pairs(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(body, list):
+        for index, value in enumerate(body, start=1):
+            yield from _pairs(value, f"{name} {index}".strip())
+    elif body is not None and body != "":
+        yield name, body if isinstance(body, str) else orjson.dumps(body).decode()
+
+
+def _text(value: object) -> str:
+    return "" if value is None else squeeze(str(value))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (squeeze(value),)
+    return tuple(squeeze(str(part)) for part in value) if isinstance(value, list) else ()

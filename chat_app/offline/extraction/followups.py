@@ -1,0 +1,92 @@
+"""Makes a follow-up question stand alone, from the questions before it.
+
+"What about in patients with kidney disease?" after "What are the contraindications for ACE inhibitors?" becomes
+"What are the contraindications for ACE inhibitors in patients with kidney disease?". No word is made up: the
+result is put together from what the user wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from chat_app.offline.extraction.drug_names import drug_classes, drug_names
+from chat_app.offline.extraction.text import terms
+from chat_app.offline.extraction.topics import Aspect, aspects
+
+_LEAD: Final = re.compile(
+    r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
+    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of)\b\s*", re.IGNORECASE,
+)  # fmt: skip
+_CONNECTIVE: Final = re.compile(r"^\s*(?:and|but|also|or|so|then|what if)\b[,]?\s*", re.IGNORECASE)
+_PRONOUN: Final = re.compile(
+    r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
+    r"|\bthe (?:drug|medicine|medication|same|former|latter)\b", re.IGNORECASE,
+)  # fmt: skip
+_PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
+_POPULATIONS: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
+"""Aspects that say in whom; they narrow a question instead of replacing what it asks."""
+_ENDING: Final = re.compile(r"[\s?.!]+$")
+
+
+def standalone(questions: Sequence[str]) -> str:
+    """The last of ``questions`` as one that can be searched for without the others."""
+    resolved = ""
+    for question in questions:
+        resolved = _resolve(question.strip(), resolved)
+    return resolved
+
+
+def _resolve(question: str, before: str) -> str:
+    if not before or not is_follow_up(question):
+        return question
+    rest = _ENDING.sub("", _CONNECTIVE.sub("", _LEAD.sub("", question)))
+    if not rest:
+        return before
+    named, known = subjects(rest), subjects(before)
+    if named and known and (_LEAD.match(question) or len(terms(rest)) <= len(_all_terms(named)) + 1):
+        return _replace(before, known, named)
+    if _PLACE.match(rest) or (not named and set(aspects(rest)) <= _POPULATIONS and _is_fragment(question)):
+        joined = rest if _PLACE.match(rest) else f"in {rest}"
+        return f"{_ENDING.sub('', before)} {joined}?"
+    if known and _PRONOUN.search(rest):
+        return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?"
+    if known and not named:
+        return f"{rest} ({', '.join(known)})?"
+    if named:
+        return f"{rest}?"
+    return f"{_ENDING.sub('', before)}, {rest}?"
+
+
+def _is_fragment(question: str) -> bool:
+    return _LEAD.match(question) is not None or len(question.split()) <= 4
+
+
+def is_follow_up(question: str) -> bool:
+    """True when ``question`` leans on what was asked before."""
+    if _LEAD.match(question) or _CONNECTIVE.match(question):
+        return True
+    if _PLACE.match(question.strip()) and len(terms(question)) <= 5:
+        return True
+    named = subjects(question)
+    if _PRONOUN.search(question) and not named:
+        return True
+    return not named and len(terms(question)) <= 2 and len(question.split()) <= 6 and bool(terms(question))
+
+
+def subjects(question: str) -> tuple[str, ...]:
+    """The drugs and drug classes that a question is about."""
+    return (*drug_names(question), *drug_classes(question))
+
+
+def _all_terms(names: Sequence[str]) -> frozenset[str]:
+    return frozenset().union(*(terms(name) for name in names))
+
+
+def _replace(before: str, known: Sequence[str], named: Sequence[str]) -> str:
+    first, *others = known
+    result = before.replace(first, " and ".join(named), 1)
+    for other in others:
+        result = re.sub(rf"\s*(?:,|and|or)?\s*{re.escape(other)}", "", result, count=1)
+    return result

@@ -1,0 +1,123 @@
+"""The extractive model: calls the tools that a question needs, and answers with sentences of what they bring.
+
+It never writes a sentence that is not an extract or one of its fixed phrases, and it is deterministic: the same
+conversation gets the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.calls import fallback, plan, sort_tools
+from chat_app.offline.extraction.compose import compose
+from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, exchanges
+from chat_app.offline.extraction.evidence import Evidence, Passage, gather
+from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.selection import select
+from chat_app.offline.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
+
+_GREETING: Final = re.compile(
+    r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE
+)
+_THANKS: Final = re.compile(r"^\s*(?:thanks|thank you|many thanks|cheers)\b[^?]{0,40}$", re.IGNORECASE)
+
+
+class ExtractiveModel:
+    """Answers any prompt; keeps nothing between calls."""
+
+    async def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
+        """The steps of one response: what is being done, then calls, or a search and the answer."""
+        turns = exchanges(prompt.items)
+        if not turns or not turns[-1].question.strip():
+            yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
+            return
+        current = turns[-1]
+        question = standalone([turn.question for turn in turns])
+        small_talk = _small_talk(current)
+        calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt)
+        if calls:
+            yield Thought(_doing(calls, prompt))
+            for call in calls if prompt.parallel else calls[:1]:
+                yield call
+            return
+        if small_talk:
+            yield Answer(small_talk)
+            return
+        if prompt.file_search is not None:
+            yield Thought(phrases.SEARCHING_FILES)
+            yield Searching((question,))
+            found = await search(prompt.file_search, [question])
+            yield Searched(tuple(found))
+            yield compose(question, gather(current.outputs, found, searched=True))
+            return
+        if current.outputs:
+            yield Thought(phrases.CHOOSING)
+            yield compose(question, gather(current.outputs))
+            return
+        yield _without_sources(turns, current)
+
+
+def _small_talk(current: Exchange) -> str:
+    if current.outputs:
+        return ""
+    if _GREETING.match(current.question):
+        return phrases.GREETING
+    return phrases.THANKS if _THANKS.match(current.question) else ""
+
+
+def _calls(question: str, current: Exchange, prompt: Prompt) -> list[Call]:
+    """The calls that are still to be made for this question."""
+    made = {(output.name, _looked_up(output)) for output in current.outputs}
+    planned = plan(question, prompt.functions, forced=prompt.forced and not current.outputs)
+    calls = [call for call in planned if (call.name, _subject(call)) not in made]
+    if calls or not current.outputs:
+        return calls
+    evidence = gather(current.outputs)
+    if _nothing(evidence):
+        return [call for call in fallback(question, prompt.functions) if (call.name, _subject(call)) not in made]
+    return []
+
+
+def _nothing(evidence: Evidence) -> bool:
+    return not (evidence.answerable or evidence.records or evidence.fields or evidence.failures)
+
+
+def _subject(call: Call) -> str:
+    """What a call is about: its drug, or nothing for a call that is made once for a question."""
+    return next((str(value) for key, value in call.arguments.items() if "drug" in key and value), "")
+
+
+def _looked_up(output: ToolOutput) -> str:
+    evidence = gather([ToolOutput(output.name, output.arguments, '{"results": [], "did_you_mean": []}')])
+    return evidence.drugs_looked_up[0] if evidence.drugs_looked_up else ""
+
+
+def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
+    box = sort_tools(prompt.functions)
+    documents = {function.name for function in box.documents}
+    drugs = {function.name for function in (*box.drugs, *box.interactions)}
+    names = [str(name) for call in calls if call.name in drugs for name in call.arguments.values() if name]
+    others = [call.name for call in calls if call.name not in documents | drugs]
+    said: list[str] = []
+    if any(call.name in documents for call in calls):
+        said.append(phrases.SEARCHING_DOCUMENTS)
+    if names:
+        said.append(phrases.LOOKING_UP.format(names=phrases.listed(list(dict.fromkeys(names)))))
+    if others:
+        said.append(phrases.CALLING.format(names=phrases.listed(others)))
+    return " ".join(said)
+
+
+def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
+    """With nothing to search, what the user wrote earlier is the only source there is."""
+    told = [Passage(turn.question, rank=index) for index, turn in enumerate(reversed(turns[:-1]))]
+    quotes = [quote for quote in select(current.question, told) if not quote.text.endswith("?")]
+    if quotes:
+        lines = "\n".join(f"- {quote.text}" for quote in quotes)
+        return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")
+    if current.has_image:
+        return Answer(phrases.IMAGE)
+    return Answer(phrases.NO_SOURCES)

@@ -1,0 +1,112 @@
+"""The offline server as an ASGI app: routes, error shapes, state."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from chat_app.offline import responses_api
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.conversations import ConversationStore
+from chat_app.offline.database import Database
+from chat_app.offline.errors import ApiError, error_body, from_validation
+from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.guard import Guard
+from chat_app.offline.model import Found
+from chat_app.offline.responses_api import json_response
+from chat_app.offline.service import ResponseService
+from chat_app.offline.store import ResponseStore
+from chat_app.offline.turns import TurnRunner
+from chat_app.offline.wire import FileSearchToolIn
+
+MODEL: Final = "asclepius-extractive"
+_CREATED: Final = 1_764_547_200
+logger = logging.getLogger(__name__)
+
+
+def create_app(config: OfflineConfig) -> FastAPI:
+    """The app of one data directory. Raises ``ConfigurationError`` for an unsafe configuration."""
+    config.check()
+    database = Database(config.data_dir / "offline.sqlite3")
+    app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)
+    app.state.config = config
+    app.state.database = database
+    app.state.response_store = store = ResponseStore(database)
+    app.state.conversations = conversations = ConversationStore(database)
+    runner = TurnRunner(ExtractiveModel(), store, _no_search, delta_seconds=config.delta_ms / 1000)
+    app.state.responses = ResponseService(config, store, conversations, runner)
+    app.include_router(responses_api.router)
+    app.add_api_route("/healthz", _health, methods=["GET"])
+    app.add_api_route("/v1/models", _models, methods=["GET"])
+    app.add_api_route("/v1/models/{model}", _model, methods=["GET"])
+    app.add_exception_handler(ApiError, _api_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _server_error)
+    key = None if config.key is None else config.key.get_secret_value()
+    app.add_middleware(Guard, key=key, max_body=config.max_body, max_upload=config.max_file)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    await app.state.response_store.expire()
+    await app.state.responses.take_up()
+    yield
+    await app.state.responses.aclose()
+    await app.state.database.aclose()
+
+
+async def _no_search(tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
+    raise ApiError(404, f"Vector store with id '{tool.vector_store_ids[0][:80]}' not found.")
+
+
+async def _health() -> Response:
+    return json_response({"status": "ok"})
+
+
+async def _models() -> Response:
+    return json_response({"object": "list", "data": [_model_object(MODEL)]})
+
+
+async def _model(model: str) -> Response:
+    """Any name is a name of the one model: clients keep the one they are configured with."""
+    return json_response(_model_object(model))
+
+
+def _model_object(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": _CREATED, "owned_by": "asclepius", "shutdown_date": None}
+
+
+async def _api_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, ApiError):
+        raise error
+    response = json_response(error.body(), error.status)
+    response.headers.update(error.headers)
+    return response
+
+
+async def _validation_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    found = from_validation(error.errors())
+    return json_response(found.body(), found.status)
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    body = error_body(f"{error.detail}: see the API's description for its URLs and methods.",
+                      kind="invalid_request_error")  # fmt: skip
+    return json_response(body, error.status_code)
+
+
+async def _server_error(_: Request, error: Exception) -> Response:
+    logger.error("A request failed with %s", type(error).__name__)
+    return json_response(error_body("The server had an error.", kind="server_error"), 500)

@@ -1,0 +1,130 @@
+"""The server's work behind ``/v1/responses``: from a checked request to a running turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from chat_app.offline import objects
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.conversations import ConversationStore
+from chat_app.offline.errors import ApiError, invalid
+from chat_app.offline.history import check_calls, fit_window, resolve_references
+from chat_app.offline.model import prompt_of
+from chat_app.offline.store import ResponseStore
+from chat_app.offline.turns import LiveTurn, TurnRunner
+from chat_app.offline.wire import CreateResponse
+
+Json = dict[str, Any]
+logger = logging.getLogger(__name__)
+
+
+class ResponseService:
+    """Creates, finds, cancels and deletes responses, whether they are being made or stored."""
+
+    def __init__(
+        self, config: OfflineConfig, store: ResponseStore, conversations: ConversationStore, runner: TurnRunner
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._conversations = conversations
+        self._runner = runner
+        self._live: dict[str, LiveTurn] = {}
+
+    async def start(self, request: CreateResponse) -> LiveTurn:
+        """Begins the response to ``request``; raises ``ApiError`` when the request cannot be answered."""
+        _check(request)
+        if len(self._live) >= self._config.max_live:
+            raise ApiError(
+                429, "The server is answering as many requests as it can.", kind="rate_limit_error",
+                code="rate_limit_exceeded", headers={"Retry-After": "1"},
+            )  # fmt: skip
+        history = await self._history(request)
+        given = resolve_references(request.input, history)
+        items = check_calls([*history, *given])
+        items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
+        background = bool(request.background)
+        response = objects.response_object(
+            request, status="queued" if background else "in_progress", store=request.store is not False
+        )
+        turn = LiveTurn(response, given, include=frozenset(request.include or ()))
+        if background:
+            await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
+        self._run(turn, request, items)
+        return turn
+
+    def _run(self, turn: LiveTurn, request: CreateResponse, items: list[Json]) -> None:
+        response_id = turn.response["id"]
+        self._live[response_id] = turn
+        if request.background:
+            turn.publish({"type": "response.queued", "response": turn.response})
+        work = self._runner.run(turn, prompt_of(request, items), paced=bool(request.stream))
+        turn.task = asyncio.create_task(work, name=f"turn {response_id}")
+        turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
+
+    async def _history(self, request: CreateResponse) -> list[Json]:
+        if request.previous_response_id is not None:
+            return await self._store.history(request.previous_response_id)
+        if request.conversation_id is not None:
+            return await self._conversations.all_items(request.conversation_id)
+        return []
+
+    def live(self, response_id: str) -> LiveTurn | None:
+        """The turn of a background response that is still being made."""
+        turn = self._live.get(response_id)
+        return turn if turn is not None and turn.response["background"] else None
+
+    async def cancel(self, response_id: str) -> Json:
+        """Cancels a background response; one that has ended is returned as it is."""
+        turn = self.live(response_id)
+        if turn is not None:
+            await turn.cancel()
+            return turn.response
+        response = await self._store.get(response_id)
+        if not response["background"]:
+            raise ApiError(400, "Only responses created with background=true can be cancelled.", param="id")
+        return response
+
+    async def delete(self, response_id: str) -> None:
+        turn = self.live(response_id)
+        if turn is not None:
+            await turn.cancel()
+        await self._store.delete(response_id)
+
+    async def take_up(self) -> None:
+        """Runs again the background responses that the last run of the server did not finish."""
+        for left in await self._store.unfinished():
+            request = CreateResponse.model_validate_json(left.request)
+            turn = LiveTurn(left.body, left.input, include=frozenset(request.include or ()))
+            left.body["output"] = []
+            try:
+                items = check_calls([*await self._history(request), *left.input])
+            except ApiError as error:
+                left.body.update(status="failed", error={"code": "server_error", "message": str(error)})
+                await self._store.save(left.body, left.input)
+                continue
+            self._run(turn, request, items)
+
+    async def aclose(self) -> None:
+        """Stops the turns that are under way; background ones are taken up at the next start."""
+        tasks = [turn.task for turn in self._live.values() if turn.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _check(request: CreateResponse) -> None:
+    if request.previous_response_id is not None and request.conversation_id is not None:
+        raise ApiError(
+            400, "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Use one of them.",
+            code="mutually_exclusive_parameters",
+        )  # fmt: skip
+    if request.background and request.store is False:
+        raise invalid("Background responses need 'store' to be true.", "store")
+    if request.input is None and request.previous_response_id is None and request.conversation_id is None:
+        raise ApiError(
+            400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter"
+        )  # fmt: skip
+    if request.prompt is not None:
+        raise invalid("This server keeps no prompt templates: send the input itself.", "prompt")

@@ -1,0 +1,120 @@
+"""From output items to the events that stream them, and from events to bytes.
+
+The events of an item follow from the item alone, so that a finished response can be replayed with the same events
+and the same numbers that its stream had.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+Json = dict[str, Any]
+KEEP_ALIVE: Final = b": keep-alive\n\n"
+TERMINAL: Final = frozenset({"completed", "incomplete", "failed"})
+_WORD = re.compile(r"\s*\S+|\s+$")
+
+
+def encode(event: Json) -> bytes:
+    """One server-sent event, to be written in one piece."""
+    kind: str = event["type"]
+    return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"
+
+
+def words(text: str) -> list[str]:
+    """``text`` cut before the white space of each word; joined it is ``text`` again."""
+    return _WORD.findall(text)
+
+
+def opening(item: Json, index: int) -> list[Json]:
+    """The events that announce an item whose content is still to come (hosted search), or none."""
+    if item["type"] != "file_search_call":
+        return []
+    where = {"item_id": item["id"], "output_index": index}
+    started = {**item, "status": "in_progress", "results": None}
+    return [
+        {"type": "response.output_item.added", "output_index": index, "item": started},
+        {"type": "response.file_search_call.in_progress", **where},
+        {"type": "response.file_search_call.searching", **where},
+    ]
+
+
+def contents(item: Json, index: int) -> Iterator[Json]:
+    """All further events of an item, from its first content to ``output_item.done``."""
+    match item["type"]:
+        case "message":
+            yield from _message(item, index)
+        case "function_call":
+            yield from _function_call(item, index)
+        case "reasoning":
+            yield from _reasoning(item, index)
+        case "file_search_call":
+            yield {"type": "response.file_search_call.completed", "item_id": item["id"], "output_index": index}
+        case kind:
+            raise ValueError(f"an item of type {kind} is not one that this server makes")
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def replay(response: Json) -> Iterator[Json]:
+    """All events of a finished response, numbered as they were."""
+    for number, event in enumerate(_replayed(response)):
+        yield {**event, "sequence_number": number}
+
+
+def _replayed(response: Json) -> Iterator[Json]:
+    started = {**response, "status": "in_progress", "output": [], "usage": None, "completed_at": None,
+               "error": None, "incomplete_details": None}  # fmt: skip
+    if response["background"]:
+        yield {"type": "response.queued", "response": {**started, "status": "queued"}}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.in_progress", "response": started}
+    for index, item in enumerate(response["output"]):
+        yield from opening(item, index)
+        yield from contents(item, index)
+    if response["status"] in TERMINAL:
+        yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _message(item: Json, index: int) -> Iterator[Json]:
+    added = {**item, "status": "in_progress", "content": []}
+    yield {"type": "response.output_item.added", "output_index": index, "item": added}
+    for place, part in enumerate(item["content"]):
+        where = {"item_id": item["id"], "output_index": index, "content_index": place}
+        text = part["text"]
+        empty = {**part, "text": "", "annotations": []}
+        yield {"type": "response.content_part.added", **where, "part": empty}
+        waiting = list(enumerate(part["annotations"]))
+        sent = 0
+        for word in words(text):
+            sent += len(word)
+            yield {"type": "response.output_text.delta", **where, "delta": word, "logprobs": []}
+            while waiting and waiting[0][1].get("index", 0) <= sent:
+                number, annotation = waiting.pop(0)
+                yield {"type": "response.output_text.annotation.added", **where, "annotation_index": number,
+                       "annotation": annotation}  # fmt: skip
+        yield {"type": "response.output_text.done", **where, "text": text, "logprobs": []}
+        yield {"type": "response.content_part.done", **where, "part": part}
+
+
+def _function_call(item: Json, index: int) -> Iterator[Json]:
+    where = {"item_id": item["id"], "output_index": index}
+    added = {**item, "status": "in_progress", "arguments": ""}
+    yield {"type": "response.output_item.added", "output_index": index, "item": added}
+    for piece in words(item["arguments"]):
+        yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
+    yield {"type": "response.function_call_arguments.done", **where, "name": item["name"],
+           "arguments": item["arguments"]}  # fmt: skip
+
+
+def _reasoning(item: Json, index: int) -> Iterator[Json]:
+    yield {"type": "response.output_item.added", "output_index": index, "item": {**item, "summary": []}}
+    for place, part in enumerate(item["summary"]):
+        where = {"item_id": item["id"], "output_index": index, "summary_index": place}
+        yield {"type": "response.reasoning_summary_part.added", **where, "part": {**part, "text": ""}}
+        for piece in words(part["text"]):
+            yield {"type": "response.reasoning_summary_text.delta", **where, "delta": piece}
+        yield {"type": "response.reasoning_summary_text.done", **where, "text": part["text"]}
+        yield {"type": "response.reasoning_summary_part.done", **where, "part": part}

@@ -1,0 +1,327 @@
+"""What clients send to ``/v1/responses``, as validated models.
+
+The fields are those of OpenAI's description of the request. Parameters that an extractive model has no use for
+(temperature, top_p, ...) are checked and echoed; parameters that do not exist are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+
+Json = dict[str, Any]
+MetadataValue = Annotated[str, Field(max_length=512)]
+Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], Field(max_length=16)]
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+
+
+class Closed(BaseModel):
+    """A request body: unknown fields are refused, as the real API does."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Open(BaseModel):
+    """A part of a request that may carry fields this server has no use for."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Part(Open):
+    """A part of a message's content; only text is read, images and files are accepted."""
+
+    type: Literal[
+        "input_text", "output_text", "text", "input_image", "input_file", "input_audio", "refusal",
+        "summary_text", "reasoning_text",
+    ]  # fmt: skip
+    text: str | None = None
+
+
+class MessageIn(Open):
+    type: Literal["message"] = "message"
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | list[Part]
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class FunctionCallIn(Open):
+    type: Literal["function_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=64)]
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+    arguments: str
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class FunctionCallOutputIn(Open):
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=64)]
+    output: str | list[Part]
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class ReasoningIn(Open):
+    type: Literal["reasoning"]
+    id: str | None = None
+    summary: list[Part] = Field(default_factory=list[Part])
+
+
+class FileSearchCallIn(Open):
+    type: Literal["file_search_call"]
+    id: str
+    queries: list[str] = Field(default_factory=list)
+    status: str = "completed"
+    results: list[Json] | None = None
+
+
+class ItemReference(Open):
+    type: Literal["item_reference"] | None = None
+    id: str
+
+
+class OtherItem(Open):
+    """An item of a kind this model does not read (another tool's call or output); it is kept in the history."""
+
+    type: Literal[
+        "web_search_call", "computer_call", "computer_call_output", "image_generation_call",
+        "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
+        "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
+        "mcp_approval_response", "mcp_call", "custom_tool_call", "custom_tool_call_output", "compaction",
+    ]  # fmt: skip
+
+
+_ITEMS = frozenset(
+    {"message", "function_call", "function_call_output", "reasoning", "file_search_call", "item_reference"}
+)
+
+
+def _item_tag(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return str(getattr(value, "type", None) or "message")
+    kind = value.get("type")
+    if kind is None:
+        return "message" if "role" in value else "item_reference"
+    return str(kind) if kind in _ITEMS else "other"
+
+
+InputItem = Annotated[
+    Annotated[MessageIn, Tag("message")]
+    | Annotated[FunctionCallIn, Tag("function_call")]
+    | Annotated[FunctionCallOutputIn, Tag("function_call_output")]
+    | Annotated[ReasoningIn, Tag("reasoning")]
+    | Annotated[FileSearchCallIn, Tag("file_search_call")]
+    | Annotated[ItemReference, Tag("item_reference")]
+    | Annotated[OtherItem, Tag("other")],
+    Discriminator(_item_tag),
+]
+
+
+def _list_tag(value: object) -> str:
+    return "str" if isinstance(value, str) else "items"
+
+
+Input = Annotated[Annotated[str, Tag("str")] | Annotated[list[InputItem], Tag("items")], Discriminator(_list_tag)]
+
+
+class FunctionToolIn(Open):
+    type: Literal["function"]
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    description: str | None = None
+    parameters: Json | None = None
+    strict: bool | None = None
+
+
+class RankingOptions(Open):
+    ranker: str = "auto"
+    score_threshold: float = Field(0.0, ge=0, le=1)
+
+
+class ComparisonFilter(Closed):
+    type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
+    key: str
+    value: str | float | bool | list[str | float]
+
+
+class CompoundFilter(Closed):
+    type: Literal["and", "or"]
+    filters: list[Filter]
+
+
+def _filter_tag(value: object) -> str:
+    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return "compound" if kind in {"and", "or"} else "comparison"
+
+
+Filter = Annotated[
+    Annotated[ComparisonFilter, Tag("comparison")] | Annotated[CompoundFilter, Tag("compound")],
+    Discriminator(_filter_tag),
+]
+CompoundFilter.model_rebuild()
+
+
+class FileSearchToolIn(Open):
+    type: Literal["file_search"]
+    vector_store_ids: Annotated[list[str], Field(min_length=1, max_length=8)]
+    max_num_results: int | None = Field(None, ge=1, le=50)
+    ranking_options: RankingOptions | None = None
+    filters: Filter | None = None
+
+
+class OtherTool(Open):
+    """A hosted tool that this server does not have: accepted and echoed, never used."""
+
+    type: Literal[
+        "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11",
+        "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "custom", "apply_patch",
+        "computer_use_preview", "computer",
+    ]  # fmt: skip
+
+
+def _tool_tag(value: object) -> str:
+    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return str(kind) if kind in {"function", "file_search"} else "other"
+
+
+Tool = Annotated[
+    Annotated[FunctionToolIn, Tag("function")]
+    | Annotated[FileSearchToolIn, Tag("file_search")]
+    | Annotated[OtherTool, Tag("other")],
+    Discriminator(_tool_tag),
+]
+
+
+class NamedToolChoice(Open):
+    type: Literal["function", "file_search", "custom", "mcp", "web_search_preview", "code_interpreter",
+                  "image_generation", "computer_use_preview"]  # fmt: skip
+    name: str | None = None
+
+
+class AllowedTools(Open):
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: list[Json]
+
+
+def _choice_tag(value: object) -> str:
+    if isinstance(value, str):
+        return "options"
+    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return "allowed_tools" if kind == "allowed_tools" else "function"
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("options")]
+    | Annotated[NamedToolChoice, Tag("function")]
+    | Annotated[AllowedTools, Tag("allowed_tools")],
+    Discriminator(_choice_tag),
+]
+
+
+class PlainFormat(Open):
+    type: Literal["text", "json_object"] = "text"
+
+
+class SchemaFormat(Open):
+    """Structured output: the answer is JSON that fits ``schema``."""
+
+    type: Literal["json_schema"]
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    schema_: Json = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+def _format_tag(value: object) -> str:
+    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return "json_schema" if kind == "json_schema" else "text"
+
+
+class TextOptions(Open):
+    format: Annotated[
+        Annotated[PlainFormat, Tag("text")] | Annotated[SchemaFormat, Tag("json_schema")],
+        Discriminator(_format_tag),
+    ] = Field(default_factory=PlainFormat)
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class ReasoningOptions(Open):
+    effort: str | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ConversationRef(Open):
+    id: str
+
+
+class StreamOptions(Open):
+    include_obfuscation: bool | None = None
+
+
+Include = Literal[
+    "file_search_call.results", "web_search_call.results", "web_search_call.action.sources",
+    "message.input_image.image_url", "computer_call_output.output.image_url", "code_interpreter_call.outputs",
+    "reasoning.encrypted_content", "message.output_text.logprobs",
+]  # fmt: skip
+
+
+class Retrieve(BaseModel):
+    """The query of ``GET /v1/responses/{id}``."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    stream: bool = False
+    starting_after: int | None = Field(None, ge=0)
+    include: list[Include] | None = None
+    include_obfuscation: bool = False
+
+
+class CreateResponse(Closed):
+    """The body of ``POST /v1/responses``."""
+
+    model: str = "asclepius-extractive"
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    conversation: str | ConversationRef | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    background: bool | None = None
+    store: bool | None = None
+    metadata: Metadata | None = None
+    tools: list[Tool] = Field(default_factory=list[Tool])
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    max_output_tokens: int | None = Field(None, ge=16)
+    max_tool_calls: int | None = Field(None, ge=1)
+    truncation: Literal["auto", "disabled"] | None = None
+    include: list[Include] | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_logprobs: int | None = Field(None, ge=0, le=20)
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    user: str | None = None
+    safety_identifier: str | None = Field(None, max_length=64)
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None = None
+    prompt: Json | None = None
+    moderation: Json | None = None
+    context_management: list[Json] | None = None
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _no_tools(cls, value: object) -> object:
+        return [] if value is None else value
+
+    @property
+    def conversation_id(self) -> str | None:
+        reference = self.conversation
+        return reference.id if isinstance(reference, ConversationRef) else reference
