@@ -16,8 +16,9 @@ from typing import Any
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.response_manager import OpenAIResponseManager
-from chat_app.embedded import ALL_SERVICES, EmbeddedServices, ServiceName, embedded_services
+from chat_app.embedded import EmbeddedServices, embedded_services
 from chat_app.generation.generator import Generator
+from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.sessions.redis import RedisSessionStore
 from chat_app.sessions.store import SessionStore
@@ -49,6 +50,7 @@ class App:
     settings: Settings
     services: EmbeddedServices
     agent: AsclepiusHealthcareAgent
+    model: ModelClient
     tools: ToolManager
     drugs: DrugDatabase
     guidelines: GuidelineLibrary
@@ -96,22 +98,15 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(
-    settings: Settings,
-    *,
-    services: frozenset[ServiceName] = ALL_SERVICES,
-    on_progress: Callable[[str], None] | None = None,
-) -> AsyncIterator[App]:
-    """Starts the embedded services among ``services`` that no URL replaces, and wires the app to them.
+async def open_app(settings: Settings, *, on_progress: Callable[[str], None] | None = None) -> AsyncIterator[App]:
+    """Starts the services that no URL replaces, and wires the app to them.
 
     Raises ``ConfigurationError`` for unsafe settings and ``EmbeddedServiceError`` when a service does not come up.
     Servers that are only known by URL are not asked here: what needs one says so when it is used.
     """
     settings.check()
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(
-            embedded_services(settings, services=services, on_progress=on_progress)
-        )
+        running = await stack.enter_async_context(embedded_services(settings, on_progress=on_progress))
         app = _wire(settings, running)
         stack.push_async_callback(_close, app)
         yield app
@@ -128,8 +123,9 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     base_url = urls.model_base_url if settings.uses_offline_model else settings.model.base_url
     server_key = base_url or "openai"
     chats = ChatManager(sessions, model_key=server_key)
+    adapter = _adapter(settings, base_url)
     responses = OpenAIResponseManager(
-        generator=_generator(settings, base_url),
+        generator=_generator(settings, adapter),
         tool_manager=tools,
         chat_manager=chats,
         # The offline server's port changes from start to start; its stored responses do not.
@@ -146,17 +142,21 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         default_model="asclepius-extractive" if settings.uses_offline_model else settings.model.model,
         max_message_length=settings.server.max_message_length,
     )
-    return App(settings, services, agent, tools, drugs, guidelines, sessions)
+    return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions)
 
 
-def _generator(settings: Settings, base_url: str | None) -> Generator[Any]:
+def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
     model = settings.model
-    adapter = ResponseAPIAdapter(
+    return ResponseAPIAdapter(
         api_key=_key(settings, model),
         base_url=base_url,
         idle_timeout=model.idle_timeout,
         total_timeout=model.total_timeout,
     )
+
+
+def _generator(settings: Settings, adapter: ModelClient) -> Generator[Any]:
+    model = settings.model
     kwargs = {"max_output_tokens": model.max_output_tokens} if model.max_output_tokens else {}
     return Generator(adapter, prompt=INSTRUCTIONS, model_kwargs=kwargs, max_retries=model.max_retries)
 

@@ -61,6 +61,10 @@ class ModelClient(Protocol):
         """
         ...
 
+    async def ping(self) -> None:
+        """Returns when the server answers and takes the key. Raises a ``ProviderError`` that says what to mend."""
+        ...
+
     async def aclose(self) -> None:
         """Closes all connections."""
         ...

@@ -36,6 +36,7 @@ from chat_app.generation.sse import SSEDecoder
 from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
 
 _CONNECT_TIMEOUT = 10.0
+_PING_TIMEOUT = 5.0
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be used again."""
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
@@ -84,6 +85,16 @@ class ResponseAPIAdapter:
                 yield events
         finally:
             await opening.__aexit__(None, None, None)
+
+    async def ping(self) -> None:
+        """See ``ModelClient.ping``: asks for the list of models, the one request that costs nothing."""
+        try:
+            await self._client.models.list(timeout=_PING_TIMEOUT)
+        except openai.NotFoundError:
+            # Small servers do not list their models; that they answer is what was asked.
+            return
+        except openai.OpenAIError as error:
+            raise _provider_error(error, ResponseRequest(model="", input=())) from None
 
     async def aclose(self) -> None:
         await self._client.close()

@@ -1,0 +1,108 @@
+"""How ``asclepius ask`` prints a turn: as text for people, or one JSON event a line."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from typing_extensions import assert_never
+
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Notice,
+    RawResponsesStreamEvent,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+    agent_event_adapter,
+)
+
+
+class JsonLines:
+    """One event a line."""
+
+    exit_code = 0
+
+    def show(self, event: AgentEvent) -> None:
+        sys.stdout.write(agent_event_adapter.dump_json(event).decode() + "\n")
+        sys.stdout.flush()
+        if isinstance(event, TurnEnded):
+            self.exit_code = _exit_code(event)
+
+
+class Plain:
+    """The answer on standard output; notices and tool calls on standard error."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self._conversation_id = ""
+        self._at_line_start = True
+
+    def show(self, event: AgentEvent) -> None:
+        match event:
+            case TurnStarted():
+                self._conversation_id = event.conversation_id
+            case TextDelta():
+                self._write(event.text)
+            case CitationAdded():
+                self._write(f"[{event.number}]")
+            case Notice():
+                self._note(event.message)
+            case RunItemStreamEvent():
+                self._item(event)
+            case RawResponsesStreamEvent():
+                return
+            case ReferencesReady():
+                self._write("\n\nReferences\n" + "\n".join(map(reference_line, event.references)))
+            case TurnEnded():
+                self._end(event)
+            case _:
+                assert_never(event)
+
+    def _write(self, text: str) -> None:
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self._at_line_start = text.endswith("\n")
+
+    def _note(self, message: str) -> None:
+        if not self._at_line_start and sys.stderr.isatty():
+            sys.stderr.write("\n")
+        typer.secho(f"· {message}", err=True, dim=True)
+
+    def _item(self, event: RunItemStreamEvent) -> None:
+        if isinstance(event.item, ToolCallRunItem):
+            self._note(f"{event.item.function.name} {event.item.function.arguments}")
+        elif isinstance(event.item, ToolOutputRunItem):
+            output = event.item.function_output
+            result = f"failed: {output.error}" if output.error else output.summary or "done"
+            self._note(f"{output.name}: {result} ({output.duration_ms:.0f} ms)")
+
+    def _end(self, event: TurnEnded) -> None:
+        self.exit_code = _exit_code(event)
+        if not self._at_line_start:
+            sys.stdout.write("\n")
+        if event.outcome.kind != "completed":
+            typer.secho(f"asclepius: {event.outcome.message}", err=True)
+        typer.secho(f"· To go on: asclepius ask --session {self._conversation_id} \"…\"", err=True, dim=True)
+
+
+def reference_line(reference: Reference) -> str:
+    """``[1] Title, edition. Section, p. 4. “Quote.”``"""
+    passage = reference.passage
+    title = ", ".join(filter(None, [passage.title, passage.version]))
+    page = f"p. {passage.page_label or passage.page}" if passage.page or passage.page_label else ""
+    place = ", ".join(filter(None, [passage.section, page]))
+    quotes = " ".join(f"“{' '.join(quote.split())}”" for quote in reference.quotes)
+    parts = [f"{part}." for part in (title, place) if part]
+    return " ".join(filter(None, [f"[{reference.number}]", *parts, quotes]))
+
+
+def _exit_code(event: TurnEnded) -> int:
+    return 0 if event.outcome.kind in {"completed", "refused"} else 1

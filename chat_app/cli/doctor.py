@@ -1,0 +1,111 @@
+"""``asclepius doctor``: what is configured, reachable and loaded, and what to do where it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.errors import AsclepiusError
+from tools.errors import ToolError
+from tools.types import Frozen
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+    from chat_app.settings import Settings
+
+Part = Literal["settings", "services", "sessions", "model", "drugs", "guidelines"]
+
+
+class Finding(Frozen):
+    """One part: whether it is well, and a sentence that says how it is or what to do."""
+
+    part: Part
+    ok: bool
+    detail: str
+
+
+def doctor(json: shell.Json = False) -> None:
+    """Check settings, services, model, drug database and guidelines; exit code 1 when something needs attention."""
+    findings = shell.run(_examine)
+    if json:
+        shell.print_json({"ok": all(f.ok for f in findings), "findings": findings})
+    else:
+        for finding in findings:
+            mark = typer.style("ok  ", fg="green") if finding.ok else typer.style("FAIL", fg="red", bold=True)
+            typer.echo(f"{mark} {finding.part:<11} {finding.detail}")
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+async def _examine() -> list[Finding]:
+    from chat_app.bootstrap import open_app
+    from chat_app.settings import Settings
+
+    try:
+        settings = Settings()
+        settings.check()
+    except AsclepiusError as error:
+        return [Finding(part="settings", ok=False, detail=str(error))]
+    findings = [Finding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
+    try:
+        async with open_app(settings) as app:
+            findings += [await _services(app), await _sessions(app), await _model(app)]
+            findings += [*await _drugs(app), *await _guidelines(app)]
+    except AsclepiusError as error:
+        findings.append(Finding(part="services", ok=False, detail=str(error)))
+    return findings
+
+
+async def _services(app: App) -> Finding:
+    failures = await app.services.failures()
+    if failures:
+        return Finding(part="services", ok=False, detail=" ".join(f.detail for f in failures))
+    running = ", ".join(status.name for status in await app.services.status()) or "none embedded"
+    whose = "" if app.services.owned else " (of the running asclepius)"
+    return Finding(part="services", ok=True, detail=f"{running}{whose}")
+
+
+async def _sessions(app: App) -> Finding:
+    try:
+        await app.sessions.ping()
+    except AsclepiusError as error:
+        return Finding(part="sessions", ok=False, detail=str(error))
+    return Finding(part="sessions", ok=True, detail="Redis answers")
+
+
+async def _model(app: App) -> Finding:
+    try:
+        await app.model.ping()
+    except AsclepiusError as error:
+        return Finding(part="model", ok=False, detail=str(error))
+    return Finding(part="model", ok=True, detail=_model_name(app.settings))
+
+
+def _model_name(settings: Settings) -> str:
+    if settings.uses_offline_model:
+        return "the offline model: answers are extracts of what is loaded"
+    return f"{settings.model.model} at {settings.model.base_url or 'OpenAI'}"
+
+
+async def _drugs(app: App) -> list[Finding]:
+    problems = await app.drugs.check()
+    if problems:
+        return [Finding(part="drugs", ok=False, detail=problem) for problem in problems]
+    found = await app.drugs.stats()
+    return [Finding(part="drugs", ok=True, detail=f"{found.records:,} medicines, {found.products:,} products")]
+
+
+async def _guidelines(app: App) -> list[Finding]:
+    try:
+        problems = await app.guidelines.check()
+        documents = await app.guidelines.documents()
+    except ToolError as error:
+        problems, documents = [str(error)], []
+    if not problems and not documents:
+        problems = ["No guideline is loaded. Run `asclepius guidelines add PATH`."]
+    if problems:
+        return [Finding(part="guidelines", ok=False, detail=problem) for problem in problems]
+    pages = sum(document.pages for document in documents)
+    return [Finding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages")]

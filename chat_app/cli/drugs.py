@@ -1,0 +1,159 @@
+"""``asclepius drugs``: import, search and look at the drug database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+
+if TYPE_CHECKING:
+    from tools.drug_database import DrugDatabaseStats, DrugRecord, DrugSearchResult, ImportReport
+
+app = typer.Typer(help="Import, search and look at the drug database.", no_args_is_help=True)
+
+
+@app.command(name="import")
+def import_(
+    paths: Annotated[list[Path], typer.Argument(help="Files, zip archives or folders with drug data.", exists=True)],
+    replace: Annotated[bool, typer.Option("--replace", help="Swap whole sources instead of updating them.")] = False,
+    json: shell.Json = False,
+) -> None:
+    """Import drug data; the format is recognised by its content."""
+    report = shell.run(lambda: _import(paths, replace=replace))
+    if json:
+        shell.print_json(report)
+        return
+    columns = ("file", "format", "read", "kept", "merged", "refused")
+    shell.print_table(columns, [(f.file, f.format, f.read, f.kept, f.merged, f.refused) for f in report.files])
+    for file in report.files:
+        for reason, count in file.reasons.items():
+            typer.echo(f"{file.file}: {count} rows refused: {reason}")
+    typer.echo(f"{report.products:,} products of {report.records:,} medicines, in {report.seconds:.1f} s.")
+
+
+async def _import(paths: list[Path], *, replace: bool) -> ImportReport:
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            return await asclepius.drugs.import_paths(
+                paths, replace=replace, progress=lambda p: show(f"{p.stage} {p.label}", p.done, p.total)
+            )
+
+
+@app.command()
+def search(
+    name: Annotated[str, typer.Argument(help="Brand, generic, salt, class or abbreviation.")],
+    drug_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
+    form: Annotated[str | None, typer.Option(help="Only in this dosage form.")] = None,
+    route: Annotated[str | None, typer.Option(help="Only for this route.")] = None,
+    strength: Annotated[str | None, typer.Option(help="Only of this strength.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Most medicines.")] = 5,
+    json: shell.Json = False,
+) -> None:
+    """Look a medicine up, as the assistant does."""
+    result = shell.run(lambda: _search(name, drug_class, form, route, strength, limit))
+    if json:
+        shell.print_json(result)
+        return
+    rows = [
+        (
+            hit.record.generic_name,
+            ", ".join(fact.value for fact in hit.record.brand_names[:4]),
+            ", ".join(sorted({product.dosage_form for product in hit.record.products})),
+            f"{hit.matched.how}: {hit.matched.on}",
+        )
+        for hit in result.hits
+    ]
+    if rows:
+        shell.print_table(("medicine", "brands", "forms", "matched by"), rows)
+    else:
+        typer.echo("No medicine of that name is in the database.")
+    if result.did_you_mean:
+        typer.echo(f"Did you mean: {', '.join(result.did_you_mean)}?")
+    if result.note:
+        typer.echo(result.note)
+
+
+async def _search(
+    name: str, drug_class: str | None, form: str | None, route: str | None, strength: str | None, limit: int
+) -> DrugSearchResult:
+    from tools.drug_database import DrugQuery
+
+    query = DrugQuery(
+        name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit
+    )
+    async with shell.opened() as asclepius:
+        return await asclepius.drugs.search(query)
+
+
+@app.command()
+def show(name: str, json: shell.Json = False) -> None:
+    """Everything known about one medicine, each fact with its source."""
+    record = shell.run(lambda: _show(name))
+    if record is None:
+        shell.fail("No medicine of that name is in the database; `asclepius drugs search` finds near ones.")
+    if json:
+        shell.print_json(record)
+        return
+    typer.secho(record.generic_name, bold=True)
+    for title, facts in (("Brands", record.brand_names), ("Classes", record.drug_classes)):
+        if facts:
+            typer.echo(f"{title}: {', '.join(fact.value for fact in facts)}")
+    columns = ("form", "route", "strengths", "name")
+    rows = [(p.dosage_form, ", ".join(p.routes), ", ".join(p.strengths), p.brand_name) for p in record.products]
+    shell.print_table(columns, rows)
+    for label in record.labels:
+        for section, sentences in label.sections.items():
+            typer.secho(f"\n{section.replace('_', ' ').capitalize()}", bold=True)
+            typer.echo("\n".join(sentences))
+        typer.secho(f"Source: {label.source.title} {label.source.date}", dim=True)
+
+
+async def _show(name: str) -> DrugRecord | None:
+    from tools.drug_database import DrugQuery
+
+    async with shell.opened() as asclepius:
+        found = await asclepius.drugs.search(DrugQuery(name=name, limit=1))
+        sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym"}]
+        return await asclepius.drugs.record(sure[0].record.key) if sure else None
+
+
+@app.command()
+def stats(json: shell.Json = False) -> None:
+    """What the database holds, and from which sources."""
+    found = shell.run(_stats)
+    if json:
+        shell.print_json(found)
+        return
+    typer.echo(
+        f"{found.records:,} medicines, {found.products:,} products, {found.names:,} names, {found.classes:,} classes, "
+        f"{found.labels:,} labels"
+    )
+    rows = [(s.source.id, s.source.title, s.source.date, s.items) for s in found.sources]
+    shell.print_table(("source", "title", "date", "items"), rows)
+
+
+async def _stats() -> DrugDatabaseStats:
+    async with shell.opened() as asclepius:
+        return await asclepius.drugs.stats()
+
+
+@app.command()
+def check(json: shell.Json = False) -> None:
+    """Whether the database is whole and of this version."""
+    problems = shell.run(_check)
+    if json:
+        shell.print_json({"ok": not problems, "problems": problems})
+    if problems:
+        shell.fail(" ".join(problems))
+    if not json:
+        typer.echo("The drug database is whole.")
+
+
+async def _check() -> list[str]:
+    async with shell.opened() as asclepius:
+        return await asclepius.drugs.check()

@@ -1,0 +1,49 @@
+"""Progress at the shell: a bar where someone looks on, a line at each stage where the output is kept in a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class ShowProgress(Protocol):
+    """Called with what is being worked on, and how much of it is done of how much, if known."""
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
+
+
+@contextmanager
+def progress_bars() -> Iterator[ShowProgress]:
+    """Shows one bar for each thing worked on, on standard error."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=False) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(what: str, done: int = 0, total: int | None = None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield show
+
+
+class _Lines:
+    """One line when something new is begun."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        del done, total
+        if what != self._last:
+            self._last = what
+            sys.stderr.write(f"{what}\n")
+            sys.stderr.flush()

@@ -1,0 +1,81 @@
+"""The running ``asclepius serve`` of this data directory, for commands that can leave the work to it.
+
+The server writes its address to ``run/page.json``; it is believed only while the server answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import httpx
+
+from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
+from chat_app.events import AgentEvent, agent_event_adapter
+from chat_app.settings import Settings, is_loopback
+
+_FILE = Path("run") / "page.json"
+_ALIVE_SECONDS = 1.0
+
+
+def publish_address(settings: Settings, port: int) -> None:
+    """Tells other commands of this user where the page is."""
+    path = settings.storage.data_dir / _FILE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(json.dumps({"url": f"http://{_reachable(settings.server.host)}:{port}"}), encoding="utf-8")
+
+
+def retract_address(settings: Settings) -> None:
+    (settings.storage.data_dir / _FILE).unlink(missing_ok=True)
+
+
+def _reachable(host: str) -> str:
+    return "127.0.0.1" if host in {"0.0.0.0", "::", "localhost"} else host  # noqa: S104
+
+
+def running_app(settings: Settings) -> RunningApp | None:
+    """The running app, when there is one that lets the shell in as the demo user."""
+    if settings.server.auth != "demo":
+        return None
+    try:
+        url = str(json.loads((settings.storage.data_dir / _FILE).read_text(encoding="utf-8"))["url"])
+        host = httpx.URL(url).host
+        alive = is_loopback(host) and httpx.get(f"{url}/healthz", timeout=_ALIVE_SECONDS).is_success
+    except (OSError, ValueError, KeyError, httpx.HTTPError):
+        return None
+    return RunningApp(url) if alive else None
+
+
+class RunningApp:
+    """The HTTP API of a running app."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def consult(
+        self, message: str, *, conversation_id: str | None = None, **options: object
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """The turn's events. Raises ``InputRejected`` or ``ProviderUnavailable`` with the server's sentence."""
+        body = {"message": message, "conversation_id": conversation_id, "stream": True, **options}
+        async with httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(None, connect=2.0)) as client:
+            try:
+                (await client.post("/auth/header")).raise_for_status()
+                async with client.stream("POST", "/api/v1/consult", json=body) as response:
+                    if response.is_error:
+                        raise _problem(await response.aread(), response.status_code)
+                    async for line in response.aiter_lines():
+                        if line.startswith("data:"):
+                            yield agent_event_adapter.validate_json(line[5:])
+            except httpx.HTTPError as error:
+                raise ProviderUnavailable(
+                    f"The running app at {self.url} broke off ({type(error).__name__}). Ask again."
+                ) from None
+
+
+def _problem(body: bytes, status: int) -> AsclepiusError:
+    try:
+        detail = str(json.loads(body)["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"The running app refused the question (HTTP {status})."
+    return InputRejected(detail)

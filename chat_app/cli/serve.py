@@ -1,0 +1,85 @@
+"""``asclepius serve`` and the two small commands that belong to running a server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App, LoadProgress
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (ASCLEPIUS_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = None,
+) -> None:
+    """Start the chat page, and with it every service that no setting names."""
+    from chat_app.cli.web_server import run_server
+    from chat_app.settings import Settings
+
+    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+
+    async def work() -> None:
+        settings = Settings(server=given)
+        settings.check()
+        await run_server(settings, Loader())
+
+    shell.run(work)
+
+
+class Loader:
+    """Loads index and demonstration content beside the served page, with progress at the shell."""
+
+    @asynccontextmanager
+    async def beside(self, app: App) -> AsyncIterator[None]:
+        """Loading goes on while the block runs, and is stopped with it."""
+        task = asyncio.create_task(self._load(app), name="loading")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _load(self, app: App) -> None:
+        from chat_app.cli.progress import progress_bars
+
+        with progress_bars() as show:
+
+            def report(progress: LoadProgress) -> None:
+                show(progress.what, progress.done, progress.total)
+
+            await app.warm_up(report)
+        for problem in app.load_problems:
+            shell.note(problem)
+        if not app.load_problems:
+            shell.note("All guidelines and drugs are loaded.")
+
+
+def offline_server(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8080,
+    data_dir: Annotated[Path | None, typer.Option(help="Where its responses and files are kept.")] = None,
+) -> None:
+    """Run the offline model alone: a Responses API server that answers from what it is given."""
+    import subprocess
+
+    folder = data_dir or shell.settings().storage.data_dir / "offline-server"
+    arguments = ["--host", host, "--port", str(port), "--data-dir", str(folder)]
+    with suppress(KeyboardInterrupt):
+        raise typer.Exit(subprocess.call([sys.executable, "-m", "chat_app.offline", *arguments]))
+
+
+def hash_password() -> None:
+    """Make the hash of a password for ASCLEPIUS_USERS; the password is asked for, not shown."""
+    from chat_app.interface.passwords import hash_password as make
+
+    typer.echo(make(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))

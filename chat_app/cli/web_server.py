@@ -1,0 +1,100 @@
+"""Runs the web server for ``asclepius serve``: says where the page is, and ends in good order."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import uvicorn
+
+from chat_app.bootstrap import App, open_app
+from chat_app.cli import shell
+from chat_app.cli.running_app import publish_address, retract_address
+from chat_app.errors import ConfigurationError
+from chat_app.interface.http_api import create_app
+from chat_app.settings import Settings
+
+_SHUTDOWN_SECONDS = 5
+
+
+class Loading(Protocol):
+    """Something that goes on beside the served page."""
+
+    def beside(self, app: App) -> _Block: ...
+
+
+class _Block(Protocol):
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *args: object) -> bool | None: ...
+
+
+async def run_server(settings: Settings, loading: Loading) -> None:
+    """Serves until the process is told to stop. Raises ``ConfigurationError`` when the port is taken."""
+    logging.basicConfig(
+        level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+
+    @asynccontextmanager
+    async def open_and_load(settings: Settings) -> AsyncIterator[App]:
+        async with open_app(settings, on_progress=shell.note) as app, loading.beside(app):
+            yield app
+
+    listener = _listen(settings.server.host, settings.server.port)
+    port = int(listener.getsockname()[1])
+    config = uvicorn.Config(
+        create_app(settings, open_app=open_and_load),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        # Compressing each small frame costs more processor time than the bytes are worth.
+        ws_per_message_deflate=False,
+        proxy_headers=False,
+        server_header=False,
+    )
+    server = _Server(config, settings, port)
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        retract_address(settings)
+        listener.close()
+
+
+class _Server(uvicorn.Server):
+    """Says where the page is as soon as it is served."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings, port: int) -> None:
+        super().__init__(config)
+        self._settings = settings
+        self._port = port
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.should_exit:
+            return
+        # What start-up made stays for good: the collector need not look at it again and again while answers stream.
+        gc.collect()
+        gc.freeze()
+        publish_address(self._settings, self._port)
+        host = self._settings.server.host
+        shown = f"[{host}]" if ":" in host else host
+        shell.note(f"Asclepius is at http://{shown}:{self._port}")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"Port {port} on {host} cannot be used ({error.strerror}): end what uses it, or set ASCLEPIUS_PORT."
+        ) from None
+    listener.listen(512)
+    return listener
