@@ -1,7 +1,7 @@
 """The composition root: the only place that builds clients and wires them to each other.
 
-``open_app`` starts what has to be started, builds the rest, and ends all of it when its block is left. What loads slowly
-(index, demonstration content) is begun by ``warm_up`` and does not hold up the page.
+``open_app`` starts what has to be started, builds the rest, and ends all of it when its block is left. What loads
+slowly (index, demonstration content) is begun by ``warm_up`` and does not hold up the page.
 """
 
 from __future__ import annotations

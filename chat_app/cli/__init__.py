@@ -1,8 +1,8 @@
 """The ``asclepius`` command.
 
 Every command answers ``--help``, ends with code 0 when it did what was asked, 1 when it could not (one sentence on
-standard error says why and what to do) and 2 when it was called wrongly. Parts are imported when a command needs them, so
-that the command itself starts at once.
+standard error says why and what to do) and 2 when it was called wrongly. Parts are imported when a command needs them,
+so that the command itself starts at once.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ once. Otherwise the command does the work itself.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +51,9 @@ async def _ask(text: str, session: str | None, options: dict[str, object], *, js
     return output.exit_code
 
 
-async def _consult_here(text: str, session: str | None, options: dict[str, object]) -> AsyncIterator[AgentEvent]:
+async def _consult_here(
+    text: str, session: str | None, options: dict[str, object]
+) -> AsyncGenerator[AgentEvent, None]:
     from chat_app.cli.users import shell_user
 
     async with shell.opened() as app:

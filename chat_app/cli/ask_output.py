@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import assert_never
 
 import typer
-from typing_extensions import assert_never
 
 from chat_app.events import (
     AgentEvent,

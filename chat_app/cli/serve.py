@@ -30,38 +30,36 @@ def serve(
     async def work() -> None:
         settings = Settings(server=given)
         settings.check()
-        await run_server(settings, Loader())
+        await run_server(settings, loading)
 
     shell.run(work)
 
 
-class Loader:
+@asynccontextmanager
+async def loading(app: App) -> AsyncIterator[None]:
     """Loads index and demonstration content beside the served page, with progress at the shell."""
+    task = asyncio.create_task(_load(app), name="loading")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
-    @asynccontextmanager
-    async def beside(self, app: App) -> AsyncIterator[None]:
-        """Loading goes on while the block runs, and is stopped with it."""
-        task = asyncio.create_task(self._load(app), name="loading")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
-    async def _load(self, app: App) -> None:
-        from chat_app.cli.progress import progress_bars
+async def _load(app: App) -> None:
+    from chat_app.cli.progress import progress_bars
 
-        with progress_bars() as show:
+    with progress_bars() as show:
 
-            def report(progress: LoadProgress) -> None:
-                show(progress.what, progress.done, progress.total)
+        def report(progress: LoadProgress) -> None:
+            show(progress.what, progress.done, progress.total)
 
-            await app.warm_up(report)
-        for problem in app.load_problems:
-            shell.note(problem)
-        if not app.load_problems:
-            shell.note("All guidelines and drugs are loaded.")
+        await app.warm_up(report)
+    for problem in app.load_problems:
+        shell.note(problem)
+    if not app.load_problems:
+        shell.note("All guidelines and drugs are loaded.")
 
 
 def offline_server(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import logging
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import uvicorn
 
@@ -21,19 +20,11 @@ from chat_app.settings import Settings
 _SHUTDOWN_SECONDS = 5
 
 
-class Loading(Protocol):
-    """Something that goes on beside the served page."""
-
-    def beside(self, app: App) -> _Block: ...
+Beside = Callable[[App], AbstractAsyncContextManager[None]]
+"""What goes on beside the served page, for as long as its block runs."""
 
 
-class _Block(Protocol):
-    async def __aenter__(self) -> None: ...
-
-    async def __aexit__(self, *args: object) -> bool | None: ...
-
-
-async def run_server(settings: Settings, loading: Loading) -> None:
+async def run_server(settings: Settings, beside: Beside) -> None:
     """Serves until the process is told to stop. Raises ``ConfigurationError`` when the port is taken."""
     logging.basicConfig(
         level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -41,7 +32,7 @@ async def run_server(settings: Settings, loading: Loading) -> None:
 
     @asynccontextmanager
     async def open_and_load(settings: Settings) -> AsyncIterator[App]:
-        async with open_app(settings, on_progress=shell.note) as app, loading.beside(app):
+        async with open_app(settings, on_progress=shell.note) as app, beside(app):
             yield app
 
     listener = _listen(settings.server.host, settings.server.port)
