@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import traceback
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -30,13 +32,14 @@ from chat_app.events import (
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
+    RunnerResult,
     TextDelta,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
 )
 from chat_app.generation.generator import Generator
-from chat_app.generation.outcomes import STOPPED
+from chat_app.generation.outcomes import STOPPED, exception_outcome
 from tools.tool_manager import ToolManager
 from tools.types import Frozen
 
@@ -196,14 +199,18 @@ class _Turn:
                     for shown in self._shown(event):
                         yield shown
             outcome = running.result.outcome
-        except Exception as error:  # the boundary of a turn: whatever breaks inside, the turn ends in an outcome
-            if not isinstance(error, AsclepiusError):
-                logger.exception("A turn failed.")
+        except AsclepiusError as error:
+            logger.warning("A turn failed: %s", type(error).__name__)
+            outcome = exception_outcome(error, any_text=bool(self._answer))
+        except Exception as error:  # noqa: BLE001 - the boundary of a turn: whatever breaks inside, it ends in an outcome
+            # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
+            logger.error("A turn failed: %s", _where(error))  # noqa: TRY400
             outcome = CRASHED
         finally:
             # Also on Stop, when nothing can be yielded any more: what was read is kept.
-            await self._record(running.result.model_copy(update={"outcome": outcome or STOPPED}))
-        for shown in (*self._keep(self._citations.finish()), *self._new_notices()):
+            held = self._keep(self._citations.finish())
+            await self._record(running.result, outcome or STOPPED)
+        for shown in (*held, *self._new_notices()):
             yield shown
         references = self._citations.references()
         if references.references or references.dropped:
@@ -231,10 +238,21 @@ class _Turn:
         self._noticed += len(fresh)
         return fresh
 
-    async def _record(self, result: Any) -> None:
+    async def _record(self, result: RunnerResult, outcome: Outcome) -> None:
+        """Saves the turn as the reader saw it; a second Stop does not interrupt that."""
+        seen = result.model_copy(update={"outcome": outcome, "answer": "".join(self._answer)})
         cited = [reference.passage.id for reference in self._citations.references().references]
-        saving = asyncio.ensure_future(self._conversation.record(self._request.message, result, cited))
+        saving = asyncio.ensure_future(self._conversation.record(self._request.message, seen, cited))
         try:
             await asyncio.wait_for(asyncio.shield(saving), _SAVE_SECONDS)
         except TimeoutError:
             logger.warning("A turn could not be saved within %.0f s.", _SAVE_SECONDS)
+
+
+def _where(error: BaseException) -> str:
+    """The kind of ``error`` and where it was raised, innermost first, without its message."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(_where(part) for part in error.exceptions)
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {places}"

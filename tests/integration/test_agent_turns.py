@@ -1,0 +1,137 @@
+"""A question's whole way: a real Redis, a Responses server on a real socket, tools, citations, follow-ups."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat_app.errors import InputRejected
+from chat_app.events import CitationAdded, Notice, ReferencesReady, RunItemStreamEvent, TurnStarted
+from tests.support.engine import (
+    chained,
+    clinic,
+    consult,
+    ended,
+    guideline_tool,
+    names,
+    outputs_sent,
+    passage,
+    text_of,
+)
+from tests.support.scripted_server import ScriptedServer, calls_reply, text_reply
+
+ASK = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
+
+
+async def test_a_question_is_answered_from_a_tool_with_citations_that_can_be_checked(redis_url: str) -> None:
+    found = passage(text="Start metformin at 500 mg once daily with food. Do not use it when eGFR is below 30.")
+    turns = [
+        calls_reply(ASK, response_id="resp_1"),
+        chained(text_reply("Start metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake care.", response_id="resp_2")),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool(found)]) as agent:
+        events = await consult(agent)
+
+    assert isinstance(events[0], TurnStarted)
+    end = ended(events)
+    assert end.outcome.kind == "completed"
+    assert end.answer == text_of(events) == "Start metformin at 500 mg once daily with food. \n\nTake care."
+    seen = names(events)
+    assert seen[0] == "agent.tool_call_start"
+    # The tool runs beside the rest of the response: either may end first.
+    assert set(seen[1:3]) == {"agent.tool_call_complete", "agent.llm_response"}
+    assert seen[3:] == [
+        "agent.step_complete", "agent.llm_response", "agent.step_complete", "agent.final_output",
+        "agent.execution_complete",
+    ]
+    cited = next(event for event in events if isinstance(event, CitationAdded))
+    assert (cited.number, cited.passage, cited.marker) == (1, found, "[1]")
+    references = next(event for event in events if isinstance(event, ReferencesReady))
+    assert references.references[0].quotes == ("Start metformin at 500 mg once daily with food.",)
+    assert events.index(references) == len(events) - 2
+    sent = server.requests[1].json
+    assert sent["previous_response_id"] == "resp_1"
+    assert '"cite":"[1]"' in outputs_sent(server.requests[1])["call_1"]
+    assert end.usage is not None
+    assert end.usage.total_tokens == 30
+
+
+async def test_a_follow_up_chains_and_keeps_the_numbers_of_what_was_retrieved(redis_url: str) -> None:
+    first, second = passage("a:1", "The first thing that is known."), passage("b:1", "The second thing that is known.")
+    tools = [guideline_tool(first, second)]
+    turns = [
+        calls_reply(ASK, response_id="resp_1"),
+        chained(text_reply("Yes [2].", response_id="resp_2")),
+        chained(text_reply("Again [1].", response_id="resp_3")),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, tools) as agent:
+        opened = (await consult(agent))[0]
+        assert isinstance(opened, TurnStarted)
+        events = await consult(agent, "And then?", conversation_id=opened.conversation_id)
+        history = await agent.chats.history(opened.conversation_id, "demo")
+
+    assert server.requests[2].json["previous_response_id"] == "resp_2"
+    assert [item["content"][0]["text"] for item in server.requests[2].json["input"]] == ["And then?"]
+    assert [event.passage.id for event in events if isinstance(event, CitationAdded)] == ["a:1"]
+    assert [event.number for event in events if isinstance(event, CitationAdded)] == [1]
+    assert not any(isinstance(event, Notice) for event in events)
+    assert history is not None
+    assert [(m.role, m.content, m.citations) for m in history] == [
+        ("user", "How much metformin?", ()), ("assistant", "Yes .", ("b:1",)),
+        ("user", "And then?", ()), ("assistant", "Again .", ("a:1",)),
+    ]
+
+
+async def test_a_citation_at_the_very_end_is_numbered_and_recorded(redis_url: str) -> None:
+    turns = [calls_reply(ASK), chained(text_reply("It is so [1]", response_id="resp_2"))]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
+        events = await consult(agent)
+        assert isinstance(events[0], TurnStarted)
+        history = await agent.chats.history(events[0].conversation_id, "demo")
+
+    assert [event.number for event in events if isinstance(event, CitationAdded)] == [1]
+    assert history is not None
+    assert history[1].content == ended(events).answer == "It is so "
+    assert history[1].citations == ("guide:1",)
+
+
+@pytest.mark.parametrize(
+    ("switches", "declared"),
+    [
+        ({}, ["search_clinical_guidelines"]),
+        ({"use_drug_database": False}, ["search_clinical_guidelines"]),
+        ({"use_clinical_guidelines": False}, []),
+        ({"enable_tool_execution": False}, []),
+    ],
+)
+async def test_only_the_tools_that_were_switched_on_are_declared(
+    redis_url: str, switches: dict[str, bool], declared: list[str]
+) -> None:
+    async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
+        assert ended(await consult(agent, **switches)).outcome.kind == "completed"
+    assert [tool["name"] for tool in server.requests[0].json.get("tools", [])] == declared
+
+
+async def test_the_standard_query_is_the_streamed_one_drained(redis_url: str) -> None:
+    turns = [calls_reply(ASK), chained(text_reply("It is so [1]. And [9].", response_id="resp_2"))]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
+        result = await agent.answer("Is it?")
+    assert (result.answer, result.outcome.kind) == ("It is so . And .", "completed")
+    assert [reference.passage.id for reference in result.references] == ["guide:1"]
+    assert len(result.notices) == 1
+    assert result.conversation_id.startswith("session_")
+
+
+@pytest.mark.parametrize("message", ["", " \n ", "x" * 20_001])
+async def test_a_message_that_cannot_be_taken_is_refused_before_anything_is_sent(redis_url: str, message: str) -> None:
+    async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
+        with pytest.raises(InputRejected):
+            await consult(agent, message)
+    assert server.requests == []
+
+
+async def test_raw_events_are_passed_on_when_they_are_asked_for(redis_url: str) -> None:
+    async with ScriptedServer([text_reply("a", "b")]) as server, clinic(server, redis_url) as agent:
+        events = await consult(agent, include_raw=True)
+    raw = [event for event in events if event.type == "raw_response_event"]
+    assert [event.data.sequence_number for event in raw] == list(range(10))
+    assert not any(isinstance(event, RunItemStreamEvent) and event.name == "agent.tool_call_start" for event in events)

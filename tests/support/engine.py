@@ -1,0 +1,180 @@
+"""The engine wired to a scripted model server, and a few tools whose results can be cited."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
+from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.response_manager import OpenAIResponseManager
+from chat_app.agent.run_types import RunnerEvent, RunRequest
+from chat_app.agent.runner import Runner
+from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDelta, TurnEnded
+from chat_app.generation.generator import Generator
+from chat_app.generation.prompt import Prompt
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from chat_app.sessions import RedisSessionStore, SessionStore
+from tests.support.scripted_server import Event, Json, Request, ScriptedServer, Step
+from tools.function_tool import FunctionTool
+from tools.tool_manager import ToolManager
+from tools.types import Passage, ToolResult
+
+KEY = "sk-test-canary-key"
+
+
+def passage(identity: str = "guide:1", text: str = "Start metformin at 500 mg once daily with food.") -> Passage:
+    return Passage(id=identity, kind="guideline", document_id=identity.split(":", maxsplit=1)[0], title="Diabetes", text=text)
+
+
+def guideline_tool(*passages: Passage) -> FunctionTool:
+    """A tool that always finds ``passages``."""
+    found = passages or (passage(),)
+
+    async def search_clinical_guidelines(question: str) -> ToolResult:
+        """Search the guidelines."""
+        data = {"question": question, "passages": [{"cite": p.id, "text": p.text} for p in found]}
+        return ToolResult(data=data, passages=found, summary=f"{len(found)} passages")
+
+    return FunctionTool(search_clinical_guidelines)
+
+
+def adapter(server: ScriptedServer, **limits: float) -> ResponseAPIAdapter:
+    return ResponseAPIAdapter(api_key=KEY, base_url=server.base_url, **limits)
+
+
+def runner(
+    server: ScriptedServer,
+    tools: Iterable[FunctionTool] = (),
+    *,
+    max_steps: int = 5,
+    model_kwargs: Mapping[str, Any] | None = None,
+    limits: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Runner:
+    generator: Generator[Any] = Generator(
+        adapter(server, **(limits or {})), prompt=Prompt("Be exact."),
+        model_kwargs={"model": "m", **(model_kwargs or {})}, **options,
+    )
+    return Runner(generator, ToolManager(tools), max_steps=max_steps)
+
+
+def question(text: str = "How much metformin?", **fields: Any) -> RunRequest:
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    return RunRequest(items=(item,), **fields)
+
+
+async def drain(runner: Runner, request: RunRequest | None = None) -> tuple[list[RunnerEvent], RunnerResult]:
+    running = runner.astream(request or question(include_raw=False))
+    events = [event async for event in running.stream_events()]
+    return events, running.result
+
+
+def names(events: Iterable[object]) -> list[str]:
+    """The names of the run items, in order."""
+    return [event.name for event in events if isinstance(event, RunItemStreamEvent)]
+
+
+def text_of(events: Iterable[object]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def ended(events: list[AgentEvent]) -> TurnEnded:
+    """The one outcome; that it is the only one and the last is part of the contract."""
+    assert [isinstance(event, TurnEnded) for event in events].count(True) == 1
+    last = events[-1]
+    assert isinstance(last, TurnEnded)
+    return last
+
+
+def outputs_sent(request: Request) -> dict[str, str]:
+    """The tool outputs in a request: call id to text, in the order sent."""
+    items = request.json["input"]
+    return {item["call_id"]: item["output"] for item in items if item.get("type") == "function_call_output"}
+
+
+def chained(steps: Iterable[Step]) -> Callable[[Request], list[Step]]:
+    """The turn as a server plays it that chains: its response objects name the response they follow."""
+
+    def play(request: Request) -> list[Step]:
+        previous = request.json.get("previous_response_id")
+        return [_following(step, previous) for step in steps]
+
+    return play
+
+
+def _following(step: Step, previous: str | None) -> Step:
+    if not (isinstance(step, Event) and isinstance(step.body, Mapping) and "response" in step.body):
+        return step
+    return Event({**step.body, "response": {**step.body["response"], "previous_response_id": previous}})
+
+
+def renumbered(*steps: Step) -> list[Step]:
+    """The steps with their events numbered from 0, for scripts that are put together from parts."""
+    numbers = itertools.count()
+    return [
+        Event({**step.body, "sequence_number": next(numbers)}, step.name, step.newline)
+        if isinstance(step, Event) and isinstance(step.body, Mapping)
+        else step
+        for step in steps
+    ]
+
+
+def without(steps: Iterable[Step], *fields: str) -> list[Step]:
+    """The events without ``fields``: how servers that leave them out would send them."""
+    return [
+        Event({k: v for k, v in step.body.items() if k not in fields})
+        if isinstance(step, Event) and isinstance(step.body, Mapping)
+        else step
+        for step in steps
+    ]
+
+
+def body(step: Step) -> Json:
+    assert isinstance(step, Event)
+    assert isinstance(step.body, Mapping)
+    return dict(step.body)
+
+
+@asynccontextmanager
+async def clinic(
+    server: ScriptedServer,
+    redis_url: str,
+    tools: Iterable[FunctionTool] = (),
+    *,
+    max_steps: int = 5,
+    chaining: bool = True,
+    max_retries: int = 2,
+    lock_wait: float = 10.0,
+    model_kwargs: Mapping[str, Any] | None = None,
+    limits: Mapping[str, float] | None = None,
+    store: SessionStore | None = None,
+) -> AsyncIterator[AsclepiusHealthcareAgent]:
+    """The whole agent: this model server, this Redis, these tools."""
+    sessions = store or RedisSessionStore(redis_url)
+    manager = ToolManager(tools)
+    chats = ChatManager(sessions, model_key="test", lock_wait=lock_wait)
+    generator: Generator[Any] = Generator(
+        adapter(server, **(limits or {})), prompt=INSTRUCTIONS, model_kwargs=model_kwargs or {}, max_retries=max_retries
+    )
+    responses = OpenAIResponseManager(
+        generator=generator, tool_manager=manager, chat_manager=chats, server_key="test", max_steps=max_steps,
+        chaining=chaining,
+    )
+    agent = AsclepiusHealthcareAgent(
+        responses=responses, chats=chats, tool_manager=manager,
+        guideline_tools=frozenset({"search_clinical_guidelines"}), drug_tools=frozenset({"search_drug_database"}),
+        default_model="scripted",
+    )
+    try:
+        yield agent
+    finally:
+        await agent.aclose()
+        manager.close()
+        await sessions.aclose()
+
+
+async def consult(agent: AsclepiusHealthcareAgent, message: str = "How much metformin?", **how: Any) -> list[AgentEvent]:
+    return [event async for event in agent.consult(message, **how)]
