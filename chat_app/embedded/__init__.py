@@ -1,0 +1,8 @@
+"""The default services (Redis, Milvus Lite, the offline model) as supervised child processes, known by URL alone."""
+
+from __future__ import annotations
+
+from chat_app.embedded.services import EmbeddedServices, ServiceUrls, embedded_services
+from chat_app.embedded.supervisor import ServiceStatus
+
+__all__ = ["EmbeddedServices", "ServiceStatus", "ServiceUrls", "embedded_services"]

@@ -1,0 +1,98 @@
+"""Who runs the services of a data directory: one process at a time, and where they listen.
+
+The owner holds a lock on ``run/lock``, which the system frees when the owner dies in whatever way.
+``run/services.json`` says where the services listen. It is written whole, once they are up, and is only believed while
+the lock is held.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from chat_app.embedded.specs import EmbeddedUrls, remove_socket
+from chat_app.errors import EmbeddedServiceError
+
+
+class Ownership:
+    """The lock and the addresses of one data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._run = data_dir / "run"
+        self._addresses = self._run / "services.json"
+        self._lock: int | None = None
+
+    def prepare(self) -> Self:
+        """Makes the folders, for this user alone. Raises ``EmbeddedServiceError`` where that cannot be done."""
+        try:
+            self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for name in ("run", "logs"):
+                (self._data_dir / name).mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise self._unusable(error) from None
+        return self
+
+    def take(self) -> bool:
+        """True when this process is the owner from now on; what a dead owner left is no longer believed."""
+        if self._lock is not None:
+            return True
+        try:
+            descriptor = os.open(self._run / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError as error:
+            os.close(descriptor)
+            raise self._unusable(error) from None
+        self._lock = descriptor
+        left = self.published()
+        if left is not None:
+            remove_socket(left, self._data_dir)
+        self.retract()
+        return True
+
+    def publish(self, urls: EmbeddedUrls) -> None:
+        """Lets other processes of this user use the services at ``urls``."""
+        fresh = self._addresses.with_suffix(".new")
+        try:
+            fresh.unlink(missing_ok=True)
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(urls.model_dump_json())
+            fresh.replace(self._addresses)
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def published(self) -> EmbeddedUrls | None:
+        """What the owner has published; None while it is still starting."""
+        try:
+            return EmbeddedUrls.model_validate_json(self._addresses.read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def retract(self) -> None:
+        """Takes the addresses back: the services are about to end."""
+        if self._lock is not None:
+            self._addresses.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        """Gives the ownership up. The services must have ended."""
+        if self._lock is not None:
+            self.retract()
+            os.close(self._lock)
+            self._lock = None
+
+    def _unusable(self, error: OSError) -> EmbeddedServiceError:
+        return EmbeddedServiceError(
+            f"The data directory {self._data_dir} cannot be used ({error.strerror}): "
+            "make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
+        )

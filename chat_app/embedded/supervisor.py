@@ -1,0 +1,199 @@
+"""Keeps one service running for as long as the app runs: started, waited for, restarted at the same address.
+
+Each service runs under ``guard.py``, which ends it when this process ends. A service that ends by itself is started
+again after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and begins anew once it has stayed
+up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final, Literal
+
+from chat_app.embedded import guard
+from chat_app.embedded.probes import is_up
+from chat_app.embedded.specs import ServiceName, ServiceSpec
+from chat_app.errors import EmbeddedServiceError
+from tools.types import Frozen
+
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 10.0
+_STAYED_UP_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 4.0
+"""What a service gets to end by itself; then it is killed."""
+_GUARD_SECONDS: Final = 1.0
+"""What the guard gets on top of that."""
+_LOCK_SECONDS: Final = 10.0
+"""How long a start waits for the same service of a previous run to end."""
+_POLL_SECONDS: Final = 0.02
+
+ServiceState = Literal["starting", "running", "restarting", "unreachable", "stopped"]
+
+_logger = logging.getLogger(__name__)
+
+
+class ServiceStatus(Frozen):
+    """How one service is doing. ``log`` is None for a service of another process or server."""
+
+    name: ServiceName
+    title: str
+    state: ServiceState
+    url: str
+    restarts: int = 0
+    log: Path | None = None
+    detail: str = ""
+    """A sentence on what is wrong and what to do; empty while it runs."""
+
+
+class SupervisedService:
+    """One service of this process. ``start`` or ``supervise`` once, ``stop`` once."""
+
+    def __init__(self, spec: ServiceSpec, *, data_dir: Path) -> None:
+        self.spec = spec
+        self._log = data_dir / "logs" / f"{spec.name}.log"
+        self._lock = data_dir / "run" / f"{spec.name}.lock"
+        self._state: ServiceState = "starting"
+        self._detail = ""
+        self._restarts = 0
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._ended = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def status(self) -> ServiceStatus:
+        return ServiceStatus(
+            name=self.spec.name, title=self.spec.title, state=self._state, url=self.spec.url,
+            restarts=self._restarts, log=self._log, detail=self._detail,
+        )
+
+    async def start(self) -> None:
+        """Returns when the service answers; raises ``EmbeddedServiceError`` when it does not come up."""
+        self._launch()
+        await self._until_up()
+        self._task = asyncio.ensure_future(self._keep_running())
+
+    def supervise(self) -> None:
+        """Starts the service in the background and keeps at it, whether or not the first attempt succeeds."""
+        self._task = asyncio.ensure_future(self._keep_running())
+
+    async def stop(self) -> None:
+        """Ends the service; returns when it has ended, within about five seconds."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await self._end()
+        self._state, self._detail = "stopped", ""
+
+    def _launch(self) -> None:
+        plan = {
+            "command": self.spec.command, "log": str(self._log), "lock": str(self._lock),
+            "exclusive": str(self.spec.exclusive) if self.spec.exclusive else None, "lock_seconds": _LOCK_SECONDS,
+            "stop_signal": int(self.spec.stop_signal), "stop_seconds": _STOP_SECONDS,
+        }
+        try:
+            self.spec.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self.spec.socket is not None:
+                _own_folder(self.spec.socket.parent)
+            errors = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise EmbeddedServiceError(
+                f"{self.spec.title} cannot be started in {self.spec.folder} ({error.strerror}): make it writable, or "
+                f"set ASCLEPIUS_DATA_DIR to another directory, or {self.spec.alternative}."
+            ) from None
+        try:
+            self._guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", guard.__file__, json.dumps(plan)], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=errors, cwd=self.spec.folder, env=self.spec.environment,
+                start_new_session=True,
+            )
+        finally:
+            os.close(errors)
+        self._watch(self._guard)
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Sets ``_ended`` when the guard ends: it prints nothing, so that what can be read is the end of its output."""
+        loop = asyncio.get_running_loop()
+        ended = self._ended = asyncio.Event()
+        output = process.stdout
+        if output is None:
+            raise TypeError("the guard's output is a pipe")
+
+        def at_end() -> None:
+            loop.remove_reader(output.fileno())
+            output.close()
+            ended.set()
+
+        loop.add_reader(output.fileno(), at_end)
+
+    async def _until_up(self) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.spec.ready_seconds
+        while not await is_up(self.spec.name, self.spec.url):
+            if self._ended.is_set():
+                raise EmbeddedServiceError(self._why_ended())
+            if loop.time() > deadline:
+                raise EmbeddedServiceError(
+                    f"{self.spec.title} did not answer within {self.spec.ready_seconds:.0f} s. Its log is {self._log}."
+                )
+            await asyncio.sleep(_POLL_SECONDS)
+        self._state, self._detail = "running", ""
+
+    async def _keep_running(self) -> None:
+        loop = asyncio.get_running_loop()
+        pause = FIRST_PAUSE
+        while True:
+            began = loop.time()
+            try:
+                if self._guard is None:
+                    self._launch()
+                if self._state != "running":
+                    await self._until_up()
+                await self._ended.wait()
+                self._detail = self._why_ended()
+            except EmbeddedServiceError as error:
+                self._detail = str(error)
+            self._state = "restarting"
+            if loop.time() - began > _STAYED_UP_SECONDS:
+                pause = FIRST_PAUSE
+            _logger.warning("%s Starting it again in %.1f s.", self._detail, pause)
+            await self._end()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            self._restarts += 1
+
+    def _why_ended(self) -> str:
+        code = None if self._guard is None else self._guard.wait()
+        if code == guard.IN_USE:
+            return (
+                f"{self.spec.title} in {self.spec.folder} is open in another process: end that process, or set "
+                f"ASCLEPIUS_DATA_DIR to another directory, or {self.spec.alternative}."
+            )
+        return f"{self.spec.title} ended by itself (exit code {code}). Its log is {self._log}."
+
+    async def _end(self) -> None:
+        """Ends the guard, and with it the service, if it still runs."""
+        process = self._guard
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(_STOP_SECONDS + _GUARD_SECONDS):
+                await self._ended.wait()
+        except TimeoutError:
+            process.kill()
+            await self._ended.wait()
+        process.wait()
+        self._guard = None
+
+
+def _own_folder(folder: Path) -> None:
+    """Makes the folder of a socket; raises ``PermissionError`` when another user has made one of that name."""
+    folder.mkdir(exist_ok=True, mode=0o700)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(1, "the folder of its socket belongs to another user")

@@ -1,0 +1,73 @@
+"""Helpers for tests of the services that the app starts itself: other processes, what runs, waiting for a state."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from chat_app.embedded import EmbeddedServices, ServiceStatus
+from chat_app.settings import Settings
+
+PROJECT = Path(__file__).resolve().parents[2]
+ELSEWHERE = "http://127.0.0.1:9"
+_SERVICE_VARIABLES = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "MILVUS_URI", "REDIS_URL"})
+
+
+def redis_only(folder: Path) -> Settings:
+    """Settings that leave Redis alone to start, which takes a tenth of a second."""
+    return Settings(
+        storage={"data_dir": folder, "milvus_uri": ELSEWHERE, "redis_url": None}, model={"base_url": f"{ELSEWHERE}/v1"}
+    )
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Every other process that was started with a path in ``folder``."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if os.fsencode(folder) in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@contextmanager
+def process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Runs ``command`` with no service set in its environment; killed at the end of the block if it still runs."""
+    environment = {name: value for name, value in os.environ.items() if name not in _SERVICE_VARIABLES}
+    with subprocess.Popen(
+        command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def close_input(running: subprocess.Popen[str]) -> None:
+    assert running.stdin is not None
+    running.stdin.close()
+
+
+def first_line(running: subprocess.Popen[str]) -> list[str]:
+    """The words of the first line that the process prints."""
+    assert running.stdout is not None
+    return running.stdout.readline().split()
+
+
+async def until(services: EmbeddedServices, wanted: Callable[[ServiceStatus], bool]) -> None:
+    """Waits until every service is as ``wanted``."""
+    async with asyncio.timeout(30):
+        while not all(wanted(status) for status in await services.status()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def running_after(restarts: int) -> Callable[[ServiceStatus], bool]:
+    """A service that runs again after so many restarts."""
+    return lambda status: status.state == "running" and status.restarts >= restarts
