@@ -17,7 +17,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from chat_app.errors import ConfigurationError
 
 _CONFIG = SettingsConfigDict(
-    env_prefix="ASCLEPIUS_", env_file=".env", extra="ignore", frozen=True, populate_by_name=True, env_ignore_empty=True
+    env_prefix="ASCLEPIUS_",
+    env_file=".env",
+    env_ignore_empty=True,
+    extra="ignore",
+    frozen=True,
+    populate_by_name=True,
+    use_attribute_docstrings=True,
 )
 
 

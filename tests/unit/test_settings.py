@@ -1,0 +1,110 @@
+"""Settings: read from the environment, documented in the README, and refused where they would be unsafe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chat_app.errors import ConfigurationError
+from chat_app.settings import SECTIONS, Settings, variable_name
+from tests.support.settings_table import README, settings_table
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for section in SECTIONS:
+        for name in section.model_fields:
+            monkeypatch.delenv(variable_name(section, name), raising=False)
+    monkeypatch.delenv("OPENAI_MODEL", raising=False)
+
+
+def test_the_readme_documents_every_setting_with_its_default() -> None:
+    assert settings_table() in README.read_text(encoding="utf-8"), (
+        "the README's table is out of date: run `python -m tests.support.settings_table`"
+    )
+
+
+def test_every_setting_says_what_it_means() -> None:
+    silent = [variable_name(s, name) for s in SECTIONS for name, field in s.model_fields.items() if not field.description]
+    assert silent == []
+
+
+def test_no_two_settings_share_a_variable() -> None:
+    names = [variable_name(section, name) for section in SECTIONS for name in section.model_fields]
+    assert len(names) == len(set(names))
+
+
+def test_nothing_set_means_the_offline_model_on_loopback_with_the_demo_user() -> None:
+    settings = Settings()
+    settings.check()
+    assert settings.uses_offline_model
+    assert (settings.server.host, settings.server.port, settings.server.auth) == ("127.0.0.1", 8000, "demo")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "read"),
+    [
+        ("OPENAI_BASE_URL", "http://llm.example/v1", lambda s: s.model.base_url),
+        ("MILVUS_URI", "http://milvus:19530", lambda s: s.storage.milvus_uri),
+        ("ASCLEPIUS_MODEL", "gpt-5", lambda s: s.model.model),
+        ("OPENAI_MODEL", "gpt-5", lambda s: s.model.model),
+        ("ASCLEPIUS_HOST", "::1", lambda s: s.server.host),
+    ],
+)
+def test_the_environment_sets_it(variable: str, value: str, read: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, value)
+    assert read(Settings()) == value  # type: ignore[operator]
+
+
+def test_a_key_or_a_base_url_switches_the_offline_model_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert not Settings().uses_offline_model
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    assert Settings().uses_offline_model
+
+
+def test_a_dot_env_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("ASCLEPIUS_PORT=8123\n")
+    assert Settings().server.port == 8123
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_the_demo_user_is_refused_beyond_loopback(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_AUTH"):
+        Settings(server={"host": host}).check()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_the_demo_user_is_fine_on_loopback(host: str) -> None:
+    Settings(server={"host": host}).check()
+
+
+def test_password_login_without_users_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_USERS"):
+        Settings(server={"auth": "password"}).check()
+
+
+def test_any_origin_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_ALLOWED_ORIGINS"):
+        Settings(server={"allowed_origins": "*"}).check()
+
+
+def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCLEPIUS_PORT", "eighty-thousand")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings()
+    assert "ASCLEPIUS_PORT" in str(caught.value)
+    assert "eighty" not in str(caught.value)
+
+
+def test_secrets_do_not_show_in_a_representation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("REDIS_URL", "redis://:hunter2@redis/0")
+    settings = Settings()
+    assert "sk-secret" not in repr(settings.model)
+    assert "hunter2" not in repr(settings.storage)
