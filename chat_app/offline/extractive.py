@@ -114,9 +114,9 @@ def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
 def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     """With nothing to search, what the user wrote earlier is the only source there is."""
     told = [Passage(turn.question, rank=index) for index, turn in enumerate(reversed(turns[:-1]))]
-    quotes = [quote for quote in select(current.question, told) if not quote.text.endswith("?")]
+    quotes = [quote for quote in select(current.question, told) if not quote.unit.text.endswith("?")]
     if quotes:
-        lines = "\n".join(f"- {quote.text}" for quote in quotes)
+        lines = "\n".join(f"- {quote.unit.text}" for quote in quotes)
         return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")
     if current.has_image:
         return Answer(phrases.IMAGE)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.evidence import DrugRecord, Evidence, Fields
+from chat_app.offline.extraction.evidence import DrugRecord, Evidence, Fields, Passage
 from chat_app.offline.extraction.selection import Quote, select
 from chat_app.offline.extraction.text import terms
 from chat_app.offline.extraction.topics import OVERVIEW, SECTIONS, Aspect, aspects, only_database
+from chat_app.offline.extraction.units import Table, Unit
 from chat_app.offline.model import Answer, FileCitation
 
 _MOST_LABEL_SENTENCES = 6
@@ -26,13 +27,30 @@ class Draft:
     def block(self, text: str) -> None:
         self.text += f"\n\n{text}" if self.text else text
 
-    def quote(self, sentence: str, cite: str, *, file_id: str = "", filename: str = "", first: bool) -> None:
-        """One list item: the sentence and its citation, as a marker or as an annotation after it."""
+    def quote(self, sentence: str, source: Passage, *, first: bool) -> None:
+        """One list item: the sentence and its citation."""
         self.text += ("\n\n" if first else "\n") + f"- {sentence}"
-        if file_id:
-            self.citations.append(FileCitation(len(self.text), file_id, filename))
-        if cite:
-            self.text += f" {cite}"
+        self._cite(source)
+
+    def head(self, table: Table) -> None:
+        """The caption and the header of a table whose rows follow."""
+        if table.caption:
+            self.block(table.caption)
+        cells = [cell.replace("|", "\\|") for cell in table.header]
+        self.block(f"| {' | '.join(cells)} |\n|{'---|' * len(cells)}")
+
+    def row(self, cells: Sequence[str], source: Passage) -> None:
+        """One row, its citation at the end of its last cell."""
+        self.text += "\n| " + " | ".join(cell.replace("|", "\\|") for cell in cells)
+        self._cite(source)
+        self.text += " |"
+
+    def _cite(self, source: Passage) -> None:
+        """The citation of what was just written: a marker, or an annotation of the file."""
+        if source.file_id:
+            self.citations.append(FileCitation(len(self.text), source.file_id, source.document))
+        if source.cite:
+            self.text += f" {source.cite}"
 
 
 def compose(question: str, evidence: Evidence) -> Answer:
@@ -53,7 +71,10 @@ def compose(question: str, evidence: Evidence) -> Answer:
 def _record(draft: Draft, question: str, record: DrugRecord, wanted: Sequence[Aspect]) -> None:
     if Aspect.FORMULATIONS in wanted and record.products:
         draft.block(phrases.PRODUCTS.format(name=record.name))
-        draft.block(_table(record))
+        draft.head(Table("", phrases.PRODUCT_COLUMNS))
+        for product in record.products:
+            cells = (product.dosage_form, product.routes, product.strengths, product.brand_names)
+            draft.row([cell or phrases.NOT_GIVEN for cell in cells], Passage("", cite=record.cite))
     if Aspect.BRANDS in wanted and record.brand_names:
         names = phrases.listed(list(record.brand_names))
         draft.block(f"{phrases.BRANDS.format(name=record.name, names=names)} {record.cite}".rstrip())
@@ -85,7 +106,7 @@ def _label(draft: Draft, question: str, record: DrugRecord, section: str, *, nar
     draft.block(phrases.LABEL.format(name=record.name, section=phrases.SECTION_NAMES.get(section, section)))
     shown = _closest(question, sentences) if narrow else sentences[:_MOST_LABEL_SENTENCES]
     for index, sentence in enumerate(shown):
-        draft.quote(sentence, record.cite, first=index == 0)
+        draft.quote(sentence, Passage(sentence, cite=record.cite), first=index == 0)
 
 
 def _closest(question: str, sentences: Sequence[str]) -> list[str]:
@@ -95,26 +116,31 @@ def _closest(question: str, sentences: Sequence[str]) -> list[str]:
     return [sentences[i] for i in sorted(ranked[:_MOST_LABEL_SENTENCES])]
 
 
-def _table(record: DrugRecord) -> str:
-    rows = [phrases.TABLE_HEAD]
-    for product in record.products:
-        cells = [product.dosage_form, product.routes, product.strengths, product.brand_names]
-        *front, last = [cell.replace("|", "\\|") or phrases.NOT_GIVEN for cell in cells]
-        rows.append(f"| {' | '.join(front)} | {last} {record.cite} |".replace("  |", " |"))
-    return "\n".join(rows)
-
-
 def _passages(draft: Draft, question: str, evidence: Evidence, *, supplement: bool) -> None:
-    quotes = select(question, evidence.passages, most=3 if supplement else 5)
+    quotes = select(question, evidence.passages, most=3 if supplement else None)
     if not quotes:
         if not supplement:
             evidence.answerable = False
         return
     from_files = all(quote.passage.file_id for quote in quotes)
     draft.block(phrases.FROM_FILES if from_files else phrases.FROM_GUIDELINES)
-    for index, quote in enumerate(_in_order(quotes)):
-        passage = quote.passage
-        draft.quote(quote.text, passage.cite, file_id=passage.file_id, filename=passage.document, first=index == 0)
+    listed = False
+    table: Table | None = None
+    for quote in _in_order(quotes):
+        passage, unit = quote.passage, quote.unit
+        if unit.table is not None and _fits(unit):
+            if unit.table != table:
+                draft.head(unit.table)
+            draft.row(unit.cells, passage)
+            table, listed = unit.table, False
+        else:
+            draft.quote("; ".join(unit.cells) or unit.text, passage, first=not listed)
+            table, listed = None, True
+
+
+def _fits(unit: Unit) -> bool:
+    """True when each cell of a row stands under a column of the header."""
+    return unit.table is not None and len(unit.cells) == len(unit.table.header)
 
 
 def _in_order(quotes: Sequence[Quote]) -> list[Quote]:
@@ -129,7 +155,7 @@ def _in_order(quotes: Sequence[Quote]) -> list[Quote]:
 def _fields(draft: Draft, output: Fields) -> None:
     draft.block(phrases.FIELDS.format(tool=output.tool))
     for index, (name, value) in enumerate(output.pairs):
-        draft.quote(f"{name}: {value}" if name else value, output.cite, first=index == 0)
+        draft.quote(f"{name}: {value}" if name else value, Passage(value, cite=output.cite), first=index == 0)
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:

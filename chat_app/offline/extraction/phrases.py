@@ -41,7 +41,7 @@ LOOKING_UP: Final = "Looking up {names} in the drug database."
 CALLING: Final = "Calling {names}."
 CHOOSING: Final = "Choosing the sentences that answer the question."
 
-TABLE_HEAD: Final = "| Dosage form | Route | Strengths | Brand names |\n|---|---|---|---|"
+PRODUCT_COLUMNS: Final = ("Dosage form", "Route", "Strengths", "Brand names")
 NOT_GIVEN: Final = "not given"
 
 SECTION_NAMES: Final = {

@@ -1,80 +1,105 @@
-"""Chooses the sentences that answer a question.
+"""Chooses the sentences and table rows that answer a question.
 
-A sentence scores by the question's terms that it holds, each weighed by how rare it is among the retrieved
-sentences; terms in its section's heading count in part, and better-ranked passages come first among equals.
+A unit scores by the question's terms that it holds, each weighed by how rare it is among all that was retrieved.
+Terms in its headings count in part. It must name what the question is about, and hold enough of the question.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chat_app.offline.extraction.evidence import Passage
-from chat_app.offline.extraction.text import sentences, terms
+from chat_app.offline.extraction.followups import subjects
+from chat_app.offline.extraction.text import terms
+from chat_app.offline.extraction.units import Unit, units
 
 HEADING_WEIGHT: Final = 0.6
-RANK_WEIGHT: Final = 0.04
-KEEP: Final = 0.62
-"""Sentences below this share of the best one's score are left out."""
-LEAST_COVERAGE: Final = 0.34
-"""Share of the question's weight that a sentence with its heading must hold."""
-LONGEST: Final = 700
+"""Of a term that only a heading holds."""
+ABOUT_WEIGHT: Final = 0.35
+"""On top, for a term that both the unit and its heading hold: the whole section is about it."""
+RANK_WEIGHT: Final = 0.02
+KEEP: Final = 0.72
+"""Units below this share of the best one's score are left out."""
+LEAST_COVERAGE: Final = 0.5
+"""Share of the question's weight that a unit with its headings must hold."""
+_LIST: Final = re.compile(
+    r"^\s*(?:what|which) (?:are|drugs|features|components|signs|risk factors|tests|medicines|medications|antibiotics)\b"
+    r"|\bcontraindicat|\blist\b|\bcriteria\b|\bcomponents\b|^\s*who\b", re.IGNORECASE,
+)  # fmt: skip
+MOST: Final = 5
+MOST_OF_A_LIST: Final = 9
 
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence of a passage, with its score and its place in reading order."""
+    """A unit of a passage, with its score and its place in reading order."""
 
-    text: str
+    unit: Unit
     passage: Passage
     score: float
     place: int
 
 
-def select(question: str, passages: Sequence[Passage], *, most: int = 5) -> list[Quote]:
-    """The best sentences, best first; none when no sentence holds enough of the question."""
+@dataclass(frozen=True)
+class _Candidate:
+    unit: Unit
+    passage: Passage
+    held: frozenset[str]
+    above: frozenset[str]
+
+
+def select(question: str, passages: Sequence[Passage], *, most: int | None = None) -> list[Quote]:
+    """The best units, best first; none when no unit names the question's subject and holds enough of it."""
     wanted = terms(question)
     if not wanted:
         return []
-    candidates = _candidates(passages)
-    weights = _weights(wanted, [held for _, _, held, _ in candidates])
+    candidates = list(_candidates(passages))
+    weights = _weights(wanted, candidates)
     total = sum(weights.values())
+    named = [terms(subject) for subject in subjects(question)]
     quotes: list[Quote] = []
-    for place, (text, passage, held, heading) in enumerate(candidates):
-        own = sum(weights[term] for term in wanted & held)
-        lent = sum(weights[term] for term in (wanted & heading) - held)
-        if own == 0 or (own + lent) / total < LEAST_COVERAGE:
+    for place, candidate in enumerate(candidates):
+        own = sum(weights[term] for term in wanted & candidate.held)
+        lent = sum(weights[term] for term in (wanted & candidate.above) - candidate.held)
+        about = sum(weights[term] for term in wanted & candidate.above & candidate.held)
+        covered = (own + lent) / total
+        if own == 0 or covered < LEAST_COVERAGE or not _names(candidate, named):
             continue
-        score = own + HEADING_WEIGHT * lent - RANK_WEIGHT * passage.rank * total
-        quotes.append(Quote(text, passage, score, place))
-    return _best(quotes, most)
+        score = own + HEADING_WEIGHT * lent + ABOUT_WEIGHT * about - RANK_WEIGHT * candidate.passage.rank * total
+        quotes.append(Quote(candidate.unit, candidate.passage, score, place))
+    return _best(quotes, most or (MOST_OF_A_LIST if _LIST.search(question) else MOST))
 
 
-def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, frozenset[str], frozenset[str]]]:
-    found: list[tuple[str, Passage, frozenset[str], frozenset[str]]] = []
+def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
     seen: set[str] = set()
     for passage in passages:
-        heading = terms(f"{passage.document} {passage.section}")
-        for sentence in sentences(passage.text):
-            key = " ".join(sentence.lower().split())
-            if key not in seen and is_quotable(sentence):
-                seen.add(key)
-                found.append((sentence, passage, terms(sentence), heading))
-    return found
+        around = terms(f"{passage.document} {passage.section}")
+        for unit in units(passage.text):
+            key = unit.text.lower()
+            if key in seen:
+                continue
+            seen.add(key)
+            caption = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
+            yield _Candidate(unit, passage, terms(unit.text), around | terms(unit.heading) | terms(caption))
 
 
-def is_quotable(sentence: str) -> bool:
-    """False for headings, lone numbers and stretches that are no sentence."""
-    letters = sum(character.isalpha() for character in sentence)
-    return len(sentence) <= LONGEST and letters >= 12 and len(sentence.split()) >= 4
+def _names(candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
+    """True when the unit, or what stands above it, names one of the question's subjects."""
+    if not named:
+        return True
+    if candidate.unit.table is not None:
+        return any(subject <= candidate.held for subject in named)
+    return any(subject <= candidate.held | candidate.above for subject in named)
 
 
-def _weights(wanted: frozenset[str], held: Sequence[frozenset[str]]) -> dict[str, float]:
-    counts = Counter(term for terms_held in held for term in terms_held & wanted)
-    size = len(held) + 1
+def _weights(wanted: frozenset[str], candidates: Sequence[_Candidate]) -> dict[str, float]:
+    counts = Counter(term for candidate in candidates for term in candidate.held & wanted)
+    size = len(candidates) + 1
     return {term: math.log(1 + size / (1 + counts[term])) for term in wanted}
 
 

@@ -16,7 +16,7 @@ _SPACE = re.compile(r"\s+")
 # A sentence ends at . ! ? followed by white space and what can begin another sentence.
 _END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9≥≤<>•-])")
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-•*–]|\d{1,2}[.)])\s)|\n(?=\s*\|)")
-_LEAD = re.compile(r"^\s*(?:[-•*–■]\s+|\d{1,2}[.)]\s+)")
+LEAD = re.compile(r"^\s*(?:[-•*–■]\s+|\d{1,2}[.)]\s+)")
 _ABBREVIATIONS: Final = word_list("abbreviations")
 STOP: Final = word_list("stop")
 
@@ -117,7 +117,7 @@ def sentences(text: str) -> list[str]:
     """
     found: list[str] = []
     for block in _BLOCK.split(text):
-        body = squeeze(_LEAD.sub("", block))
+        body = squeeze(LEAD.sub("", block))
         if body:
             found += _split(body)
     return found
@@ -129,10 +129,10 @@ def _split(block: str) -> list[str]:
     for match in _END.finditer(block):
         if block[match.start()] == "." and _abbreviated(block, match.start()):
             continue
-        found.append(_LEAD.sub("", block[start : match.end()].strip()))
+        found.append(LEAD.sub("", block[start : match.end()].strip()))
         start = match.end()
     rest = block[start:].strip()
-    return [sentence for sentence in [*found, _LEAD.sub("", rest)] if sentence]
+    return [sentence for sentence in [*found, LEAD.sub("", rest)] if sentence]
 
 
 def _abbreviated(text: str, stop: int) -> bool:
