@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from tools.errors import SourceRejected
-from tools.guidelines.layout import Layout
+from tools.guidelines.layout import Layout, OutlineEntry
 from tools.guidelines.models import Extraction, PageContent
 from tools.guidelines.pdf_lines import PageTooLarge, PdfPage, read_page
 from tools.guidelines.text import clean
@@ -19,6 +19,7 @@ from tools.guidelines.text import clean
 MAX_PAGES = 5_000
 MAX_CHARACTERS = 40_000_000
 """Of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
+MAX_OUTLINE = 5_000
 SUFFIXES = (".pdf",)
 Progress = Callable[[int, int], None]
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
@@ -52,7 +53,7 @@ def _extract_pdf(path: Path, progress: Progress) -> Extraction:
         if total > MAX_PAGES:
             raise SourceRejected(f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.")
         pages = _read_pages(document, total, progress)
-        contents = tuple(Layout(pages).pages())
+        contents = tuple(Layout(pages, _outline(document)).pages())
         title, issuer, date = _metadata(document, contents)
         return Extraction(title=title, issuer=issuer, date=date, pages=contents)
     finally:
@@ -75,6 +76,23 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
         pages.append(page)
         progress(index + 1, total)
     return pages
+
+
+def _outline(document: Any) -> list[OutlineEntry]:
+    """The PDF's outline; bookmarks that a word processor left (``_Ref123``) are no headings."""
+    entries: list[OutlineEntry] = []
+    try:
+        for bookmark in document.get_toc(max_depth=6):
+            target = bookmark.get_dest()
+            page = target.get_index() if target is not None else None
+            title = clean(bookmark.get_title())
+            if page is not None and title and not title.startswith("_"):
+                entries.append(OutlineEntry(bookmark.level + 1, title, page + 1))
+            if len(entries) == MAX_OUTLINE:
+                break
+    except pdfium.PdfiumError:
+        return []
+    return entries
 
 
 def _metadata(document: Any, pages: tuple[PageContent, ...]) -> tuple[str, str, str]:

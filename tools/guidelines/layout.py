@@ -10,23 +10,38 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.guidelines.models import Block, BlockKind, PageContent
+from tools.guidelines.models import Block, BlockKind, PageContent, TableRows
 from tools.guidelines.pdf_lines import Line, PdfPage
 from tools.guidelines.running_heads import find_running_heads
+from tools.guidelines.tables import FoundTable, find_tables, table_text
+from tools.guidelines.text import comparable
 
 _BULLET = re.compile(r"^(?:[■●•▪◆◦‣►▸✓–]|[-*])\s+(?=\S)|^[■●•▪◆◦‣►▸]\s*$")
 _NUMBERED = re.compile(r"^(?:\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)")
 _CAPTION = re.compile(r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+[A-Z]?\d*[-.]?\d+[a-z]?\b(?=[.: ]|$)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
+MAX_LEVEL = 4
+BELOW_OUTLINE = 10
+"""Level of a printed heading that the outline does not name."""
 HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """An entry of the PDF's own outline: ``level`` from 1, the page it leads to (from 1)."""
+
+    level: int
+    title: str
+    page: int
 
 
 @dataclass(slots=True)
 class _Draft:
     kind: BlockKind
     lines: list[Line]
+    table: TableRows | None = None
 
     @property
     def last(self) -> Line:
@@ -36,8 +51,9 @@ class _Draft:
 class Layout:
     """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
 
-    def __init__(self, pages: Sequence[PdfPage]) -> None:
+    def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
         self._heads = find_running_heads(pages)
+        self._outline = _by_page(outline)
         self._pages = [(page, self._kept(page)) for page in pages]
         self.body_size = self._usual_size()
         self._levels = self._heading_levels()
@@ -63,18 +79,38 @@ class Layout:
 
     def pages(self) -> Iterator[PageContent]:
         for page, lines in self._pages:
-            drafts = _group(lines, self)
-            blocks = tuple(block for draft in drafts if (block := self._block(draft)) is not None)
+            drafts = _group(lines, find_tables(lines, page, self.body_size), self)
+            blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
             yield PageContent(
-                number=page.number, label=page.label, blocks=blocks, searchable=bool(blocks) or not page.pictures
-            )
+                number=page.number, label=page.label, blocks=blocks, searchable=bool(blocks) or not page.pictures,
+                opens=self._unprinted(page, blocks),
+            )  # fmt: skip
 
-    def _block(self, draft: _Draft) -> Block | None:
+    def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
+        if draft.table is not None:
+            return Block(kind="table", text=table_text(draft.table), table=draft.table)
         text = self.joined(draft.lines)
         if not text:
             return None
-        level = self._levels.get(_face(draft.lines[0]), 3) if draft.kind == "heading" else 0
-        return Block(kind=draft.kind, text=text, level=level)
+        return Block(kind=draft.kind, text=text, level=self._level(draft, text, page) if draft.kind == "heading" else 0)
+
+    def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
+        """The outline knows best; a heading that it does not name stands right below the section it is in."""
+        entry = self._entry(text, page.number)
+        if entry is not None:
+            return entry.level
+        return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
+
+    def _entry(self, text: str, page: int) -> OutlineEntry | None:
+        words = comparable(text)
+        return next((entry for entry in self._outline.get(page, ()) if _same_heading(words, entry)), None)
+
+    def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
+        printed = [comparable(block.text) for block in blocks if block.kind == "heading"]
+        return tuple(
+            (entry.level, entry.title) for entry in self._outline.get(page.number, ())
+            if not any(_same_heading(words, entry) for words in printed)
+        )  # fmt: skip
 
     def is_heading(self, line: Line) -> bool:
         return _face(line) in self._levels and _could_be_heading(line)
@@ -84,11 +120,12 @@ class Layout:
         faces: Counter[tuple[int, bool]] = Counter()
         for _, lines in self._pages:
             for line in lines:
-                larger = line.size >= self.body_size * 1.12
-                if _could_be_heading(line) and (larger or (line.bold and line.size >= self.body_size * 0.92)):
+                larger = line.size >= self.body_size * (0.92 if line.bold else 1.12)
+                if larger and _could_be_heading(line):
                     faces[_face(line)] += 1
-        order = sorted(faces, key=lambda face: (-face[0], not face[1]))
-        return {face: min(rank, 6) for rank, face in enumerate(order, start=1)}
+        needed = 1 if len(self._pages) < 20 else 3
+        order = sorted((face for face in faces if faces[face] >= needed), key=lambda face: (-face[0], not face[1]))
+        return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
 
     def joined(self, lines: Sequence[Line]) -> str:
         """The lines as one running text, words that were parted at line ends made whole."""
@@ -116,6 +153,11 @@ class Layout:
         return f"{head}-{tail}" if keeps_hyphen else f"{head}{tail}"
 
 
+def _is_closed(text: str) -> bool:
+    """True when the text ends with a sentence's end, a reference number behind it allowed."""
+    return _SENTENCE_CLOSED.search(text[-16:]) is not None
+
+
 def _face(line: Line) -> tuple[int, bool]:
     return (round(line.size * 2), line.bold)
 
@@ -124,18 +166,38 @@ def _could_be_heading(line: Line) -> bool:
     words = line.text.split()
     return (
         len(words) <= HEADING_WORDS
-        and any(char.isalpha() for char in line.text)
-        and not _CAPTION.match(line.text)
-        and not _BULLET.match(line.text)
         and not line.text.endswith((".", ",", ";"))
         and len(line.text) > 2
+        and line.text.lower() != line.text.upper()
+        and not _CAPTION.match(line.text)
+        and not _BULLET.match(line.text)
     )
 
 
-def _group(lines: Sequence[Line], layout: Layout) -> list[_Draft]:
+def _by_page(outline: Sequence[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
+    pages: dict[int, list[OutlineEntry]] = {}
+    for entry in outline:
+        pages.setdefault(entry.page, []).append(entry)
+    return pages
+
+
+def _same_heading(printed: str, entry: OutlineEntry) -> bool:
+    """True when the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
+    named = comparable(entry.title)
+    short, long = sorted((printed, named), key=len)
+    return short == long or (len(short) >= 6 and short in long)
+
+
+def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) -> list[_Draft]:
     drafts: list[_Draft] = []
-    for line in lines:
-        last = drafts[-1] if drafts else None
+    inside = {index for table in tables for index in table.lines}
+    starts = {min(table.lines): table for table in tables}
+    for index, line in enumerate(lines):
+        if index in inside:
+            if index in starts:
+                drafts.append(_Draft("table", [line], starts[index].table))
+            continue
+        last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
         kind = _kind(line, layout)
         if last is not None and _continues(last, line, kind):
             last.lines.append(line)
@@ -155,17 +217,17 @@ def _kind(line: Line, layout: Layout) -> BlockKind:
 def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     last = draft.last
     if last.hyphenated:
-        return True
+        return abs(line.size - last.size) < 1.0 and kind == "text"
     if kind in ("caption", "item"):
         return False
-    gap = last.bottom - line.bottom
+    gap = last.base - line.base
     near = 0 < gap <= 1.9 * max(line.size, last.size, 6.0)
     same_face = _face(line) == _face(last)
     if draft.kind == "heading" or kind == "heading":
         return draft.kind == kind and same_face and near and len(draft.lines) < 4
     if draft.kind == "caption":
-        return near and line.bold == last.bold and same_face and not _SENTENCE_CLOSED.search(last.text)
-    runs_on = not _SENTENCE_CLOSED.search(last.text)
+        return near and line.bold == last.bold and same_face and not _is_closed(last.text)
+    runs_on = not _is_closed(last.text)
     if runs_on and line.text[:1].islower():
         return True
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:

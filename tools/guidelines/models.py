@@ -14,6 +14,7 @@ from pydantic import Field
 from tools.types import Frozen, Passage
 
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
+PassageKind = Literal["text", "table_row"]
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 
@@ -42,6 +43,8 @@ class PageContent(Frozen):
     number: int = Field(ge=1)
     label: str | None = None
     blocks: tuple[Block, ...] = ()
+    opens: tuple[tuple[int, str], ...] = ()
+    """Sections (level, title) that the document's outline begins on this page and no printed heading names."""
     searchable: bool = True
     """False for a page that shows something but has no text, such as a scan that nothing could read."""
     recognised: bool = False
@@ -71,7 +74,7 @@ class StoredPassage(Frozen):
     section: str = ""
     page: int = Field(ge=1)
     label: str | None = None
-    kind: Literal["text", "table_row"] = "text"
+    kind: PassageKind = "text"
 
 
 class DocumentVersion(Frozen):

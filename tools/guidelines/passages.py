@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tools.guidelines.models import Block, Extraction, PageContent, StoredPassage
+from tools.guidelines.models import Block, Extraction, PageContent, PassageKind, StoredPassage
+from tools.guidelines.tables import row_text
 from tools.guidelines.text import sentences
 
 TARGET_WORDS = 350
@@ -54,13 +55,36 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
     pages = _with_whole_sentences(extraction.pages)
     for page in pages:
         for text, section in _page_passages(page, headings):
-            found.append(
-                StoredPassage(number=len(found), text=text, section=section, page=page.number, label=page.label)
-            )
+            found.append(_stored(len(found), page, text, section, "text"))
+        for text in _row_passages(page):
+            found.append(_stored(len(found), page, text, headings.section, "table_row"))
     return found
 
 
+def _stored(number: int, page: PageContent, text: str, section: str, kind: PassageKind) -> StoredPassage:
+    return StoredPassage(number=number, text=text, section=section, page=page.number, label=page.label, kind=kind)
+
+
+def _row_passages(page: PageContent) -> Iterator[str]:
+    """Each row of a table under its caption and header, and under the row whose first cell it shares."""
+    for block in page.blocks:
+        table = block.table
+        if table is None:
+            continue
+        group = ""
+        for row in table.rows:
+            text = row_text(row)
+            if row[0]:
+                group = text
+            if sum(map(bool, row)) < 2:
+                continue
+            above = group if not row[0] else ""
+            yield "\n".join(line for line in (table.caption, row_text(table.header), above, text) if line)
+
+
 def _page_passages(page: PageContent, headings: _Headings) -> Iterator[tuple[str, str]]:
+    for level, title in page.opens:
+        headings.enter(level, title)
     pieces = list(_pieces(page.blocks, headings))
     total = sum(piece.words for piece in pieces)
     if not pieces or all(piece.heading for piece in pieces):
@@ -108,6 +132,9 @@ def _pieces(blocks: Sequence[Block], headings: _Headings) -> Iterator[_Piece]:
         if block.kind == "heading":
             headings.enter(block.level, block.text)
             yield _Piece(block.text, headings.section, opens=True, heading=True)
+            continue
+        if block.kind == "table":
+            yield from (_Piece(line, headings.section, opens=True) for line in block.text.splitlines())
             continue
         for at, sentence in enumerate(sentences(block.text)):
             yield _Piece(sentence, headings.section, opens=at == 0)

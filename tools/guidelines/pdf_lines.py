@@ -7,19 +7,36 @@ ends a line with a hyphen it writes one sign in place of the hyphen and the line
 from __future__ import annotations
 
 import ctypes
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from tools.guidelines.text import LINE_HYPHENS, clean
 
 BOLD_WEIGHT = 600
+CELL_GAP = 0.75
+"""Of the type's height: a wider space between words parts two cells. A space between words is about 0.2."""
+MAX_LEADERS = 8
+"""A page with more rows of dots is a list of contents, whose entries are no captions."""
+TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?)?\d", re.MULTILINE)
+_SPACES = re.compile(r"\s+")
+_NO_HYPHENS = dict.fromkeys(map(ord, LINE_HYPHENS))
 _BREAKS = re.compile(f"\r\n|\n|\r|(?<=[{LINE_HYPHENS}])")
 MAX_PAGE_CHARACTERS = 200_000
 """A page of prose has 3,000 to 6,000; more than this is no page for reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part of a line that stands apart from the rest, as the cells of a table do."""
+
+    text: str
+    left: float
+    right: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +44,21 @@ class Line:
     """One printed line. Coordinates are in points from the page's lower left corner, as in the PDF."""
 
     text: str
-    start: int
-    """Index of its first character on the text page."""
     left: float
-    bottom: float
     right: float
-    top: float
+    base: float
+    """Height of the line its letters stand on."""
     size: float
     """Height of its type in points."""
     bold: bool
     hyphenated: bool
     """True when it ends in a hyphen that PDFium took for a line-end hyphen."""
+    cells: tuple[Cell, ...] = ()
+    """Its parts, looked up only on pages with a table's caption."""
+
+    @property
+    def top(self) -> float:
+        return self.base + self.size * 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +109,15 @@ def _pictures(page: Any) -> int:
 
 
 def _lines(text_page: Any) -> list[Line]:
-    lines: list[Line] = []
     text: str = text_page.get_text_range()
     # Characters beyond the basic plane count twice on the text page.
-    wide = any(ord(char) > 0xFFFF for char in text)
+    wide = max(text, default="") > "\uffff"
+    with_cells = not wide and text.count(". . .") < MAX_LEADERS and TABLE_CAPTION.search(text) is not None
+    reader = _Reader(text_page)
+    lines: list[Line] = []
     start = 0
     for part in _BREAKS.split(text):
-        line = _line(text_page, part, _units(text[:start]) if wide else start)
+        line = reader.line(part, _units(text[:start]) if wide else start, with_cells)
         if line is not None:
             lines.append(line)
         start += len(part)
@@ -112,32 +135,59 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _line(text_page: Any, part: str, start: int) -> Line | None:
-    hyphenated = part[-1:] != "" and part[-1] in LINE_HYPHENS
-    words = clean(part.translate(dict.fromkeys(map(ord, LINE_HYPHENS))))
-    if not words:
-        return None
-    lead = len(part) - len(part.lstrip())
-    first = start + lead
-    last = start + len(part.rstrip()) - 1 - int(hyphenated)
-    left, bottom, _, top = _box(text_page, first)
-    _, _, right, last_top = _box(text_page, max(first, last))
-    size = _size(text_page, first)
-    bold = all(raw.FPDFText_GetFontWeight(text_page, at) >= BOLD_WEIGHT for at in (first, last))
-    return Line(words, first, left, bottom, max(left, right), max(top, last_top), size, bold, hyphenated)
+class _Reader:
+    """Asks PDFium for the place of single characters; its buffers are made once, for it is asked often."""
 
+    def __init__(self, text_page: Any) -> None:
+        self._page = text_page.raw
+        self._box = [ctypes.c_double() for _ in range(4)]
+        self._references = [ctypes.byref(value) for value in self._box]
+        self._matrix = raw.FS_MATRIX()
+        self._matrix_reference = ctypes.byref(self._matrix)
 
-def _box(text_page: Any, index: int) -> tuple[float, float, float, float]:
-    try:
-        left, bottom, right, top = text_page.get_charbox(index)
-    except pdfium.PdfiumError:
-        return (0.0, 0.0, 0.0, 0.0)
-    return (left, bottom, right, top)
+    def line(self, part: str, start: int, with_cells: bool) -> Line | None:
+        stripped = part.rstrip()
+        hyphenated = stripped[-1:] != "" and stripped[-1] in LINE_HYPHENS
+        words = clean(part if part.isascii() else part.translate(_NO_HYPHENS))
+        if not words:
+            return None
+        first = start + len(part) - len(part.lstrip())
+        last = max(first, start + len(stripped) - 1 - int(hyphenated))
+        left, base = self._origin(first)
+        _, right = self._sides(last)
+        weight = raw.FPDFText_GetFontWeight
+        bold = weight(self._page, first) >= BOLD_WEIGHT and weight(self._page, last) >= BOLD_WEIGHT
+        size = self._size(first)
+        cells = tuple(self._cells(part, start, size)) if with_cells else ()
+        return Line(words, left, max(left, right), base, size, bold, hyphenated, cells)
 
+    def _origin(self, index: int) -> tuple[float, float]:
+        if raw.FPDFText_GetCharOrigin(self._page, index, *self._references[:2]):
+            return self._box[0].value, self._box[1].value
+        return 0.0, 0.0
 
-def _size(text_page: Any, index: int) -> float:
-    # The font's own size is 1 in files that scale it by a matrix; the loose box is scaled.
-    rect = raw.FS_RECTF()
-    if raw.FPDFText_GetLooseCharBox(text_page, index, ctypes.byref(rect)):
-        return round(abs(float(rect.top) - float(rect.bottom)), 1)
-    return round(float(raw.FPDFText_GetFontSize(text_page, index)), 1)
+    def _sides(self, index: int) -> tuple[float, float]:
+        if raw.FPDFText_GetCharBox(self._page, index, *self._references):
+            return self._box[0].value, self._box[1].value
+        return 0.0, 0.0
+
+    def _size(self, index: int) -> float:
+        # The font's own size is 1 in files that scale it by the text matrix.
+        size = float(raw.FPDFText_GetFontSize(self._page, index))
+        if raw.FPDFText_GetMatrix(self._page, index, self._matrix_reference):
+            size *= math.hypot(self._matrix.c, self._matrix.d)
+        return round(size, 1)
+
+    def _cells(self, part: str, start: int, size: float) -> Iterator[Cell]:
+        """Parts the line where the space between two words is far wider than between words of a sentence."""
+        wide = max(6.0, size * CELL_GAP)
+        first = len(part) - len(part.lstrip())
+        end = len(part.rstrip())
+        left = self._sides(start + first)[0]
+        for match in _SPACES.finditer(part, first, end):
+            before = self._sides(start + match.start() - 1)[1]
+            after = self._sides(start + match.end())[0]
+            if after - before > wide:
+                yield Cell(clean(part[first : match.start()]), left, before)
+                first, left = match.end(), after
+        yield Cell(clean(part[first:end].translate(_NO_HYPHENS)), left, self._sides(start + end - 1)[1])

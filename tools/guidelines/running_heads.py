@@ -30,11 +30,11 @@ class RunningHeads:
     watermarks: frozenset[tuple[str, int, int]]
 
     def drops(self, line: Line, page: PdfPage) -> bool:
-        if (line.text, round(line.left / 4), round(line.bottom / 4)) in self.watermarks:
+        if (line.text, round(line.left / 4), round(line.base / 4)) in self.watermarks:
             return True
         if not in_margin(line, page):
             return False
-        place = round(line.bottom / 4)
+        place = round(line.base / 4)
         if _PAGE_NUMBER.fullmatch(line.text):
             return True
         if any((_shape(line.text), near) in self.heads for near in (place - 1, place, place + 1)):
@@ -47,10 +47,10 @@ def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
     bands: Counter[int] = Counter()
     marks: Counter[tuple[str, int, int]] = Counter()
     for page in pages:
-        marks.update({(line.text, round(line.left / 4), round(line.bottom / 4)) for line in page.lines})
+        marks.update({(line.text, round(line.left / 4), round(line.base / 4)) for line in page.lines})
         margin = [line for line in page.lines if in_margin(line, page)]
-        heads.update({(_shape(line.text), round(line.bottom / 4)) for line in margin})
-        bands.update({round(line.bottom / 4) for line in margin})
+        heads.update({(_shape(line.text), round(line.base / 4)) for line in margin})
+        bands.update({round(line.base / 4) for line in margin})
     needed = 2 if len(pages) < 6 else 3
     return RunningHeads(
         heads=frozenset(_repeated(_joined(heads), needed)),
@@ -78,7 +78,7 @@ def _repeated(counts: Counter[T], needed: float) -> Iterable[T]:
 def in_margin(line: Line, page: PdfPage) -> bool:
     """True for a short line in the strip at the top or the bottom where running heads stand."""
     edge = page.height * _MARGIN
-    return (line.bottom < edge or line.top > page.height - edge) and len(line.text.split()) <= _MAX_WORDS
+    return (line.base < edge or line.top > page.height - edge) and len(line.text.split()) <= _MAX_WORDS
 
 
 def _shape(text: str) -> str:

@@ -47,6 +47,8 @@ _STEMMER = snowballstemmer.stemmer("english")
 
 def clean(text: str) -> str:
     """One line of text: ligatures spelt out, invisible characters dropped, white space runs made one space."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip(" ")
     return _SPACE.sub(" ", _INVISIBLE.sub("", text.translate(_LIGATURES))).strip()
 
 
