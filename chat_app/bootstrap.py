@@ -25,7 +25,7 @@ from chat_app.sessions.store import SessionStore
 from chat_app.settings import ModelSettings, Settings
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.errors import ToolError
-from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -58,26 +58,25 @@ class App:
     loading: str | None = "Starting"
     """What is still being loaded; None when all is there."""
     load_problems: list[str] = field(default_factory=list)
+    load_listeners: list[Callable[[LoadProgress | None], None]] = field(default_factory=list)
+    """Called with each progress of ``warm_up``, and with None at its end."""
 
-    async def warm_up(self, on_progress: Callable[[LoadProgress], None] | None = None) -> None:
+    async def warm_up(self) -> None:
         """Loads the index and, on first start, the demonstration content. Problems are logged and kept, not raised."""
-
-        def show(progress: LoadProgress) -> None:
-            self.loading = progress.what
-            if on_progress is not None:
-                on_progress(progress)
-
         try:
-            await asyncio.gather(self._warm_guidelines(show), self._warm_drugs(show))
+            await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
         finally:
-            self.loading = None
+            self._show(None)
+
+    def _show(self, progress: LoadProgress | None) -> None:
+        self.loading = progress.what if progress else None
+        for listener in self.load_listeners:
+            listener(progress)
 
     async def _warm_guidelines(self, show: Callable[[LoadProgress], None]) -> None:
         try:
             if self.settings.offline.load_demo:
-                await self.guidelines.load_demo(
-                    lambda p: show(LoadProgress(f"Guidelines: {p.stage} {p.file_name}", p.done, p.total))
-                )
+                await self.guidelines.load_demo(lambda p: _show_guideline(p, show))
             show(LoadProgress("Guidelines: loading the index"))
             await self.guidelines.load()
         except ToolError as error:
@@ -95,6 +94,12 @@ class App:
     def _problem(self, error: ToolError) -> None:
         logger.warning("%s", error)
         self.load_problems.append(str(error))
+
+
+def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], None]) -> None:
+    # On every start but the first nothing is to be done for any of them, and nothing to be said.
+    if progress.stage != "unchanged":
+        show(LoadProgress(f"Guidelines: {progress.stage} {progress.file_name}", progress.done, progress.total))
 
 
 @asynccontextmanager

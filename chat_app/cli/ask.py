@@ -57,7 +57,8 @@ async def _consult_here(
     from chat_app.cli.users import shell_user
 
     async with shell.opened() as app:
-        await app.warm_up(lambda p: shell.note_if_terminal(p.what))
+        app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
+        await app.warm_up()
         user = shell_user(app.settings)
         consulting = app.agent.consult(text, conversation_id=session, user_id=user, **options)  # type: ignore[arg-type]
         async with aclosing(consulting) as events:

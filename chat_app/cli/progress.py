@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import ExitStack, contextmanager
+from typing import Protocol, Self
+
+from chat_app.bootstrap import App, LoadProgress
 
 
 class ShowProgress(Protocol):
@@ -33,6 +35,31 @@ def progress_bars() -> Iterator[ShowProgress]:
             bars.update(tasks[what], completed=done, total=total)
 
         yield show
+
+
+class LoadingBars:
+    """Shows how the loading of ``app`` goes on, from its first step to its last."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._open = ExitStack()
+        self._bars: ShowProgress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def show(self, progress: LoadProgress | None) -> None:
+        if progress is None:
+            self._open.close()
+            for line in self._app.load_problems or ["All guidelines and drugs are loaded."]:
+                sys.stderr.write(f"{line}\n")
+            return
+        if self._bars is None:
+            self._bars = self._open.enter_context(progress_bars())
+        self._bars(progress.what, progress.done, progress.total)
 
 
 class _Lines:

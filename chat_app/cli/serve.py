@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chat_app.cli import shell
-
-if TYPE_CHECKING:
-    from chat_app.bootstrap import App, LoadProgress
 
 
 def serve(
@@ -30,36 +25,9 @@ def serve(
     async def work() -> None:
         settings = Settings(server=given)
         settings.check()
-        await run_server(settings, loading)
+        await run_server(settings)
 
     shell.run(work)
-
-
-@asynccontextmanager
-async def loading(app: App) -> AsyncIterator[None]:
-    """Loads index and demonstration content beside the served page, with progress at the shell."""
-    task = asyncio.create_task(_load(app), name="loading")
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _load(app: App) -> None:
-    from chat_app.cli.progress import progress_bars
-
-    with progress_bars() as show:
-
-        def report(progress: LoadProgress) -> None:
-            show(progress.what, progress.done, progress.total)
-
-        await app.warm_up(report)
-    for problem in app.load_problems:
-        shell.note(problem)
-    if not app.load_problems:
-        shell.note("All guidelines and drugs are loaded.")
 
 
 def offline_server(

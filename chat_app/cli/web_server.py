@@ -6,12 +6,13 @@ import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import uvicorn
 
 from chat_app.bootstrap import App, open_app
 from chat_app.cli import shell
+from chat_app.cli.progress import LoadingBars
 from chat_app.cli.running_app import publish_address, retract_address
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
@@ -20,25 +21,29 @@ from chat_app.settings import Settings
 _SHUTDOWN_SECONDS = 5
 
 
-Beside = Callable[[App], AbstractAsyncContextManager[None]]
-"""What goes on beside the served page, for as long as its block runs."""
-
-
-async def run_server(settings: Settings, beside: Beside) -> None:
+async def run_server(settings: Settings) -> None:
     """Serves until the process is told to stop. Raises ``ConfigurationError`` when the port is taken."""
     logging.basicConfig(
         level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    # What Chainlit says about itself at this level is of no use to who runs the page.
+    logging.getLogger("chainlit").setLevel(logging.WARNING)
 
     @asynccontextmanager
-    async def open_and_load(settings: Settings) -> AsyncIterator[App]:
-        async with open_app(settings, on_progress=shell.note) as app, beside(app):
-            yield app
+    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncIterator[App]:
+        def tell(message: str) -> None:
+            shell.note(message)
+            on_progress(message)
+
+        async with open_app(settings, on_progress=tell) as app:
+            with LoadingBars(app) as bars:
+                app.load_listeners.append(bars.show)
+                yield app
 
     listener = _listen(settings.server.host, settings.server.port)
     port = int(listener.getsockname()[1])
     config = uvicorn.Config(
-        create_app(settings, open_app=open_and_load),
+        create_app(settings, open_app=open_and_tell),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
