@@ -1,0 +1,27 @@
+"""The drug database: real drug data in, the right medicine out. Built on Milvus; see ``database.DrugDatabase``."""
+
+from __future__ import annotations
+
+from tools.drug_database.database import DrugDatabase
+from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.drug_database.records import DrugRecord, Fact, Label, Product, Source
+from tools.drug_database.reports import DrugDatabaseStats, FileReport, ImportProgress, ImportReport
+from tools.drug_database.tools import drug_tools
+
+__all__ = [
+    "DrugDatabase",
+    "DrugDatabaseStats",
+    "DrugHit",
+    "DrugQuery",
+    "DrugRecord",
+    "DrugSearchResult",
+    "Fact",
+    "FileReport",
+    "ImportProgress",
+    "ImportReport",
+    "Label",
+    "Match",
+    "Product",
+    "Source",
+    "drug_tools",
+]

@@ -1,0 +1,1 @@
+"""One module per drug data format, and the recognition of a file by its content."""

@@ -1,0 +1,117 @@
+"""Rows 29 to 31: Milvus refuses, hangs, comes back, or holds another version's index."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pymilvus import DataType, MilvusClient
+
+from tests.support.drugs import drug_database
+from tests.support.services import free_port, milvus_lite_server
+from tools.drug_database import DrugDatabase, DrugQuery
+from tools.errors import IndexMismatch, ToolError, ToolUnavailable
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """Accepts connections and never answers."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(50)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+async def test_a_refused_connection_is_a_tool_error_at_once() -> None:
+    database = DrugDatabase(f"http://127.0.0.1:{free_port()}")
+    started = time.monotonic()
+    with pytest.raises(ToolUnavailable, match="MILVUS_URI"):
+        await database.search(DrugQuery(name="metformin"))
+    assert time.monotonic() - started < 5
+    await database.aclose()
+
+
+async def test_a_hanging_milvus_is_a_tool_error_inside_the_deadline(silent_server: str) -> None:
+    database = DrugDatabase(silent_server)
+    started = time.monotonic()
+    with pytest.raises(ToolUnavailable):
+        await database.search(DrugQuery(name="metformin"))
+    assert time.monotonic() - started < 10
+    await database.aclose()
+
+
+async def test_the_event_loop_runs_on_while_milvus_hangs(silent_server: str) -> None:
+    database = DrugDatabase(silent_server)
+    asking = asyncio.create_task(database.search(DrugQuery(name="metformin")))
+    longest = 0.0
+    while not asking.done():
+        before = time.monotonic()
+        await asyncio.sleep(0.01)
+        longest = max(longest, time.monotonic() - before)
+    assert isinstance(asking.exception(), ToolUnavailable)
+    assert longest < 0.5
+    await database.aclose()
+
+
+async def test_check_names_the_fault_instead_of_raising() -> None:
+    database = DrugDatabase(f"http://127.0.0.1:{free_port()}")
+    assert "MILVUS_URI" in (await database.check())[0]
+    await database.aclose()
+
+
+async def test_a_search_works_again_when_milvus_is_back(tmp_path: Path) -> None:
+    with milvus_lite_server(tmp_path) as uri:
+        database = DrugDatabase(uri)
+        await database.load_demo()
+        assert (await database.search(DrugQuery(name="metformin"))).hits
+    with pytest.raises(ToolUnavailable):
+        await database.search(DrugQuery(name="metformin"))
+    await database.aclose()
+    with milvus_lite_server(tmp_path) as uri:
+        again = DrugDatabase(uri)
+        assert (await again.search(DrugQuery(name="metformin"))).hits
+        await again.aclose()
+
+
+async def test_an_index_of_another_shape_is_named_with_what_to_run(milvus_uri: str) -> None:
+    client = MilvusClient(milvus_uri)
+    schema = client.create_schema(auto_id=False)
+    schema.add_field("key", DataType.VARCHAR, is_primary=True, max_length=100)
+    schema.add_field("embedding", DataType.FLOAT_VECTOR, dim=384)
+    index = client.prepare_index_params()
+    index.add_index("embedding", index_type="FLAT", metric_type="L2")
+    client.create_collection("drugs_old_rows", schema=schema, index_params=index)
+    client.create_alias("drugs_old_rows", "drugs_old")
+    database = DrugDatabase(milvus_uri, name="drugs_old")
+    try:
+        assert "asclepius drugs clear" in (await database.check())[0]
+        with pytest.raises(IndexMismatch, match="asclepius drugs clear"):
+            await database.search(DrugQuery(name="metformin"))
+        with pytest.raises(IndexMismatch):
+            await database.load_demo()
+        await database.clear()
+        assert (await database.load_demo()).changed
+    finally:
+        await database.clear()
+        await database.aclose()
+
+
+async def test_a_failed_call_leaves_no_name_of_a_medicine_in_the_logs(
+    milvus_uri: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Row 46: what a patient takes is patient data."""
+    caplog.set_level(logging.DEBUG)
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        await drugs.search(DrugQuery(name="canaryzolam 5 mg"))
+    gone = DrugDatabase(f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(ToolError) as caught:
+        await gone.search(DrugQuery(name="canaryzolam 5 mg"))
+    await gone.aclose()
+    printed = capfd.readouterr()
+    assert "canaryzolam" not in caplog.text + printed.out + printed.err + str(caught.value)

@@ -1,0 +1,142 @@
+"""The drug database on the demonstration drugs, through a real Milvus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.drugs import drug_database
+from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, drug_tools
+from tools.drug_database.importers import demo
+from tools.drug_database.render import tool_result
+from tools.types import ToolResult
+
+
+@pytest.fixture(scope="module")
+def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
+    """The demonstration drugs, loaded once for this file."""
+    database = DrugDatabase(milvus_uri, name="drugs_demo_tests")
+    asyncio.run(database.load_demo())
+    yield database
+
+    async def end() -> None:
+        await database.clear()
+        await database.aclose()
+
+    asyncio.run(end())
+
+
+async def search(drugs: DrugDatabase, name: str, **filters: str) -> ToolResult:
+    return tool_result(await drugs.search(DrugQuery(name=name, **filters)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found", "how"),
+    [
+        ("metformin", "metformin", "exact"),
+        ("METFORMIN HYDROCHLORIDE", "metformin", "exact"),
+        ("Glucophage", "metformin", "brand"),
+        ("glucophage xr", "metformin", "brand"),
+        ("paracetamol", "acetaminophen", "synonym"),
+        ("metfromin", "metformin", "spelling"),
+        ("what is the dose of lisinopril?", "lisinopril", "exact"),
+        ("lisinopril 40 mg tablet", "lisinopril", "exact"),
+    ],
+)
+async def test_a_name_finds_its_medicine_and_says_how(drugs: DrugDatabase, typed: str, found: str, how: str) -> None:
+    result = await drugs.search(DrugQuery(name=typed))
+    assert result.hits[0].record.generic_name == found
+    assert result.hits[0].matched.how in ({how, "exact"} if how == "synonym" else {how})
+
+
+async def test_a_misspelling_is_a_question_and_not_an_answer(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="lisinoprul"))
+    assert result.did_you_mean[0] == "lisinopril"
+    assert all(hit.matched.how == "spelling" for hit in result.hits)
+    assert "No medicine of that name" in result.note
+
+
+async def test_a_name_that_is_nothing_like_a_medicine_finds_nothing(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="zzzzqqq xkcdw"))
+    assert result.hits == ()
+    assert result.did_you_mean == ()
+    assert "No medicine of that name" in result.note
+
+
+async def test_a_combination_is_found_by_its_ingredients_in_any_order(drugs: DrugDatabase) -> None:
+    one = await drugs.search(DrugQuery(name="amoxicillin clavulanate"))
+    other = await drugs.search(DrugQuery(name="clavulanate and amoxicillin"))
+    assert one.hits[0].record.key == other.hits[0].record.key == "amoxicillin+clavulanate"
+
+
+async def test_filters_leave_only_the_products_that_fit(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="metformin", dosage_form="solution", route="PO", strength="500 MG/5ML"))
+    products = result.hits[0].record.products
+    assert {product.dosage_form for product in products} == {"solution"}
+    assert {one for product in products for one in product.strengths} == {"500 mg/5 mL"}
+
+
+async def test_a_strength_that_is_not_made_is_said_so(drugs: DrugDatabase) -> None:
+    result = await drugs.search(DrugQuery(name="metformin", strength="7 mg"))
+    assert result.hits == ()
+    assert "no product of it fits" in result.note
+
+
+async def test_every_quotable_sentence_stands_in_the_passage(drugs: DrugDatabase) -> None:
+    for record in demo.records():
+        output = await search(drugs, record.generic_name)
+        assert isinstance(output.data, dict)
+        results = output.data["results"]
+        assert isinstance(results, list)
+        for result, passage in zip(results, output.passages, strict=True):
+            assert isinstance(result, dict)
+            assert result["cite"] == passage.id
+            label = result["label"]
+            assert isinstance(label, dict)
+            for sentences in label.values():
+                assert isinstance(sentences, list)
+                assert all(str(sentence) in passage.text for sentence in sentences)
+
+
+async def test_every_demonstration_drug_is_found_first_by_its_name_and_first_brand(drugs: DrugDatabase) -> None:
+    missed: list[str] = []
+    for record in demo.records():
+        for name in (record.generic_name, *record.brand_names[:1]):
+            result = await drugs.search(DrugQuery(name=name))
+            if not result.hits or record.generic_name not in {hit.record.generic_name for hit in result.hits}:
+                missed.append(name)
+    assert missed == []
+
+
+async def test_the_demonstration_drugs_load_once(drugs: DrugDatabase) -> None:
+    seen: list[ImportProgress] = []
+    report = await drugs.load_demo(seen.append)
+    assert report.changed is False
+    assert seen == []
+
+
+async def test_the_tool_declares_the_arguments_of_the_contract(drugs: DrugDatabase) -> None:
+    tool = drug_tools(drugs)[0]
+    assert tool.name == "search_drug_database"
+    assert list(tool.definition.parameters["properties"]) == [
+        "drug_name", "drug_class", "limit", "dosage_form", "route", "strength",
+    ]  # fmt: skip
+
+
+async def test_an_empty_database_answers_that_it_is_empty(milvus_uri: str) -> None:
+    async with drug_database(milvus_uri) as empty:
+        result = await empty.search(DrugQuery(name="metformin"))
+        assert result.hits == ()
+        assert "holds no records yet" in result.note
+        assert await empty.check() == ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
+
+
+async def test_a_second_process_sees_what_the_first_imported(milvus_uri: str, drugs: DrugDatabase) -> None:
+    other = DrugDatabase(milvus_uri, name="drugs_demo_tests")
+    try:
+        assert await other.stats() == await drugs.stats()
+        assert (await other.search(DrugQuery(name="Glucophage"))).hits
+    finally:
+        await other.aclose()

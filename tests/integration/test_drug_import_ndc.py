@@ -1,0 +1,175 @@
+"""FDA's NDC directory as text: the real one, and its odd rows."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.drugs import drug_database, ndc_row, write_ndc, write_packages
+from tools.drug_database import DrugQuery, ImportProgress
+from tools.errors import SourceRejected
+
+
+async def test_the_real_directory_reconciles_to_the_row(milvus_uri: str, shared: Path) -> None:
+    seen: list[ImportProgress] = []
+    async with drug_database(milvus_uri) as drugs:
+        report = await drugs.import_paths([shared / "data/drugs/ndctext_2015-12.zip"], progress=seen.append)
+        products, packages = report.files
+        assert (products.read, products.kept, products.merged, products.refused) == (44_262, 44_261, 0, 1)
+        assert products.reasons == {"no active ingredient is named": 1}
+        assert (packages.read, packages.merged, packages.refused) == (103_796, 103_795, 1)
+        assert products.reconciles
+        assert packages.reconciles
+        assert report.products == 44_261
+        assert (await drugs.stats()).sources[0].source.date == "2015-12"
+        lipitor = (await drugs.search(DrugQuery(name="Lipitor"))).hits[0]
+        assert lipitor.matched.how == "brand"
+        assert lipitor.record.ingredients == ("atorvastatin",)
+        assert "10 mg" in lipitor.record.products[0].strengths
+    stages = [item.stage for item in seen]
+    assert stages[0] == "reading"
+    assert stages[-1] == "done"
+    assert "writing" in stages
+
+
+async def test_the_genuine_trimmed_files_import_finished_and_unfinished(milvus_uri: str, shared: Path) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        report = await drugs.import_paths([shared / "data/drugs/ndc_trimmed"])
+        assert {file.file: (file.read, file.kept) for file in report.files if "product" in file.file} == {
+            "product_trimmed.txt": (3, 3), "unfinished_product_trimmed.txt": (3, 3),
+        }  # fmt: skip
+        assert all(file.reconciles for file in report.files)
+        hit = (await drugs.search(DrugQuery(name="insulin lispro"))).hits[0]
+        assert hit.record.products[0].dosage_form == "crystal"
+
+
+async def test_cp1252_bytes_are_read_as_their_letters(milvus_uri: str, tmp_path: Path) -> None:
+    write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen", LABELERNAME="Laboratoires Thé™", PROPRIETARYNAME="Néo")])
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.import_paths([tmp_path])
+        hit = (await drugs.search(DrugQuery(name="neo"))).hits[0]
+        assert hit.record.products[0].labelers == ("Laboratoires Thé™",)
+
+
+async def test_a_row_with_too_few_columns_is_refused_with_its_line(milvus_uri: str, tmp_path: Path) -> None:
+    file = write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen"), ndc_row("1-2", "naproxen")])
+    lines = file.read_bytes().split(b"\r\n")
+    file.write_bytes(b"\r\n".join([lines[0], lines[1], b"2-2\tbroken", lines[2], b""]))
+    async with drug_database(milvus_uri) as drugs:
+        report = await drugs.import_paths([file])
+        assert (report.read, report.kept, report.refused) == (3, 2, 1)
+        assert [(one.line, one.reason) for one in report.files[0].examples] == [(3, "2 columns instead of 20")]
+
+
+async def test_two_rows_of_one_product_code_are_merged(milvus_uri: str, tmp_path: Path) -> None:
+    rows = [ndc_row("1-1", "ibuprofen"), ndc_row("1-1", "ibuprofen", ROUTENAME="RECTAL", DOSAGEFORMNAME="SUPPOSITORY")]
+    write_ndc(tmp_path, rows)
+    async with drug_database(milvus_uri) as drugs:
+        report = await drugs.import_paths([tmp_path])
+        assert (report.read, report.kept, report.merged) == (2, 1, 1)
+        record = (await drugs.search(DrugQuery(name="ibuprofen"))).hits[0].record
+        assert {product.dosage_form for product in record.products} == {"tablet", "suppository"}
+
+
+async def test_a_product_with_several_ingredients_keeps_each_strength_with_its_ingredient(
+    milvus_uri: str, tmp_path: Path
+) -> None:
+    row = ndc_row("1-1", "x", SUBSTANCENAME="LISINOPRIL; HYDROCHLOROTHIAZIDE", ACTIVE_NUMERATOR_STRENGTH="20; 12.5",
+                  ACTIVE_INGRED_UNIT="mg/1; mg/1", PROPRIETARYNAME="Zestoretic",
+                  NONPROPRIETARYNAME="lisinopril and hctz")  # fmt: skip
+    write_ndc(tmp_path, [row])
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.import_paths([tmp_path])
+        record = (await drugs.search(DrugQuery(name="zestoretic"))).hits[0].record
+        assert record.ingredients == ("lisinopril", "hydrochlorothiazide")
+        assert record.products[0].strengths == ("20 mg / 12.5 mg",)
+
+
+async def test_a_package_of_an_unknown_product_is_refused_the_others_belong_to_theirs(
+    milvus_uri: str, tmp_path: Path
+) -> None:
+    write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen")])
+    write_packages(tmp_path, [("1-1", "1-1-10"), ("9-9", "9-9-10"), ("1-1", "1-1-30")])
+    async with drug_database(milvus_uri) as drugs:
+        report = await drugs.import_paths([tmp_path])
+        packages = next(file for file in report.files if file.file == "package.txt")
+        assert (packages.read, packages.kept, packages.merged, packages.refused) == (3, 0, 2, 1)
+        assert packages.examples[0].line == 3
+        record = (await drugs.search(DrugQuery(name="ibuprofen"))).hits[0].record
+        assert record.products[0].packages == ("1-1-10", "1-1-30")
+
+
+async def test_a_second_import_updates_by_key_and_deletes_nothing_else(milvus_uri: str, tmp_path: Path) -> None:
+    write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen"), ndc_row("1-2", "naproxen")])
+    write_packages(tmp_path, [("1-1", "1-1-10"), ("1-2", "1-2-10")])
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.import_paths([tmp_path])
+        (tmp_path / "package.txt").unlink()
+        write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen", ACTIVE_NUMERATOR_STRENGTH="400")])
+        report = await drugs.import_paths([tmp_path])
+        assert report.products == 2
+        ibuprofen = (await drugs.search(DrugQuery(name="ibuprofen"))).hits[0].record.products[0]
+        naproxen = (await drugs.search(DrugQuery(name="naproxen"))).hits[0].record.products[0]
+        assert ibuprofen.strengths == ("400 mg",)
+        assert naproxen.packages == ("1-2-10",)
+
+
+async def test_replace_swaps_the_whole_source_and_leaves_the_others(milvus_uri: str, tmp_path: Path) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen"), ndc_row("1-2", "unobtainium")])
+        await drugs.import_paths([tmp_path])
+        assert (await drugs.search(DrugQuery(name="unobtainium"))).hits
+        write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen")])
+        await drugs.import_paths([tmp_path], replace=True)
+        assert not (await drugs.search(DrugQuery(name="unobtainium"))).hits
+        assert (await drugs.search(DrugQuery(name="metformin"))).hits
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x00\x01\x02", b"PRODUCTID\tPRODUCTNDC\n", b"%PDF-1.4 no drugs"])
+async def test_a_wrong_file_is_one_sentence_and_changes_nothing(
+    milvus_uri: str, tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "product.txt"
+    file.write_bytes(content)
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        before = await drugs.stats()
+        with pytest.raises(SourceRejected, match="no drug data that can be imported"):
+            await drugs.import_paths([file])
+        assert await drugs.stats() == before
+
+
+async def test_a_broken_zip_is_one_sentence_and_changes_nothing(milvus_uri: str, tmp_path: Path, shared: Path) -> None:
+    whole = (shared / "data/drugs/ndctext_2015-12.zip").read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole[: len(whole) // 2])
+    flipped = tmp_path / "flipped.zip"
+    middle = len(whole) // 3
+    flipped.write_bytes(
+        whole[:middle] + bytes(byte ^ 0xFF for byte in whole[middle : middle + 5000]) + whole[middle + 5000 :]
+    )
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        before = await drugs.stats()
+        for file in (cut, flipped):
+            with pytest.raises(SourceRejected):
+                await drugs.import_paths([file])
+        assert await drugs.stats() == before
+
+
+async def test_a_zip_bomb_is_refused_before_it_is_unpacked(milvus_uri: str, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("product.txt", b"\0" * 50_000_000)
+    async with drug_database(milvus_uri) as drugs:
+        with pytest.raises(SourceRejected, match="unpacks to more"):
+            await drugs.import_paths([bomb])
+
+
+async def test_a_missing_path_is_one_sentence(milvus_uri: str, tmp_path: Path) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        with pytest.raises(SourceRejected, match="is not there"):
+            await drugs.import_paths([tmp_path / "nothing.zip"])

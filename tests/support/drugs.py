@@ -1,0 +1,55 @@
+"""A drug database of a test's own, with the demonstration drugs or with rows written by the test."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tools.drug_database import DrugDatabase
+
+NDC_COLUMNS = (
+    "PRODUCTID", "PRODUCTNDC", "PRODUCTTYPENAME", "PROPRIETARYNAME", "PROPRIETARYNAMESUFFIX", "NONPROPRIETARYNAME",
+    "DOSAGEFORMNAME", "ROUTENAME", "STARTMARKETINGDATE", "ENDMARKETINGDATE", "MARKETINGCATEGORYNAME",
+    "APPLICATIONNUMBER", "LABELERNAME", "SUBSTANCENAME", "ACTIVE_NUMERATOR_STRENGTH", "ACTIVE_INGRED_UNIT",
+    "PHARM_CLASSES", "DEASCHEDULE", "NDC_EXCLUDE_FLAG", "LISTING_RECORD_CERTIFIED_THROUGH",
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def drug_database(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
+    """An empty database under a name of its own, removed afterwards."""
+    database = DrugDatabase(milvus_uri, name=f"drugs_{secrets.token_hex(4)}")
+    try:
+        yield database
+        await database.clear()
+    finally:
+        await database.aclose()
+
+
+def ndc_row(code: str, substance: str, **columns: str) -> dict[str, str]:
+    """A row of product.txt: one tablet of 10 mg unless ``columns`` say otherwise."""
+    row = dict.fromkeys(NDC_COLUMNS, "") | {
+        "PRODUCTID": f"{code}_1", "PRODUCTNDC": code, "PROPRIETARYNAME": substance.title(),
+        "NONPROPRIETARYNAME": substance, "DOSAGEFORMNAME": "TABLET", "ROUTENAME": "ORAL",
+        "LABELERNAME": "Acme", "SUBSTANCENAME": substance.upper(), "ACTIVE_NUMERATOR_STRENGTH": "10",
+        "ACTIVE_INGRED_UNIT": "mg/1",
+    }  # fmt: skip
+    return row | columns
+
+
+def write_ndc(folder: Path, rows: Iterable[dict[str, str]], *, encoding: str = "cp1252") -> Path:
+    lines = ["\t".join(NDC_COLUMNS), *("\t".join(row[name] for name in NDC_COLUMNS) for row in rows)]
+    file = folder / "product.txt"
+    file.write_bytes("\r\n".join(lines).encode(encoding) + b"\r\n")
+    return file
+
+
+def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
+    columns = ("PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE", "PACKAGEDESCRIPTION", "STARTMARKETINGDATE",
+               "ENDMARKETINGDATE", "NDC_EXCLUDE_FLAG", "SAMPLE_PACKAGE")  # fmt: skip
+    lines = ["\t".join(columns), *("\t".join((f"{p}_1", p, code, "", "", "", "N", "N")) for p, code in packages)]
+    file = folder / "package.txt"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file

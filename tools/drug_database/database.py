@@ -1,0 +1,151 @@
+"""``DrugDatabase``: the one object through which the app, the shell and the tools use the drug index."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from tools.drug_database import collection
+from tools.drug_database.importers import demo
+from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.recognise import recognise
+from tools.drug_database.importing import ImportJob, run_import
+from tools.drug_database.milvus import Client, CollectionGone, MilvusConnection
+from tools.drug_database.queries import DrugQuery, DrugSearchResult
+from tools.drug_database.records import DrugRecord
+from tools.drug_database.reports import DrugDatabaseStats, ImportProgress, ImportReport
+from tools.drug_database.search import Searcher
+from tools.errors import ToolError, ToolUnavailable
+
+T = TypeVar("T")
+ALIAS: Final = "asclepius_drugs"
+SEARCH_SECONDS: Final = 8.0
+_LOAD_SECONDS: Final = 300.0
+OnProgress = Callable[[ImportProgress], None]
+
+
+class DrugDatabase:
+    """The drug index in Milvus. The constructor does no I/O; the connection is made by the first call.
+
+    Every method raises ``ToolUnavailable`` when Milvus cannot be reached or does not answer in time, and
+    ``IndexMismatch`` when another version wrote the index. ``name`` is the alias of the index in Milvus.
+    """
+
+    def __init__(self, uri: str, token: str | None = None, *, name: str = ALIAS) -> None:
+        self._name = name
+        self._milvus = MilvusConnection(uri, token)
+        self._searcher = Searcher(name)
+        self._importing = asyncio.Lock()
+
+    async def search(self, query: DrugQuery) -> DrugSearchResult:
+        return await self._read(lambda client: self._searcher.search(client, query), SEARCH_SECONDS)
+
+    async def record(self, key: str) -> DrugRecord | None:
+        """The whole record of a key such as ``metformin``; None when there is none."""
+
+        def read(client: Client) -> DrugRecord | None:
+            state = self._searcher.snapshot(client)
+            return self._searcher.records(client, state, [key]).get(key) if state else None
+
+        return await self._read(read, SEARCH_SECONDS)
+
+    async def stats(self) -> DrugDatabaseStats:
+        def read(client: Client) -> DrugDatabaseStats:
+            state = self._searcher.snapshot(client)
+            if state is None:
+                return DrugDatabaseStats()
+            found = state.catalog.model_dump(exclude={"schema_version", "name_pieces"})
+            return DrugDatabaseStats(revision=state.generation.records.removeprefix(f"{self._name}_"), **found)
+
+        return await self._read(read, _LOAD_SECONDS)
+
+    async def load(self) -> None:
+        """Loads the index and its list of names, so that the first search is fast."""
+        await self._read(self._searcher.snapshot, _LOAD_SECONDS)
+
+    async def check(self) -> list[str]:
+        """What is wrong, as sentences that say what to do; empty when all is well."""
+
+        def look(client: Client) -> list[str]:
+            generation = collection.current(client, self._name, timeout=SEARCH_SECONDS)
+            if generation is None:
+                return ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
+            collection.check_fields(client, generation, timeout=SEARCH_SECONDS)
+            collection.read_catalog(client, generation, timeout=SEARCH_SECONDS)
+            return []
+
+        try:
+            return await self._read(look, SEARCH_SECONDS)
+        except ToolError as error:
+            return [str(error)]
+
+    async def import_paths(
+        self, paths: Sequence[Path], *, progress: OnProgress | None = None, replace: bool = False
+    ) -> ImportReport:
+        """Imports drug data files, zips or folders, recognised by their content.
+
+        Items update those of the same source with the same key; with ``replace`` the sources that the files belong to
+        are swapped as a whole. The new state appears at once when it is complete. Raises ``SourceRejected`` for a file
+        that cannot be taken; the database is then as it was.
+        """
+
+        def read(intake: Intake) -> None:
+            for one in recognise(paths):
+                one.read(one.entry, intake)
+
+        return await self._import(ImportJob(read=read, replace=replace), progress)
+
+    async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
+        """Loads the demonstration drugs; does nothing when this version of them is loaded."""
+        version = demo.version()
+        stats = await self.stats()
+        if any(one.source.id == demo.SOURCE_ID and one.version == version for one in stats.sources):
+            return ImportReport(changed=False, records=stats.records, products=stats.products)
+        return await self._import(ImportJob(demo.read, replace=True, versions={demo.SOURCE_ID: version}), progress)
+
+    async def clear(self) -> None:
+        """Removes the whole drug index, whichever version wrote it."""
+
+        def remove(client: Client) -> None:
+            generation = collection.current(client, self._name, timeout=collection.CALL_SECONDS)
+            if generation is not None:
+                client.drop_alias(self._name, timeout=collection.CALL_SECONDS)
+                collection.drop(client, generation)
+
+        await self._milvus.run(remove, deadline=_LOAD_SECONDS)
+
+    async def aclose(self) -> None:
+        await self._milvus.aclose()
+
+    async def _read(self, call: Callable[[Client], T], deadline: float) -> T:
+        """Runs ``call``; once more when the state it read was replaced under it."""
+        try:
+            return await self._milvus.run(call, deadline=deadline)
+        except CollectionGone:
+            pass
+        try:
+            return await self._milvus.run(call, deadline=deadline)
+        except CollectionGone:
+            raise ToolUnavailable("The drug index changed while it was read. Try again.") from None
+
+    async def _import(self, job: ImportJob, progress: OnProgress | None) -> ImportReport:
+        """Runs the import in a thread; progress is reported on the event loop. Cancelling stops it at the next row."""
+        loop = asyncio.get_running_loop()
+        cancelled = threading.Event()
+
+        def report(item: ImportProgress) -> None:
+            if progress is not None:
+                loop.call_soon_threadsafe(progress, item)
+
+        async with self._importing:
+            try:
+                return await self._milvus.run(
+                    lambda client: run_import(client, self._name, job, report, cancelled), deadline=None
+                )
+            except CollectionGone:
+                raise ToolUnavailable("The drug index changed during the import. Run it again.") from None
+            finally:
+                cancelled.set()

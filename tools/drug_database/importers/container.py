@@ -1,0 +1,95 @@
+"""Files to import, whether they lie in a folder, in a zip or alone: named streams with a bound on their size."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Final
+
+from tools.errors import SourceRejected
+
+LARGEST: Final = 4 * 1024**3
+"""Bytes that one unpacked file may have."""
+_RATIO: Final = 200
+"""Text of this kind shrinks about tenfold; past this ratio a zip is a bomb."""
+_DATE = re.compile(r"(?<!\d)(19|20)\d\d-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?(?!\d)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file: ``name`` for people and reports, ``path`` where it is, ``member`` inside that zip."""
+
+    name: str
+    path: Path
+    member: str | None = None
+
+    @contextmanager
+    def open(self) -> Generator[IO[bytes]]:
+        """The unpacked bytes. Raises ``SourceRejected`` when they cannot be read."""
+        try:
+            if self.member is None:
+                with self.path.open("rb") as stream:
+                    yield stream
+                return
+            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as packed:
+                yield io.BufferedReader(packed)  # type: ignore[type-var]
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "encrypted" not in str(error) and "password" not in str(error):
+                raise
+            raise SourceRejected(f"{self.name} cannot be unpacked: the zip is damaged or encrypted.") from None
+        except OSError as error:
+            raise SourceRejected(f"{self.name} cannot be read: {error.strerror or 'input error'}.") from None
+
+    @property
+    def basename(self) -> str:
+        return (self.member or self.path.name).rsplit("/", 1)[-1].lower()
+
+    def head(self, size: int = 65_536) -> bytes:
+        """The first bytes, for recognising the format."""
+        with self.open() as stream:
+            return stream.read(size)
+
+    @property
+    def date(self) -> str:
+        """The date in the file's own name or, failing that, when it was last changed: ``2015-12`` or ``2020-07-06``."""
+        named = _DATE.search(self.path.name) or _DATE.search(self.path.parent.name)
+        if named:
+            return named[0]
+        return datetime.fromtimestamp(self.path.stat().st_mtime, UTC).date().isoformat()
+
+
+def entries(path: Path) -> list[Entry]:
+    """The files at ``path``: itself, those of a folder, or those of a zip. Raises ``SourceRejected`` otherwise."""
+    if path.is_dir():
+        found = [entry for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
+                 for entry in _file(file, file.relative_to(path).as_posix())]  # fmt: skip
+    elif path.is_file():
+        found = _file(path, path.name)
+    else:
+        raise SourceRejected(f"{path} is not there: give a drug data file, a zip or a folder.")
+    if not found:
+        raise SourceRejected(f"{path} holds no file to import.")
+    return found
+
+
+def _file(path: Path, name: str) -> list[Entry]:
+    if not zipfile.is_zipfile(path):
+        if path.suffix.lower() == ".zip":
+            raise SourceRejected(f"{name} is no readable zip: it is damaged or was not downloaded to its end.")
+        return [Entry(name, path)]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, OSError):
+        raise SourceRejected(f"{name} is no readable zip: it is damaged or was not downloaded to its end.") from None
+    for info in infos:
+        if info.file_size > LARGEST or info.file_size > _RATIO * max(info.compress_size, 1_000):
+            raise SourceRejected(f"{name} unpacks to more than any drug data file has; nothing was imported.")
+    return [Entry(f"{name}:{info.filename}", path, info.filename) for info in infos]

@@ -1,0 +1,106 @@
+"""The demonstration drugs that come with the app: ``tools/drug_database/demo/*.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Final
+
+from pydantic import ConfigDict, Field
+
+from tools.drug_database.importers.base import Intake
+from tools.drug_database.names import base_moieties, record_key
+from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.types import Frozen
+
+SOURCE_ID: Final = "demo"
+FOLDER: Final = Path(__file__).parent.parent / "demo"
+SOURCE: Final = Source(
+    id=SOURCE_ID,
+    title="Asclepius demonstration drugs (from FDA-approved labels; for demonstration, not for care)",
+    publisher="Asclepius",
+)
+
+
+class DemoProduct(Frozen):
+    dosage_form: str = Field(min_length=1)
+    routes: tuple[str, ...] = Field(min_length=1)
+    strengths: tuple[str, ...] = Field(min_length=1)
+    brand_names: tuple[str, ...] = ()
+
+
+class DemoSource(Frozen):
+    title: str = Field(min_length=1)
+    publisher: str
+    url: str
+    date: str
+
+
+class DemoRecord(Frozen):
+    generic_name: str = Field(min_length=1)
+    ingredients: tuple[str, ...] = Field(min_length=1)
+    substances: tuple[str, ...] = Field(min_length=1)
+    brand_names: tuple[str, ...]
+    synonyms: tuple[str, ...]
+    drug_classes: tuple[str, ...] = Field(min_length=1)
+    products: tuple[DemoProduct, ...] = Field(min_length=1)
+    label: dict[SectionName, tuple[str, ...]]
+    source: DemoSource
+
+
+class DemoFile(Frozen):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    area: str
+    records: tuple[DemoRecord, ...]
+
+
+def files() -> list[Path]:
+    return sorted(FOLDER.glob("*.json"))
+
+
+def version() -> str:
+    """A hash of the demonstration data; it changes with every edit."""
+    digest = hashlib.blake2s(digest_size=8)
+    for file in files():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def records() -> list[DemoRecord]:
+    """All demonstration records; raises pydantic's ``ValidationError`` for a file that breaks the format."""
+    return [record for file in files() for record in _load(file)]
+
+
+def _load(file: Path) -> tuple[DemoRecord, ...]:
+    return DemoFile.model_validate(json.loads(file.read_text(encoding="utf-8"))).records
+
+
+def read(intake: Intake) -> None:
+    for file in files():
+        loaded = _load(file)
+        intake.open_file(file.name, kind="demonstration drugs", source=SOURCE, total=len(loaded))
+        for number, record in enumerate(loaded, start=1):
+            intake.read()
+            intake.put(_contribution(record), number)
+
+
+def _contribution(record: DemoRecord) -> Contribution:
+    source = Source(id=f"label:{record_key(base_moieties(record.ingredients))}", **record.source.model_dump())
+    return Contribution(
+        source=SOURCE_ID, item=record.generic_name, substances=record.substances, ingredients=record.ingredients,
+        generic_name=record.generic_name, brand_names=record.brand_names, synonyms=record.synonyms,
+        drug_classes=record.drug_classes,
+        products=tuple(product for listed in record.products for product in _products(listed)),
+        label=Label(source=source, sections={name: text for name, text in record.label.items() if text}),
+    )  # fmt: skip
+
+
+def _products(listed: DemoProduct) -> tuple[Product, ...]:
+    """One product per brand; without a brand the generic one. The strengths are those of the form as a whole."""
+    return tuple(
+        Product(dosage_form=listed.dosage_form, routes=tuple(sorted(listed.routes)), brand_name=brand,
+                strengths=listed.strengths)
+        for brand in (listed.brand_names or ("",))
+    )  # fmt: skip

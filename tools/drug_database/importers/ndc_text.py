@@ -1,0 +1,133 @@
+"""FDA's National Drug Code directory in its text layout: ``product.txt`` and ``package.txt``, tab-separated.
+
+Columns are found by their names in the first line, so that both finished (20 columns) and unfinished (14 columns)
+listings are read. A product's key is its PRODUCTNDC, which stays the same from edition to edition.
+Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File Definitions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tools.drug_database.importers.base import Intake, text_lines
+from tools.drug_database.importers.container import Entry
+from tools.drug_database.names import fold
+from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.staging import Patch
+from tools.drug_database.strengths import combined, strength
+
+SOURCE_ID: Final = "fda-ndc"
+_PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"})
+_PACKAGE: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"})
+Row = Mapping[str, str]
+
+
+def is_product_file(first_line: str) -> bool:
+    return set(first_line.split("\t")) >= _PRODUCT
+
+
+def is_package_file(first_line: str) -> bool:
+    return set(first_line.split("\t")) >= _PACKAGE
+
+
+def source(entry: Entry) -> Source:
+    return Source(id=SOURCE_ID, title="National Drug Code Directory", publisher="U.S. Food and Drug Administration",
+                  url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
+                  date=entry.date)  # fmt: skip
+
+
+def read_products(entry: Entry, intake: Intake) -> None:
+    for line, row in _rows(entry, intake, kind="NDC products"):
+        contribution = _product(row)
+        if isinstance(contribution, str):
+            intake.refuse(line, contribution)
+        else:
+            intake.put(contribution, line)
+
+
+def read_packages(entry: Entry, intake: Intake) -> None:
+    for line, row in _rows(entry, intake, kind="NDC packages"):
+        product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
+        if not product or not package:
+            intake.refuse(line, "no product or package code")
+        else:
+            intake.patch(Patch(source=SOURCE_ID, item=product, facts=Product(packages=(package,))), line)
+
+
+def _rows(entry: Entry, intake: Intake, *, kind: str) -> Iterator[tuple[int, Row]]:
+    """The rows that have as many columns as the first line; the others are refused."""
+    with entry.open() as stream:
+        lines = text_lines(stream)
+        _, first = next(lines)
+        columns = first.split("\t")
+        intake.open_file(entry.name, kind=kind, source=source(entry))
+        for line, text in lines:
+            intake.read()
+            cells = text.split("\t")
+            if len(cells) != len(columns):
+                intake.refuse(line, f"{len(cells)} columns instead of {len(columns)}")
+            else:
+                yield line, dict(zip(columns, cells, strict=True))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The parts of a list that FDA separates by semicolons, in lower case."""
+    return tuple(dict.fromkeys(part for part in (" ".join(p.split()).lower() for p in text.split(";")) if part))
+
+
+def _product(row: Row) -> Contribution | str:
+    """The row as a contribution, or why it is refused."""
+    code = row["PRODUCTNDC"].strip()
+    if not code:
+        return "no product code"
+    substances = _substances(row)
+    if not substances:
+        return "no active ingredient is named"
+    brand = " ".join(f"{row.get('PROPRIETARYNAME', '')} {row.get('PROPRIETARYNAMESUFFIX', '')}".split())
+    return Contribution(
+        source=SOURCE_ID, item=code, substances=substances,
+        brand_names=(brand,) if brand else (),
+        synonyms=tuple(filter(None, (row["NONPROPRIETARYNAME"].strip().lower(),))),
+        drug_classes=_classes(row.get("PHARM_CLASSES", "")),
+        products=(_details(row, code, brand),),
+    )  # fmt: skip
+
+
+def _substances(row: Row) -> tuple[str, ...]:
+    """Active substances; rows without any name them in the nonproprietary name, separated by commas and ``and``."""
+    listed = names(row["SUBSTANCENAME"])
+    if listed:
+        return listed
+    text = row["NONPROPRIETARYNAME"].replace(" and ", ", ").replace(" AND ", ", ").replace(";", ",")
+    return tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if fold(part)))
+
+
+def _classes(text: str) -> tuple[str, ...]:
+    """``A [EPC],B, C [MoA]`` holds two classes: only a closing bracket ends one."""
+    parts = text.replace("],", "]\n").split("\n")
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _details(row: Row, code: str, brand: str) -> Product:
+    def single(column: str) -> tuple[str, ...]:
+        value = row.get(column, "").strip()
+        return (value,) if value else ()
+
+    return Product(
+        dosage_form=row["DOSAGEFORMNAME"].strip().lower(),
+        routes=tuple(sorted(names(row.get("ROUTENAME", "")))),
+        brand_name=brand, strengths=_strengths(row), labelers=single("LABELERNAME"), ndcs=(code,),
+        applications=single("APPLICATIONNUMBER"), marketing=single("MARKETINGCATEGORYNAME"),
+        schedules=single("DEASCHEDULE"),
+    )  # fmt: skip
+
+
+def _strengths(row: Row) -> tuple[str, ...]:
+    amounts = [part.strip() for part in row.get("ACTIVE_NUMERATOR_STRENGTH", "").split(";")]
+    units = [part.strip() for part in row.get("ACTIVE_INGRED_UNIT", "").split(";")]
+    if not any(amounts):
+        return ()
+    if len(units) != len(amounts):
+        return (combined(amounts),)
+    return (combined([strength(f"{amount} {unit}") for amount, unit in zip(amounts, units, strict=True)]),)

@@ -1,0 +1,154 @@
+"""The list of all names in memory: which record a name, a spelling or a class leads to.
+
+It is read from Milvus once per generation, so that every process answers from the same data. Look-ups of exact names
+are dictionary reads; misspellings are found among the names that share character 3-grams with what was typed, so that
+the cost grows slowly with the number of names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.drug_database.names import base_moiety, fold, record_key
+from tools.drug_database.records import DrugRecord
+from tools.drug_database.rollup import class_name
+from tools.drug_database.text import word_grams
+
+NameKind = Literal["generic", "substance", "ingredient", "brand", "synonym"]
+_KIND_ORDER: Final[dict[NameKind, int]] = {"generic": 0, "substance": 1, "brand": 2, "synonym": 3, "ingredient": 4}
+_MOST_NAMES: Final = 400
+IndexEntry = dict[str, Any]
+
+
+def entry_of(record: DrugRecord) -> IndexEntry:
+    """What the list of names keeps of a record, as plain JSON data."""
+    return {
+        "k": record.key,
+        "g": record.generic_name,
+        "i": list(record.ingredients),
+        "s": [fact.value for fact in record.substances][:_MOST_NAMES],
+        "b": [fact.value for fact in record.brand_names][:_MOST_NAMES],
+        "y": [fact.value for fact in record.synonyms][:_MOST_NAMES],
+        "c": [fact.value for fact in record.drug_classes],
+        "n": record.product_count,
+        "l": bool(record.labels),
+    }
+
+
+class Known(NamedTuple):
+    """One meaning of a name."""
+
+    entry: int
+    kind: NameKind
+    name: str
+    """The name as the record writes it."""
+
+
+class NameIndex:
+    """Built from entries; read-only afterwards, so that threads can share it."""
+
+    def __init__(self, entries: Iterable[IndexEntry]) -> None:
+        self.keys: list[str] = []
+        self.generics: list[str] = []
+        self.ingredients: list[tuple[str, ...]] = []
+        self.products: list[int] = []
+        self.labelled: list[bool] = []
+        self.classes: list[tuple[str, ...]] = []
+        self.by_key: dict[str, int] = {}
+        self._exact: dict[str, list[Known]] = {}
+        self._squeezed: dict[str, str] = {}
+        self.members: dict[str, list[int]] = defaultdict(list)
+        self.class_names: dict[str, str] = {}
+        self.containing: dict[str, list[int]] = defaultdict(list)
+        for entry in entries:
+            self._add(entry)
+        for meanings in self._exact.values():
+            meanings.sort(key=self._order)
+        for members in self.members.values():
+            members.sort(key=self.prominence, reverse=True)
+        self.names: list[str] = list(self._exact)
+        self._grams = _postings(self.names)
+
+    def _add(self, entry: IndexEntry) -> None:
+        number = len(self.keys)
+        self.keys.append(entry["k"])
+        self.generics.append(entry["g"])
+        self.ingredients.append(tuple(entry["i"]))
+        self.products.append(entry["n"])
+        self.labelled.append(entry["l"])
+        self.classes.append(tuple(entry["c"]))
+        self.by_key[entry["k"]] = number
+        self._name(number, "generic", entry["g"])
+        for kind, field in (("substance", "s"), ("brand", "b"), ("synonym", "y")):
+            for name in entry[field]:
+                self._name(number, kind, name)  # type: ignore[arg-type]
+        single = len(entry["i"]) == 1
+        for name in entry["i"]:
+            self._name(number, "generic" if single else "ingredient", name)
+            if not single:
+                self.containing[base_moiety(name)].append(number)
+        for drug_class in entry["c"]:
+            folded = fold(class_name(drug_class))
+            self.class_names.setdefault(folded, drug_class)
+            if number not in self.members[folded][-1:]:
+                self.members[folded].append(number)
+
+    def _name(self, number: int, kind: NameKind, name: str) -> None:
+        folded = fold(name)
+        if not folded:
+            return
+        meanings = self._exact.setdefault(folded, [])
+        if not any(known.entry == number and _KIND_ORDER[known.kind] <= _KIND_ORDER[kind] for known in meanings):
+            meanings.append(Known(number, kind, name))
+        self._squeezed.setdefault(folded.replace(" ", ""), folded)
+
+    def prominence(self, number: int) -> tuple[bool, int]:
+        """Orders records that fit equally well: those with a label first, then those with more products."""
+        return (self.labelled[number], self.products[number])
+
+    def _order(self, known: Known) -> tuple[int, int, bool, int]:
+        labelled, products = self.prominence(known.entry)
+        return (_KIND_ORDER[known.kind], len(self.ingredients[known.entry]), not labelled, -products)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def exact(self, name: str) -> Sequence[Known]:
+        """The meanings of a name, written in any case, accents, hyphens or spacing; the best first."""
+        folded = fold(name)
+        found = self._exact.get(folded)
+        if found is None:
+            found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
+        return found or ()
+
+    def ingredient_set(self, names: Sequence[str]) -> int | None:
+        """The record of exactly these ingredients, whose salts do not matter."""
+        bases = [base for base in map(base_moiety, names) if base]
+        return self.by_key.get(record_key(bases)) if bases else None
+
+    def similar(self, text: str, *, most: int) -> list[str]:
+        """Folded names that share 3-grams with ``text``, those that share most first."""
+        wanted = {gram for word in fold(text).split() for gram in word_grams(word)}
+        lists = [self._grams[gram] for gram in wanted if gram in self._grams]
+        if not lists:
+            return []
+        hits, counts = np.unique(np.concatenate(lists), return_counts=True)
+        if len(hits) > most:
+            best = np.argpartition(counts, len(counts) - most)[-most:]
+            hits, counts = hits[best], counts[best]
+        order = np.argsort(-counts, kind="stable")
+        return [self.names[number] for number in hits[order]]
+
+
+def _postings(names: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
+    """For every 3-gram the numbers of the names that hold it."""
+    lists: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
+        for gram in {gram for word in name.split() for gram in word_grams(word)}:
+            lists[gram].append(number)
+    return {gram: np.asarray(numbers, dtype=np.int32) for gram, numbers in lists.items()}

@@ -1,0 +1,50 @@
+"""What is asked of the drug database and what it answers, as typed data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tools.drug_database.records import DrugRecord
+from tools.types import Frozen
+
+How = Literal["exact", "brand", "synonym", "class", "spelling", "text"]
+
+
+class DrugQuery(Frozen):
+    """One look-up. ``name`` may be a brand, generic, salt, class, abbreviation or a misspelling of one."""
+
+    name: str = Field(max_length=100_000)
+    drug_class: str | None = None
+    limit: int = Field(default=5, ge=1, le=50)
+    dosage_form: str | None = None
+    route: str | None = None
+    strength: str | None = None
+
+
+class Match(Frozen):
+    """Why a record was found."""
+
+    how: How
+    on: str
+    """The name or class of the record that was matched."""
+
+
+class DrugHit(Frozen):
+    """One found record; ``record.products`` holds the products that pass the query's filters."""
+
+    record: DrugRecord
+    matched: Match
+    score: float
+    look_alikes: tuple[str, ...] = ()
+    """Names that are known to be confused with the matched one."""
+
+
+class DrugSearchResult(Frozen):
+    """Hits, best first. ``did_you_mean`` is set when nothing of that name is known but spellings come near."""
+
+    query: DrugQuery
+    hits: tuple[DrugHit, ...] = ()
+    did_you_mean: tuple[str, ...] = ()
+    note: str = ""

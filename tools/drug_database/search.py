@@ -1,0 +1,167 @@
+"""One search against Milvus: synchronous, called in a thread.
+
+Names, classes and spellings are resolved against the list of names in memory; BM25 in Milvus answers what is none of
+these. The records themselves always come from Milvus.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from tools.drug_database import collection
+from tools.drug_database.aliases import aliases
+from tools.drug_database.collection import Catalog, Generation
+from tools.drug_database.filters import Filters, only
+from tools.drug_database.index import NameIndex
+from tools.drug_database.milvus import Client
+from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.drug_database.question import Question, understand
+from tools.drug_database.quoting import one_of
+from tools.drug_database.records import DrugRecord
+from tools.drug_database.resolve import Candidate, Reading, classed, read
+from tools.drug_database.text import grams, stems
+
+CALL_SECONDS: Final = 5.0
+_TEXT_HITS: Final = 20
+_RRF_K: Final = 10
+_EMPTY = "The drug database holds no records yet: import drug data first."
+_NO_MATCH = "No medicine of that name is in the drug database."
+_SPELLING = "No medicine of that name is in the drug database; these names are spelt similarly. Ask which one is meant."
+_TEXT = "No medicine of that name is in the drug database; these records mention the words."
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A generation with its list of names."""
+
+    generation: Generation
+    catalog: Catalog
+    index: NameIndex
+
+
+class Searcher:
+    """Answers queries from the generation that is current when a query comes."""
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+        self._snapshot: Snapshot | None = None
+        self._lock = threading.Lock()
+
+    def snapshot(self, client: Client) -> Snapshot | None:
+        """The current state, read anew when another one was published. None before the first import."""
+        generation = collection.current(client, self._alias, timeout=CALL_SECONDS)
+        if generation is None:
+            return None
+        held = self._snapshot
+        if held is not None and held.generation == generation:
+            return held
+        with self._lock:
+            held = self._snapshot
+            if held is None or held.generation != generation:
+                held = self._snapshot = _load(client, generation)
+            return held
+
+    def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
+        state = self.snapshot(client)
+        if state is None:
+            return DrugSearchResult(query=query, note=_EMPTY)
+        question = understand(query.name)
+        reading = self._read(client, state, question, query)
+        filters = Filters.of(query)
+        most = query.limit if not filters.active else min(50, query.limit * 8)
+        hits = self._hits(client, state, reading.candidates[:most], filters)[: query.limit]
+        note = " ".join(_notes(reading, hits, filters))
+        return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
+
+    def records(self, client: Client, state: Snapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
+        """Whole records by key."""
+        rows = client.query(state.generation.records, filter=one_of("key", keys), timeout=CALL_SECONDS,
+                            output_fields=["key", "body", "pieces"]) if keys else []  # fmt: skip
+        return {row["key"]: _record(client, state, row) for row in rows}
+
+    def _read(self, client: Client, state: Snapshot, question: Question, query: DrugQuery) -> Reading:
+        if query.drug_class and not question.words:
+            return Reading(classed(state.index, aliases(), query.drug_class))
+        reading = read(state.index, aliases(), question)
+        if not reading.candidates and question.words:
+            reading = Reading(tuple(_text_candidates(client, state, question)))
+        if query.drug_class:
+            allowed = {one.entry for one in classed(state.index, aliases(), query.drug_class)}
+            kept = tuple(one for one in reading.candidates if one.entry in allowed)
+            return Reading(kept, reading.did_you_mean if kept else (), reading.notes)
+        return reading
+
+    def _hits(
+        self, client: Client, state: Snapshot, candidates: Sequence[Candidate], filters: Filters
+    ) -> tuple[DrugHit, ...]:
+        records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
+        hits: list[DrugHit] = []
+        for one in candidates:
+            record = records.get(state.index.keys[one.entry])
+            fitting = only(record, filters, brand=one.on if one.how == "brand" else "") if record else None
+            if fitting is not None:
+                hits.append(DrugHit(record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2)))
+        return tuple(hits)
+
+
+def _load(client: Client, generation: Generation) -> Snapshot:
+    collection.check_fields(client, generation, timeout=CALL_SECONDS)
+    for name in (generation.records, generation.parts):
+        client.load_collection(name, timeout=60.0)
+    catalog = collection.read_catalog(client, generation, timeout=CALL_SECONDS)
+    lines: list[bytes] = []
+    for piece in range(catalog.name_pieces):
+        packed = collection.read_pieces(client, generation.parts, collection.NAMES, 1, first=piece,
+                                        timeout=CALL_SECONDS)  # fmt: skip
+        lines += collection.unpack(packed)
+    return Snapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
+
+
+def _record(client: Client, state: Snapshot, row: collection.Row) -> DrugRecord:
+    body = row["body"]
+    if row["pieces"]:
+        body += collection.read_pieces(client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS)
+    return DrugRecord.model_validate_json(collection.unpack(body)[0])
+
+
+def _text_candidates(client: Client, state: Snapshot, question: Question) -> Iterable[Candidate]:
+    """Records that hold a word of the question: BM25 on stems, its order mended by BM25 on 3-grams (reciprocal rank).
+
+    A record that shares only 3-grams is left out: some always do, whatever was typed.
+    """
+    words = question.core
+    found = _bm25(client, state, "stems_bm25", stems(words))
+    scores = {key: 1.0 / (_RRF_K + rank) for rank, key in enumerate(found)}
+    for rank, key in enumerate(_bm25(client, state, "grams_bm25", grams(words)) if found else ()):
+        if key in scores:
+            scores[key] += 1.0 / (_RRF_K + rank)
+    for key in sorted(scores, key=lambda key: -scores[key]):
+        entry = state.index.by_key[key]
+        yield Candidate(entry, "text", state.index.generics[entry], 100.0 * scores[key])
+
+
+def _bm25(client: Client, state: Snapshot, field: str, text: str) -> list[str]:
+    """Keys of the records that match ``text``, best first."""
+    if not text:
+        return []
+    found = client.search(state.generation.records, data=[text], anns_field=field, limit=_TEXT_HITS,
+                          output_fields=["key"], timeout=CALL_SECONDS)  # fmt: skip
+    return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
+
+
+def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Iterable[str]:
+    if reading.candidates and not hits and filters.active:
+        yield "The medicine is in the drug database, but no product of it fits the form, route or strength asked for."
+        return
+    if not hits:
+        yield _NO_MATCH
+    elif hits[0].matched.how == "spelling":
+        yield _SPELLING
+    elif hits[0].matched.how == "text":
+        yield _TEXT
+    yield from reading.notes

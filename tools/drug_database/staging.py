@@ -1,0 +1,179 @@
+"""The staging area of an import: every source's items on disk, grouped by ingredient set when they are read back.
+
+A SQLite file in a temporary folder keeps the memory of an import bounded. An item of the running import replaces the
+one that was stored before (``keep``) under the same source and key, in whichever order they come; rows of the running
+import that share a key are merged.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import orjson
+
+from tools.drug_database.names import base_moieties, record_key
+from tools.drug_database.records import Contribution, Product
+from tools.types import Frozen
+
+_BATCH: Final = 2_000
+_BEFORE: Final = 0
+_NOW: Final = 1
+
+_TABLES = """
+CREATE TABLE item (
+    source TEXT, item TEXT, key TEXT, run INTEGER, payload TEXT, PRIMARY KEY (source, item)
+) WITHOUT ROWID;
+CREATE TABLE patch (source TEXT, item TEXT, run INTEGER, file TEXT, line INTEGER, payload TEXT);
+"""
+_PUT = """
+INSERT INTO item VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, item) DO UPDATE SET
+    payload = CASE WHEN run = excluded.run THEN payload || char(10) || excluded.payload
+                   WHEN run < excluded.run THEN excluded.payload ELSE payload END,
+    key = CASE WHEN run < excluded.run THEN excluded.key ELSE key END,
+    run = max(run, excluded.run)
+"""
+
+
+class Patch(Frozen):
+    """Further facts about the product of an item that another row makes, such as its packages."""
+
+    source: str
+    item: str
+    facts: Product
+
+
+class Orphan(NamedTuple):
+    """A patch whose item does not exist."""
+
+    file: str
+    line: int
+
+
+class StagedGroup(NamedTuple):
+    """Everything known about one ingredient set, as stored lines of JSON."""
+
+    key: str
+    lines: list[str]
+
+
+class Staging:
+    """Use as a context manager; the file is gone afterwards."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="asclepius-import-")
+        file = Path(self._folder.name) / "staging.sqlite"
+        self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        self._items: list[tuple[str, str, str, int, str]] = []
+        self._patches: list[tuple[str, str, int, str, int, str]] = []
+        with closing(self._db.cursor()) as cursor:
+            cursor.execute("PRAGMA journal_mode = OFF")
+            cursor.execute("PRAGMA synchronous = OFF")
+            cursor.executescript(_TABLES)
+            cursor.execute("BEGIN")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+        self._folder.cleanup()
+
+    def put(self, contribution: Contribution) -> None:
+        """Adds an item of the running import. Raises ``ValueError`` when it names no ingredient."""
+        key = record_key(base_moieties(contribution.ingredients or contribution.substances))
+        payload = contribution.model_dump_json(exclude_defaults=True)
+        self._items.append((contribution.source, contribution.item, key, _NOW, payload))
+        if len(self._items) >= _BATCH:
+            self._write()
+
+    def patch(self, patch: Patch, *, file: str, line: int) -> None:
+        """Adds facts to an item; that item may come before or after."""
+        payload = patch.model_dump_json(exclude_defaults=True)
+        self._patches.append((patch.source, patch.item, _NOW, file, line, payload))
+        if len(self._patches) >= _BATCH:
+            self._write()
+
+    def keep(self, key: str, lines: Iterable[str], *, without: frozenset[str]) -> None:
+        """Puts back what was stored before under ``key``, except the items of the sources in ``without``."""
+        for line in lines:
+            known = orjson.loads(line)
+            if known["source"] in without:
+                continue
+            if "facts" in known:
+                self._patches.append((known["source"], known["item"], _BEFORE, "", 0, line))
+            else:
+                self._items.append((known["source"], known["item"], key, _BEFORE, line))
+        if len(self._items) + len(self._patches) >= _BATCH:
+            self._write()
+
+    def item_count(self, source: str) -> int:
+        """How many items of ``source`` the running import has brought."""
+        self._write()
+        row = self._db.execute("SELECT count(*) FROM item WHERE source = ? AND run = ?", (source, _NOW)).fetchone()
+        return int(row[0])
+
+    def drop_orphans(self) -> Iterator[Orphan]:
+        """Takes out the patches of the running import that have no item, and names them."""
+        self._write()
+        self._drop_replaced_patches()
+        found = self._db.execute(
+            "SELECT file, line FROM patch p WHERE run = ? AND NOT EXISTS "
+            "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid", (_NOW,)
+        )  # fmt: skip
+        yield from (Orphan(str(file), int(line)) for file, line in found.fetchall())
+        self._db.execute(
+            "DELETE FROM patch WHERE NOT EXISTS "
+            "(SELECT 1 FROM item i WHERE i.source = patch.source AND i.item = patch.item)"
+        )
+
+    def _drop_replaced_patches(self) -> None:
+        """Patches stored before belong to items stored before: they go with an item that was replaced."""
+        self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
+        self._db.execute(
+            "DELETE FROM patch WHERE run = ? AND EXISTS (SELECT 1 FROM item i WHERE i.source = patch.source "
+            "AND i.item = patch.item AND i.run = ?)", (_BEFORE, _NOW))  # fmt: skip
+
+    def counts(self) -> dict[str, int]:
+        """Stored items by source."""
+        self._write()
+        return {str(s): int(n) for s, n in self._db.execute("SELECT source, count(*) FROM item GROUP BY source")}
+
+    def groups(self) -> Iterator[StagedGroup]:
+        """Every ingredient set with its lines, in the order of the keys."""
+        self._write()
+        self._db.execute("CREATE INDEX IF NOT EXISTS item_key ON item (key, source, item)")
+        rows = self._db.execute(
+            "SELECT i.key, i.payload, (SELECT group_concat(p.payload, char(10)) FROM patch p "
+            "WHERE p.source = i.source AND p.item = i.item) FROM item i ORDER BY i.key, i.source, i.item"
+        )
+        key: str | None = None
+        lines: list[str] = []
+        for row_key, payload, patches in rows:
+            if row_key != key:
+                if key is not None:
+                    yield StagedGroup(key, lines)
+                key, lines = row_key, []
+            lines += payload.split("\n")
+            lines += patches.split("\n") if patches else ()
+        if key is not None:
+            yield StagedGroup(key, lines)
+
+    def group_count(self) -> int:
+        self._write()
+        return int(self._db.execute("SELECT count(DISTINCT key) FROM item").fetchone()[0])
+
+    def _write(self) -> None:
+        if self._items:
+            self._db.executemany(_PUT, self._items)
+            self._items.clear()
+        if self._patches:
+            self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?)", self._patches)
+            self._patches.clear()

@@ -1,0 +1,77 @@
+"""Strengths in one notation, whichever source they come from.
+
+FDA's NDC directory writes ``.5`` and ``mg/1``, the Orange Book ``500MG`` and ``EQ 1MG BASE``, RxNorm ``500 MG``.
+Here they become ``0.5 mg``, ``500 mg``, ``1 mg base equivalent``. Numbers are never rounded or converted.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_UNITS: Final = {
+    "mg": "mg", "g": "g", "gm": "g", "ug": "mcg", "mcg": "mcg", "ng": "ng", "kg": "kg", "ml": "mL", "l": "L",
+    "dl": "dL", "[iu]": "unit", "[usp'u]": "unit", "[usp&apos'u]": "unit", "unt": "unit", "unit": "unit",
+    "units": "unit", "iu": "unit", "meq": "mEq", "mmol": "mmol", "h": "hr", "hr": "hr", "d": "day", "mci": "mCi",
+    "[pfu]": "PFU", "actuat": "actuation", "inh": "inhalation", "actuation": "actuation", "spray": "spray",
+    "vial": "vial", "%": "%",
+}  # fmt: skip
+_NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
+_NOTE = re.compile(r"\s*\*\*.*$", re.DOTALL)
+_EQUIVALENT = re.compile(r"^EQ\s+(.*?)\s*\bBASE\b(.*)$", re.IGNORECASE)
+
+
+def number(text: str) -> str:
+    """A decimal number without needless signs: ``.50`` is ``0.5``, ``1,000`` is ``1000``, ``25.0`` is ``25``."""
+    plain = text.replace(",", "")
+    whole, _, fraction = plain.partition(".")
+    fraction = fraction.rstrip("0")
+    whole = whole.lstrip("0") or "0"
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def unit(text: str) -> str:
+    """A unit in the notation of this database; an unknown one is kept as it is."""
+    plain = text.strip()
+    return _UNITS.get(plain.lower(), plain)
+
+
+@lru_cache(maxsize=65_536)
+def strength(text: str) -> str:
+    """One ingredient's strength in this database's notation; what is no amount with a unit is returned as it is.
+
+    ``500MG`` → ``500 mg``; ``EQ 1MG BASE`` → ``1 mg base equivalent``; ``5MG/ML`` → ``5 mg/mL``;
+    ``.5 mg/1`` → ``0.5 mg``; a ``**`` note of the Orange Book is taken off.
+    """
+    plain = _NOTE.sub("", text).strip()
+    equivalent = _EQUIVALENT.match(plain)
+    if equivalent:
+        return f"{_amount(equivalent[1] + equivalent[2])} base equivalent"
+    return _amount(plain)
+
+
+def _amount(text: str) -> str:
+    top, slash, bottom = text.strip().partition("/")
+    parsed = _NUMBER.match(top)
+    if not parsed or ("(" in text) or not parsed[2]:
+        return text.strip()
+    amount = f"{number(parsed[1])} {unit(parsed[2])}".replace(" %", "%").strip()
+    if not slash:
+        return amount
+    return amount + _per(bottom)
+
+
+def _per(bottom: str) -> str:
+    parsed = _NUMBER.match(bottom)
+    if parsed is None:
+        return f"/{unit(bottom)}"
+    count, measure = number(parsed[1]), unit(parsed[2])
+    if not measure:
+        return "" if count == "1" else f"/{count}"
+    return f"/{measure}" if count == "1" else f"/{count} {measure}"
+
+
+def combined(parts: list[str]) -> str:
+    """The strengths of a combination in the order of its ingredients: ``20 mg / 12.5 mg``."""
+    return " / ".join(parts)

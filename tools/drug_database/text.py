@@ -1,0 +1,48 @@
+"""The words that text search compares: stems and character 3-grams."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import snowballstemmer
+
+from tools.drug_database.names import fold, word_list
+
+STOP: Final = word_list("stop")
+_LONGEST: Final = 60_000
+_local = threading.local()
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
+    return str(stemmer.stemWord(word))
+
+
+def stems(texts: Iterable[str]) -> str:
+    """The stems of all words that carry meaning, each text's in its order, at most 60,000 characters."""
+    words = (stem(word) for text in texts for word in fold(text).split() if word not in STOP)
+    return _cut(" ".join(words))
+
+
+def word_grams(word: str) -> Iterator[str]:
+    """The 3-grams of ``0word0``; the zeros mark its ends and are no letters that a tokenizer would split at."""
+    marked = f"0{word}0"
+    for start in range(max(1, len(marked) - 2)):
+        yield marked[start : start + 3]
+
+
+def grams(names: Iterable[str]) -> str:
+    """The 3-grams of every word of the names, at most 60,000 characters."""
+    return _cut(" ".join(gram for name in names for word in fold(name).split() for gram in word_grams(word)))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return text[:_LONGEST].rpartition(" ")[0]
