@@ -65,6 +65,29 @@ def test_no_service_survives_a_killed_app_and_the_next_start_works_at_once(
     wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=6)
 
 
+def test_a_terminated_app_leaves_no_service_and_redis_has_saved(tmp_path: Path) -> None:
+    program = """
+import asyncio, sys
+from redis.asyncio import Redis
+from chat_app.embedded import embedded_services
+from tests.support.embedded_processes import redis_only
+
+async def main():
+    async with embedded_services(redis_only(sys.argv[1])) as services:
+        redis = Redis.from_url(services.urls.redis_url)
+        print(await redis.incr("starts"), flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+    for start in ("1", "2"):
+        with process([sys.executable, "-c", program, str(tmp_path)]) as running:
+            assert first_line(running) == [start]
+            running.terminate()
+            running.wait()
+            wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=5)
+
+
 def test_no_service_survives_an_app_that_is_killed_while_it_starts(tmp_path: Path) -> None:
     with app(tmp_path) as starting:
         wait_until(lambda: len(processes_of(tmp_path)) > 3, what="the start of the services")
@@ -215,6 +238,19 @@ def test_a_service_is_not_started_beside_one_that_still_ends(tmp_path: Path) -> 
 
     assert "second" not in text(tmp_path / "log")
     assert "third" in text(tmp_path / "log")
+
+
+def test_a_service_is_not_started_beside_what_a_killed_guard_left_behind(tmp_path: Path) -> None:
+    with guarded(tmp_path, "import os, time\nos.fork()\nprint('ready')\ntime.sleep(60)") as first:
+        wait_until(lambda: text(tmp_path / "log").count("ready") == 2, what="the service and its own child")
+        first.kill()
+    wait_until(lambda: len(processes_of(tmp_path)) == 1, what="the end of the service itself")
+
+    with guarded(tmp_path, "print('second')") as second:
+        assert second.wait(5) == guard.IN_USE
+    os.kill(processes_of(tmp_path)[0], signal.SIGKILL)
+    with guarded(tmp_path, "print('third')", lock_seconds=20) as third:
+        assert third.wait(10) == 0
 
 
 def test_the_guard_passes_the_services_exit_code_on(tmp_path: Path) -> None:
