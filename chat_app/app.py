@@ -1,0 +1,65 @@
+"""Chainlit's target: the handlers of the page.
+
+``asclepius serve`` mounts it into the app that ``create_app`` makes; ``chainlit run chat_app/app.py`` serves it alone,
+with the same routes and the same guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import chainlit as cl
+from chainlit.chat_context import chat_contexts
+from chainlit.types import ThreadDict
+
+from chat_app.interface import chainlit_setup
+from chat_app.interface.starters import starter_questions
+
+runtime, page = chainlit_setup.attach()
+
+
+if runtime.settings.server.auth == "password":
+
+    @cl.password_auth_callback
+    async def sign_in(username: str, password: str) -> cl.User | None:
+        name = await runtime.identity.from_password(username, password)
+        return cl.User(identifier=name) if name else None
+
+else:
+
+    @cl.header_auth_callback
+    async def sign_in_by_header(headers: Mapping[str, str]) -> cl.User | None:
+        name = runtime.identity.from_headers(headers)
+        return cl.User(identifier=name) if name else None
+
+
+@cl.set_starters
+async def starters(_user: cl.User | None, _language: str | None = None) -> list[cl.Starter]:
+    documents = await runtime.app.guidelines.documents() if runtime.app else []
+    return [cl.Starter(label=q.label, message=q.message) for q in starter_questions([d.title for d in documents])]
+
+
+@cl.on_message
+async def answer(message: cl.Message) -> None:
+    run = cl.context.current_run
+    await page.ask(cl.context.session, message, run.id if run else message.id)
+
+
+@cl.on_chat_resume
+async def resume(_thread: ThreadDict) -> None:
+    """Its presence makes conversations resumable; a running answer is painted once the page has the old messages."""
+
+
+@cl.on_chat_end
+async def leave() -> None:
+    chat_contexts.pop(cl.context.session.id, None)
+
+
+@cl.on_app_startup
+async def start() -> None:
+    await chainlit_setup.open_standalone(runtime)
+
+
+@cl.on_app_shutdown
+async def finish() -> None:
+    await chainlit_setup.close_standalone()

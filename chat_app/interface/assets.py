@@ -1,0 +1,62 @@
+"""The page's files in a folder of their own, so that Chainlit never writes into the working directory.
+
+Chainlit takes its configuration from ``CHAINLIT_APP_ROOT`` when it is imported, and writes there: a folder for
+uploads and every translation it misses. ``prepare_page_root`` fills ``<data dir>/page`` from the project (or the
+installed package) and points Chainlit at it. It has to run before the first import of ``chainlit``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from chat_app.errors import ConfigurationError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = ("public", ".chainlit")
+_FILES = ("chainlit.md",)
+ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
+
+
+def page_sources() -> Path:
+    """The folder that holds ``public``, ``.chainlit`` and ``chainlit.md``.
+
+    Raises ``ConfigurationError`` when neither the project nor the installed package has them.
+    """
+    for folder in (_PACKAGE.parent, _PACKAGE / "assets"):
+        if (folder / ".chainlit" / "config.toml").is_file():
+            return folder
+    raise ConfigurationError("The page's files (.chainlit, public) are missing from this installation: install it again.")
+
+
+def prepare_page_root(data_dir: Path) -> Path:
+    """Copies the page's files to ``data_dir/page`` and makes that Chainlit's root; returns it."""
+    source, target = page_sources(), data_dir / "page"
+    shutil.rmtree(target / ".files", ignore_errors=True)
+    for folder in _FOLDERS:
+        _mirror(source / folder, target / folder)
+    for name in _FILES:
+        _copy(source / name, target / name)
+    os.environ[ROOT_VARIABLE] = str(target)
+    return target
+
+
+def _mirror(source: Path, target: Path) -> None:
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    for relative in wanted:
+        _copy(source / relative, target / relative)
+    for path in list(target.rglob("*")):
+        if path.is_file() and path.relative_to(target) not in wanted:
+            path.unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Replaces ``target`` in one step: another process may be serving it."""
+    content = source.read_bytes()
+    if target.is_file() and target.read_bytes() == content:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    fresh.write_bytes(content)
+    fresh.replace(target)

@@ -1,0 +1,77 @@
+"""Fits Chainlit to the app: data layer, socket handlers, and, when Chainlit serves alone, guard, routes and services."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import chainlit.data as chainlit_data
+from chainlit.config import config
+from chainlit.server import app as chainlit_app
+from fastapi import FastAPI
+
+from chat_app.interface import runtime as runtimes
+from chat_app.interface import socket_handlers
+from chat_app.interface.guard import Guard
+from chat_app.interface.history import asking_user
+from chat_app.interface.page import Page
+from chat_app.interface.runtime import Runtime
+from chat_app.settings import Settings
+
+TARGET = Path(__file__).resolve().parent.parent / "app.py"
+
+_standalone = AsyncExitStack()
+
+
+def attach() -> tuple[Runtime, Page]:
+    """The runtime being served and its page, with Chainlit fitted to them. Called as Chainlit loads its target."""
+    try:
+        runtime, alone = runtimes.current(), False
+    except LookupError:
+        runtime, alone = _standalone_runtime(), True
+    config.project.allow_origins = list(runtime.settings.server.allowed_origins)
+    chainlit_data._data_layer = runtime.history  # noqa: SLF001 - its decorator keeps the first one for good
+    chainlit_data._data_layer_initialized = True  # noqa: SLF001
+    page = Page(runtime)
+    socket_handlers.install(page)
+    if alone:
+        from chat_app.interface.http_api import api_router
+
+        install_routes(chainlit_app, api_router(runtime))
+        chainlit_app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)
+    return runtime, page
+
+
+def _standalone_runtime() -> Runtime:
+    from chat_app.bootstrap import open_app
+
+    settings = Settings()
+    settings.check()
+    runtime = Runtime(settings, open_app)
+    runtimes.use(runtime)
+    return runtime
+
+
+def install_routes(app: FastAPI, router: object) -> None:
+    """Puts ``router`` before Chainlit's own routes, whose last one answers everything."""
+    before = list(app.router.routes)
+    app.include_router(router)  # type: ignore[arg-type]
+    added = [route for route in app.router.routes if route not in before]
+    app.router.routes[:] = [*added, *before]
+
+
+async def open_standalone(runtime: Runtime) -> None:
+    await _standalone.enter_async_context(runtime.running())
+
+
+async def close_standalone() -> None:
+    await _standalone.aclose()
+
+
+def mount(host: FastAPI, open_path: str = "/") -> None:
+    """Mounts Chainlit with our target at ``open_path`` of ``host``."""
+    from chainlit.utils import mount_chainlit
+
+    os.environ.setdefault("CHAINLIT_COOKIE_SAMESITE", "lax")
+    mount_chainlit(app=host, target=str(TARGET), path=open_path)

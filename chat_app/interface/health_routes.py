@@ -1,0 +1,99 @@
+"""Whether the app is alive, whether it is ready, and what is loaded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from chat_app.interface.runtime import Runtime
+from tools.errors import ToolError
+
+_PATIENCE = 3.0
+
+
+def health_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok"}
+
+    @router.get("/readyz")
+    async def readyz() -> JSONResponse:
+        """Each part and whether it can be used; 503 while one cannot."""
+        parts = await _parts(runtime)
+        ready = all(part["ready"] for part in parts.values())
+        return JSONResponse({"status": "ready" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+
+    return router
+
+
+def status_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/status")
+    async def status(request: Request) -> dict[str, Any]:
+        """What the start page says: what is loaded, how old it is, and who answers."""
+        runtime.identity.from_cookies(request.cookies)
+        found: dict[str, Any] = {
+            "loading": runtime.loading, "problem": runtime.problem, "offline": runtime.settings.uses_offline_model,
+            "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
+            "guidelines": [], "drugs": None,
+        }
+        if runtime.app is not None:
+            guidelines, drugs = await asyncio.gather(_documents(runtime), _drugs(runtime))
+            found |= {"guidelines": guidelines, "drugs": drugs}
+        return found
+
+    return router
+
+
+async def _documents(runtime: Runtime) -> list[dict[str, str]]:
+    if runtime.app is None:
+        return []
+    try:
+        documents = await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return []
+    return [{"title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
+
+
+async def _drugs(runtime: Runtime) -> dict[str, Any] | None:
+    if runtime.app is None:
+        return None
+    try:
+        stats = await asyncio.wait_for(runtime.app.drugs.stats(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return None
+    return dict(stats.model_dump(mode="json"))
+
+
+async def _parts(runtime: Runtime) -> dict[str, dict[str, Any]]:
+    if runtime.app is None:
+        return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
+    app = runtime.app
+    checks = {"guidelines": app.guidelines.check(), "drugs": app.drugs.check(), "sessions": _sessions(app.sessions)}
+    results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
+    parts: dict[str, dict[str, Any]] = {}
+    for name, result in zip(checks, results, strict=True):
+        reason = _reason(result)
+        parts[name] = {"ready": not reason, "reason": reason}
+    parts["content"] = {"ready": app.loading is None, "reason": app.loading}
+    return parts
+
+
+def _reason(result: object) -> str | None:
+    if isinstance(result, TimeoutError):
+        return "does not answer"
+    if isinstance(result, BaseException):
+        return str(result) if isinstance(result, ToolError) else type(result).__name__
+    return "; ".join(result) if isinstance(result, list) and result else None
+
+
+async def _sessions(store: Any) -> list[str]:
+    await store.ping()
+    return []

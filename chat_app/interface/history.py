@@ -1,0 +1,324 @@
+"""Conversations, answers, references and feedback, kept in SQLite or PostgreSQL.
+
+Chainlit's own SQL layer, with what it gets wrong set right: complete tables, JSON decoded on reading, a list of
+conversations that does not load every step, feedback and threads that keep their owner, and errors that never carry
+what was asked. ``save_turn`` writes a whole turn in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, cast
+from uuid import uuid4
+
+from chainlit.data.sql_alchemy import SQLAlchemyDataLayer
+from chainlit.element import ElementDict
+from chainlit.step import StepDict
+from chainlit.types import Feedback, PageInfo, PaginatedResponse, Pagination, ThreadDict, ThreadFilter
+from fastapi import HTTPException
+from sqlalchemy import event, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from chat_app.interface.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
+from chat_app.interface.identity import NotOwner, require_owner
+
+logger = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
+"""Whose request is being answered; set by the guard in front of the page."""
+
+_LONGEST_NAME = 120
+_MOST_THREADS = 100
+
+
+class History(SQLAlchemyDataLayer):
+    """The data layer of the page."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        # Without hide_parameters an error's text would hold the question.
+        self.engine: AsyncEngine = create_async_engine(url, hide_parameters=True, pool_pre_ping="sqlite" not in url)
+        self.async_session.configure(bind=self.engine)
+        self._warned = False
+        if "sqlite" in url:
+            event.listen(self.engine.sync_engine, "connect", _sqlite_settings)
+
+    async def setup(self) -> None:
+        """Makes the tables that are missing."""
+        async with self.engine.begin() as connection:
+            for statement in STATEMENTS:
+                await connection.execute(text(statement))
+
+    async def get_current_timestamp(self) -> str:
+        return _now()
+
+    # -- conversations -------------------------------------------------------------------------------------------
+
+    async def update_thread(
+        self,
+        thread_id: str,
+        name: str | None = None,
+        user_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        tags: list[str] | None = None,
+    ) -> None:
+        async with self.engine.begin() as connection:
+            await _upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=metadata, tags=tags)
+
+    async def get_thread(self, thread_id: str) -> ThreadDict | None:
+        async with self.engine.connect() as connection:
+            threads = await _rows(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
+            if not threads:
+                return None
+            steps = await _rows(connection, _STEPS, id=thread_id)
+            elements = await _rows(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
+        found = _thread(threads[0])
+        found["steps"] = [_step(row) for row in steps]
+        found["elements"] = [_element(row) for row in elements]
+        return found
+
+    async def get_thread_author(self, thread_id: str) -> str:
+        """The owner of a conversation. Another user's conversation and a missing one are both a 404."""
+        owner = await self.owner_of("thread", thread_id)
+        asking = asking_user.get()
+        try:
+            require_owner(asking if asking is not None else owner, owner)
+        except NotOwner:
+            raise HTTPException(status_code=404, detail="Thread not found") from None
+        return owner or ""
+
+    async def owner_of(self, kind: str, identifier: str) -> str | None:
+        """Who owns a ``thread``, ``step``, ``element`` or ``feedback``; None when there is no such thing."""
+        async with self.engine.connect() as connection:
+            rows = await _rows(connection, _OWNERS[kind], id=identifier)
+        return rows[0]["owner"] if rows else None
+
+    async def list_threads(self, pagination: Pagination, filters: ThreadFilter) -> PaginatedResponse[ThreadDict]:
+        if not filters.userId:
+            raise ValueError("userId is required")
+        first = min(pagination.first, _MOST_THREADS)
+        parameters: dict[str, Any] = {"user": filters.userId, "limit": first + 1}
+        where = ['t."userId" = :user']
+        if filters.search:
+            where.append(_SEARCH)
+            parameters["search"] = f"%{_like(filters.search.lower())}%"
+        if filters.feedback is not None:
+            where.append('EXISTS (SELECT 1 FROM feedbacks f WHERE f."threadId" = t."id" AND f."value" = :value)')
+            parameters["value"] = int(filters.feedback)
+        if pagination.cursor:
+            where.append(_AFTER_CURSOR)
+            parameters["cursor"] = pagination.cursor
+        async with self.engine.connect() as connection:
+            query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {_NEWEST_FIRST}'  # noqa: S608 - constants
+            rows = await _rows(connection, query, **parameters)
+        page = [_thread(row) for row in rows[:first]]
+        info = PageInfo(hasNextPage=len(rows) > first, startCursor=page[0]["id"] if page else None,
+                        endCursor=page[-1]["id"] if page else None)
+        return PaginatedResponse(pageInfo=info, data=page)
+
+    async def metadata_of(self, thread_id: str) -> dict[str, Any]:
+        """What is kept about a conversation beside its messages; empty for one that is not there."""
+        async with self.engine.connect() as connection:
+            rows = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
+        return dict(_decoded(rows[0]["metadata"], {})) if rows else {}
+
+    async def delete_thread(self, thread_id: str) -> None:
+        async with self.engine.begin() as connection:
+            for table in ("feedbacks", "elements", "steps"):
+                statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables
+                await connection.execute(text(statement), {"id": thread_id})
+            await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
+
+    # -- steps and elements --------------------------------------------------------------------------------------
+
+    async def save_turn(self, thread_id: str, steps: Sequence[Mapping[str, Any]], elements: Sequence[Mapping[str, Any]],
+                        metadata: dict[str, Any] | None = None) -> None:
+        """Writes a turn whole, or not at all. Raises ``SQLAlchemyError`` or ``OSError``."""
+        async with self.engine.begin() as connection:
+            await _upsert_thread(connection, thread_id, metadata=metadata)
+            for step in steps:
+                await _upsert(connection, "steps", STEP_COLUMNS, step)
+            for element in elements:
+                await _upsert(connection, "elements", ELEMENT_COLUMNS, element)
+
+    async def create_step(self, step_dict: StepDict) -> None:
+        """Chainlit calls this in the background: a failure is logged, once, and nothing else stops."""
+        try:
+            await self.save_turn(step_dict["threadId"], [cast("Mapping[str, Any]", step_dict)], [])
+        except (SQLAlchemyError, OSError) as error:
+            self._warn(error)
+
+    async def update_step(self, step_dict: StepDict) -> None:
+        await self.create_step(step_dict)
+
+    async def delete_step(self, step_id: str) -> None:
+        await self.delete_steps([step_id])
+
+    async def delete_steps(self, step_ids: Sequence[str]) -> None:
+        async with self.engine.begin() as connection:
+            for step_id in step_ids:
+                for statement in _DELETE_STEP:
+                    await connection.execute(text(statement), {"id": step_id})
+
+    async def create_element(self, element: Any) -> None:
+        """Files that come with a question are not kept; references are written with their turn."""
+
+    async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
+        async with self.engine.connect() as connection:
+            query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
+            rows = await _rows(connection, query, thread=thread_id, id=element_id)
+        return _element(rows[0]) if rows else None
+
+    async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
+        """Elements go with their conversation, never on a page's word."""
+
+    # -- feedback ------------------------------------------------------------------------------------------------
+
+    async def upsert_feedback(self, feedback: Feedback) -> str:
+        async with self.engine.begin() as connection:
+            steps = await _rows(connection, 'SELECT "threadId" FROM steps WHERE "id" = :id', id=feedback.forId)
+            if not steps:
+                raise NotOwner
+            values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": _now(),
+                      "value": int(feedback.value), "comment": feedback.comment}
+            rows = await _rows(connection, _UPSERT_FEEDBACK, **values)
+        return str(rows[0]["id"])
+
+    async def delete_feedback(self, feedback_id: str) -> bool:
+        async with self.engine.begin() as connection:
+            await connection.execute(text('DELETE FROM feedbacks WHERE "id" = :id'), {"id": feedback_id})
+        return True
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", type(error).__name__)
+
+
+_STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
+    FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
+    WHERE s."threadId" = :id ORDER BY s."createdAt", s."type" DESC"""
+_OWNERS = {
+    "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
+    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" WHERE s."id" = :id',
+    "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
+               'WHERE e."id" = :id',
+    "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
+                'WHERE f."id" = :id',
+}
+_SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SELECT 1 FROM steps s
+    WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message')
+    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'))"""
+_AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
+_NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
+_DELETE_STEP = (
+    'DELETE FROM feedbacks WHERE "forId" = :id', 'DELETE FROM elements WHERE "forId" = :id',
+    'DELETE FROM steps WHERE "id" = :id',
+)
+_UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
+    VALUES (:id, :for, :thread, :value, :comment, :at)
+    ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
+# An owner, once set, stays: a thread cannot be taken over by naming it.
+_UPSERT_THREAD = """INSERT INTO threads ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
+    VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
+    ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
+        "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
+        "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
+        "tags" = COALESCE(:tags, threads."tags"), "metadata" = :metadata"""
+
+
+async def _rows(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
+    result = await connection.execute(text(query), parameters)
+    return [dict(row) for row in result.mappings()]
+
+
+async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: str | None = None,
+                         user_id: str | None = None, metadata: dict[str, Any] | None = None,
+                         tags: list[str] | None = None) -> None:
+    existing = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
+    merged = {**(_decoded(existing[0]["metadata"], {}) if existing else {}), **(metadata or {})}
+    values = {
+        "id": thread_id, "now": _now(), "user": user_id,
+        "name": " ".join(name.split())[:_LONGEST_NAME] if name else None,
+        "tags": json.dumps(tags) if tags is not None else None,
+        "metadata": json.dumps({key: value for key, value in merged.items() if value is not None}),
+    }
+    await connection.execute(text(_UPSERT_THREAD), values)
+
+
+async def _upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
+    kept = {column: _encoded(column, values[column]) for column in columns if column in values}
+    names = ", ".join(f'"{column}"' for column in kept)
+    marks = ", ".join(f":{column}" for column in kept)
+    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in kept if column != "id")
+    statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
+    await connection.execute(text(statement), kept)
+
+
+def _encoded(column: str, value: Any) -> Any:
+    if column == "showInput":
+        return None if value is None else str(value).lower()
+    return json.dumps(value) if isinstance(value, dict | list) else value
+
+
+def _decoded(value: Any, default: Any) -> Any:
+    if not isinstance(value, str):
+        return default if value is None else value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return default
+
+
+def _thread(row: Row) -> ThreadDict:
+    return ThreadDict(
+        id=row["id"], createdAt=row["createdAt"], name=row["name"], userId=row["userId"],
+        userIdentifier=row["userIdentifier"], tags=_decoded(row["tags"], None), metadata=_decoded(row["metadata"], {}),
+        steps=[], elements=[],
+    )
+
+
+def _step(row: Row) -> StepDict:
+    shown = row["showInput"] not in (None, "false")
+    feedback = None
+    if row["feedback_value"] is not None:
+        feedback = {"forId": row["id"], "id": row["feedback_id"], "value": row["feedback_value"],
+                    "comment": row["feedback_comment"]}
+    decoded = {
+        **{column: row[column] for column in STEP_COLUMNS},
+        "streaming": False, "isError": bool(row["isError"]), "defaultOpen": bool(row["defaultOpen"]),
+        "autoCollapse": bool(row["autoCollapse"]), "waitForAnswer": bool(row["waitForAnswer"]),
+        "metadata": _decoded(row["metadata"], {}), "tags": _decoded(row["tags"], None),
+        "modes": _decoded(row["modes"], None), "generation": _decoded(row["generation"], None),
+        "input": row["input"] or "" if shown else "", "output": row["output"] or "", "feedback": feedback,
+        "showInput": row["showInput"] if shown else False,
+    }
+    return cast("StepDict", decoded)
+
+
+def _element(row: Row) -> ElementDict:
+    return cast("ElementDict", {**row, "props": _decoded(row["props"], {})})
+
+
+def _like(words: str) -> str:
+    return words.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _sqlite_settings(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

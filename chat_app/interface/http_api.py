@@ -1,0 +1,61 @@
+"""The web app: Chainlit's page at ``/``, our own routes before it, one guard around both.
+
+``create_app`` makes it; its lifespan opens history and services, and ends the live turns before it lets go of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+
+from chat_app import bootstrap
+from chat_app.interface import problems, runtime as runtimes
+from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.guard import Guard
+from chat_app.interface.health_routes import health_router, status_router
+from chat_app.interface.runtime import OpenApp, Runtime
+from chat_app.interface.source_routes import source_router
+from chat_app.settings import Settings
+
+
+def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) -> FastAPI:
+    """The whole web app for ``settings``. Raises ``ConfigurationError`` when they are unsafe.
+
+    ``open_app`` builds what answers; tests put a stand-in there.
+    """
+    settings.check()
+    prepare_page_root(settings.storage.data_dir)
+    # Chainlit is imported from here on: it reads its configuration, and its secret, as it is.
+    from chat_app.interface import chainlit_setup
+    from chat_app.interface.history import asking_user
+
+    runtime = Runtime(settings, open_app)
+    runtimes.use(runtime)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with runtime.running():
+            yield
+
+    app = FastAPI(title="Asclepius", lifespan=lifespan, docs_url=None, redoc_url=None,
+                  openapi_url="/api/v1/openapi.json")
+    app.state.runtime = runtime
+    problems.install(app)
+    app.include_router(api_router(runtime))
+    chainlit_setup.mount(app)
+    app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)
+    return app
+
+
+def api_router(runtime: Runtime) -> APIRouter:
+    """Every route of our own."""
+    from chat_app.interface.feedback_routes import feedback_router
+
+    router = APIRouter()
+    router.include_router(health_router(runtime))
+    router.include_router(feedback_router(runtime), include_in_schema=False)
+    for part in (status_router(runtime), source_router(runtime)):
+        router.include_router(part, prefix="/api/v1")
+    return router

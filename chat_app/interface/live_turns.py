@@ -1,0 +1,263 @@
+"""Turns that live on their own: one keeps running whatever happens to the browser that asked.
+
+A ``LiveTurn`` reads the agent's events into a ``TurnLog``. Readers follow the log from any point at their own pace:
+text that waits is merged, never dropped, so a slow reader costs the length of the answer and no more. A reader that
+starts anew (a reload, a second tab) reads from the beginning and goes on. Every turn ends with exactly one
+``TurnEnded``: the agent's, or one made here when it was stopped, abandoned, or the agent broke off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+from uuid import uuid4
+
+from chat_app.errors import AsclepiusError
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    IncompleteReason,
+    Outcome,
+    RawResponsesStreamEvent,
+    Reference,
+    ReferencesReady,
+    TextDelta,
+    TurnEnded,
+)
+
+logger = logging.getLogger(__name__)
+
+STOPPED = "You stopped this answer."
+ABANDONED = "This answer ended early because nobody was reading it any more."
+SHUT_DOWN = "This answer ended early because the server was stopped. Ask again."
+BROKEN = ("Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
+          "runs this server.")
+
+
+class Cursor(NamedTuple):
+    """A point in a log: an entry, and how many of its characters were read when it is text."""
+
+    entry: int = 0
+    offset: int = 0
+
+
+class TurnLog:
+    """The events of a turn; runs of text are kept as one growing entry."""
+
+    def __init__(self) -> None:
+        self._entries: list[AgentEvent | list[str]] = []
+        self._lengths: dict[int, int] = {}
+        self._changed = asyncio.Event()
+        self.ended: TurnEnded | None = None
+
+    def append(self, event: AgentEvent) -> None:
+        if isinstance(event, TextDelta):
+            if not self._entries or not isinstance(self._entries[-1], list):
+                self._entries.append([])
+            last = len(self._entries) - 1
+            cast("list[str]", self._entries[last]).append(event.text)
+            self._lengths[last] = self._lengths.get(last, 0) + len(event.text)
+        else:
+            self._entries.append(event)
+            if isinstance(event, TurnEnded):
+                self.ended = event
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def read(self, cursor: Cursor) -> tuple[list[AgentEvent], Cursor]:
+        """What came after ``cursor``, waiting text as one delta per run, and where reading goes on."""
+        found: list[AgentEvent] = []
+        position, offset = cursor
+        while position < len(self._entries):
+            entry = self._entries[position]
+            if isinstance(entry, list):
+                text = self._joined(position)[offset:]
+                if text:
+                    found.append(TextDelta(text=text))
+                    offset += len(text)
+                if position == len(self._entries) - 1:
+                    break
+            else:
+                found.append(entry)
+            position, offset = position + 1, 0
+        return found, Cursor(position, offset)
+
+    def has_more(self, cursor: Cursor) -> bool:
+        if cursor.entry >= len(self._entries):
+            return False
+        last = cursor.entry == len(self._entries) - 1
+        return not last or cursor.entry not in self._lengths or cursor.offset < self._lengths[cursor.entry]
+
+    async def wait(self, cursor: Cursor) -> None:
+        """Returns as soon as something stands after ``cursor``."""
+        while not self.has_more(cursor):
+            await self._changed.wait()
+
+    @property
+    def answer(self) -> str:
+        return "".join(self._joined(position) for position in self._lengths)
+
+    @property
+    def citations(self) -> list[CitationAdded]:
+        return [entry for entry in self._entries if isinstance(entry, CitationAdded)]
+
+    @property
+    def has_references(self) -> bool:
+        return any(isinstance(entry, ReferencesReady) for entry in self._entries)
+
+    def _joined(self, position: int) -> str:
+        parts = cast("list[str]", self._entries[position])
+        if len(parts) > 1:
+            parts[:] = ["".join(parts)]
+        return parts[0] if parts else ""
+
+
+@dataclass(eq=False)
+class LiveTurn:
+    """One question being answered. ``owner`` alone may read or stop it."""
+
+    owner: str
+    thread_id: str
+    question_id: str
+    """The message that asks; what the page hangs the answer under."""
+    id: str = field(default_factory=lambda: str(uuid4()))
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    log: TurnLog = field(default_factory=TurnLog)
+    saved: asyncio.Event = field(default_factory=asyncio.Event)
+    _readers: int = 0
+    _unread_since: float | None = None
+    _reading: asyncio.Task[None] | None = None
+
+    def stop(self, reason: IncompleteReason = "stopped", message: str = STOPPED) -> None:
+        """Ends the turn at once; what was read stays, nothing comes after. Doing it twice changes nothing."""
+        if self.log.ended is None:
+            self._end(Outcome(kind="incomplete", reason=reason, message=message, retryable=True))
+            if self._reading is not None:
+                self._reading.cancel()
+
+    async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
+        """Batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
+        at = cursor or Cursor()
+        self._readers += 1
+        try:
+            while True:
+                await self.log.wait(at)
+                batch, at = self.log.read(at)
+                yield batch, at
+                if batch and isinstance(batch[-1], TurnEnded):
+                    return
+        finally:
+            self._readers -= 1
+            self._unread_since = None if self._readers else asyncio.get_running_loop().time()
+
+    def unread_for(self) -> float:
+        """Seconds since the last reader left; 0 while there is one."""
+        if self._readers:
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        if self._unread_since is None:
+            self._unread_since = now
+        return now - self._unread_since
+
+    async def run(self, events: AsyncIterator[AgentEvent]) -> None:
+        """Reads ``events`` to their end. Never raises; the log always gets its ``TurnEnded``."""
+        self._reading = asyncio.create_task(self._read(events))
+        if self.log.ended is not None:
+            self._reading.cancel()
+        await asyncio.wait({self._reading})
+        if self.log.ended is not None:
+            return
+        error = None if self._reading.cancelled() else self._reading.exception()
+        if isinstance(error, AsclepiusError):
+            self._end(Outcome(kind="failed", message=str(error), retryable=True))
+        elif error is not None:
+            # The message of the error may quote the question: only where it happened is logged.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
+            self._end(Outcome(kind="failed", message=BROKEN, retryable=True))
+        else:
+            self._end(Outcome(kind="incomplete", reason="truncated", message=BROKEN, retryable=True))
+
+    async def _read(self, events: AsyncIterator[AgentEvent]) -> None:
+        async with aclosing(cast("AsyncGenerator[AgentEvent, None]", events)) as stream:
+            async for event in stream:
+                if self.log.ended is not None:
+                    return
+                if not isinstance(event, RawResponsesStreamEvent):
+                    self.log.append(event)
+
+    def _end(self, outcome: Outcome) -> None:
+        if not self.log.has_references and (cited := self.log.citations):
+            passages = {citation.number: citation.passage for citation in cited}
+            references = tuple(Reference(number=n, passage=passages[n]) for n in sorted(passages))
+            self.log.append(ReferencesReady(references=references))
+        self.log.append(TurnEnded(outcome=outcome, answer=self.log.answer))
+
+
+Save = Callable[[LiveTurn], Awaitable[None]]
+
+
+class LiveTurns:
+    """All turns that run in this process, at most one per conversation."""
+
+    def __init__(self, *, abandon_after: float = 600.0, check_every: float = 5.0) -> None:
+        self._turns: dict[str, LiveTurn] = {}
+        self._abandon_after = abandon_after
+        self._check_every = check_every
+        self._watch: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], *, save: Save | None = None) -> LiveTurn:
+        """Runs ``turn`` detached; ``save`` is called once, after it has ended."""
+        self._turns[turn.id] = turn
+        task = asyncio.create_task(self._run(turn, events, save))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._end_abandoned())
+        return turn
+
+    def of_thread(self, thread_id: str, owner: str) -> LiveTurn | None:
+        """The turn of that conversation which has not been saved yet, when it is ``owner``'s."""
+        return next((t for t in self._turns.values() if t.thread_id == thread_id and t.owner == owner), None)
+
+    def of_owner(self, owner: str) -> list[LiveTurn]:
+        return [turn for turn in self._turns.values() if turn.owner == owner]
+
+    def get(self, turn_id: str) -> LiveTurn | None:
+        return self._turns.get(turn_id)
+
+    async def end_all(self, *, within: float = 5.0) -> None:
+        """Ends every turn with its terminal event, as the server is stopping, and waits until they are saved."""
+        turns = list(self._turns.values())
+        for turn in turns:
+            turn.stop("stopped", SHUT_DOWN)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _run(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], save: Save | None) -> None:
+        await turn.run(events)
+        try:
+            if save is not None:
+                await save(turn)
+        except Exception:  # noqa: BLE001 - the boundary: an answer that cannot be saved has still been given
+            logger.exception("An answer could not be written to the history")
+        finally:
+            turn.saved.set()
+            self._turns.pop(turn.id, None)
+
+    async def _end_abandoned(self) -> None:
+        while self._turns:
+            for turn in list(self._turns.values()):
+                if turn.unread_for() > self._abandon_after:
+                    turn.stop("stopped", ABANDONED)
+            await asyncio.sleep(self._check_every)

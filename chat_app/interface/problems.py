@@ -1,0 +1,60 @@
+"""Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat what was sent."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from chat_app.errors import AsclepiusError, InputRejected, SessionBusy, SessionStoreUnavailable
+from chat_app.interface.identity import NotOwner, Unauthenticated
+from tools.errors import SourceRejected, ToolError, ToolUnavailable
+
+_TITLES = {400: "Bad request", 401: "Not signed in", 404: "Not found", 409: "Conflict", 413: "Too large",
+           422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available"}
+_NOT_FOUND = "There is nothing here for you."
+_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (InputRejected, 422), (SessionBusy, 409), (SessionStoreUnavailable, 503), (ToolUnavailable, 503),
+    (SourceRejected, 404), (ToolError, 503), (AsclepiusError, 503),
+)
+
+
+def problem(status: int, detail: str, **more: object) -> JSONResponse:
+    """A problem document."""
+    content = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": detail, **more}
+    return JSONResponse(content, status_code=status, media_type="application/problem+json")
+
+
+def as_problem(error: Exception) -> JSONResponse | None:
+    """The problem document of an error the app raises on purpose, else None."""
+    if isinstance(error, NotOwner):
+        return problem(404, _NOT_FOUND)
+    if isinstance(error, Unauthenticated):
+        return problem(401, "Sign in first.")
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return problem(status, str(error))
+    return None
+
+
+def install(app: FastAPI) -> None:
+    """Lets ``app`` answer every error as a problem document."""
+
+    async def known(_request: Request, error: Exception) -> Response:
+        return as_problem(error) or problem(500, "Something unexpected went wrong. The server's log says where.")
+
+    async def invalid(_request: Request, error: Exception) -> Response:
+        places = [".".join(str(part) for part in e["loc"]) for e in getattr(error, "errors", list)()]
+        kinds = [e["type"] for e in getattr(error, "errors", list)()]
+        listed = [{"field": place, "problem": kind} for place, kind in zip(places, kinds, strict=True)]
+        return problem(422, "The request is not valid: " + ", ".join(places), errors=listed)
+
+    async def http(_request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 500)
+        return problem(status, str(getattr(error, "detail", "")) if status != 404 else _NOT_FOUND)
+
+    for kind in (NotOwner, Unauthenticated, AsclepiusError, ToolError, Exception):
+        app.add_exception_handler(kind, known)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)

@@ -1,0 +1,73 @@
+"""References as the page shows them: one card per passage, its quoted words marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chat_app.events import Reference
+from tools.types import Passage
+
+
+def marked_segments(text: str, quotes: Sequence[str]) -> list[tuple[str, bool]]:
+    """``text`` cut into stretches, each with whether it is quoted. Joined, the stretches are ``text`` again.
+
+    A quote is found whatever its white space; one that does not stand in the text marks nothing.
+    """
+    marked = bytearray(len(text))
+    for quote in quotes:
+        words = quote.split()
+        found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+        if found:
+            marked[found.start() : found.end()] = b"\1" * (found.end() - found.start())
+    segments: list[tuple[str, bool]] = []
+    start = 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or marked[at] != marked[start]:
+            segments.append((text[start:at], bool(marked[start])))
+            start = at
+    return segments
+
+
+def card(reference: Reference) -> dict[str, Any]:
+    """What the page needs to show one reference, its panel and its page image."""
+    passage = reference.passage
+    return {
+        "number": reference.number,
+        "kind": passage.kind,
+        "passage_id": passage.id,
+        "document_id": passage.document_id,
+        "title": passage.title,
+        "issuer": passage.issuer,
+        "version": passage.version,
+        "section": passage.section,
+        "page": passage.page,
+        "page_label": passage.page_label,
+        "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
+        "quotes": list(reference.quotes),
+        "segments": marked_segments(passage.text, reference.quotes),
+        "where": where(passage),
+    }
+
+
+def where(passage: Passage) -> str:
+    """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
+    parts = [passage.section] if passage.section else []
+    if passage.page is not None:
+        label = passage.page_label or str(passage.page)
+        parts.append(f"page {label}" + (f" (PDF page {passage.page})" if label != str(passage.page) else ""))
+    return " · ".join(parts)
+
+
+def vancouver(reference: Reference) -> str:
+    """The reference as a line of a Vancouver style list."""
+    passage = reference.passage
+    parts = [passage.issuer, passage.title, passage.version, where(passage), passage.url or ""]
+    return f"{reference.number}. " + ". ".join(part.strip().rstrip(".") for part in parts if part.strip()) + "."
+
+
+def reference_list(references: Iterable[Reference]) -> str:
+    """The References section as plain text."""
+    lines = [vancouver(reference) for reference in references]
+    return "\n".join(["References", *lines]) if lines else ""

@@ -1,0 +1,127 @@
+"""What the page works with while it is being served: the app's services, live turns, history, identity.
+
+Chainlit loads its target as a module of its own, so handlers find these through ``current()``. The services open in
+the background: the page is served at once and says what it is waiting for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from chat_app.errors import AsclepiusError
+from chat_app.interface.identity import Identity
+from chat_app.interface.live_turns import LiveTurns
+from chat_app.settings import Settings
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+    from chat_app.interface.history import History
+
+logger = logging.getLogger(__name__)
+
+OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
+"""``bootstrap.open_app`` or a stand-in with the same result: something that has an agent, guidelines and drugs."""
+
+STARTING = "Starting the app's services"
+
+
+class Runtime:
+    """One served app. ``app`` is None until its services have opened."""
+
+    def __init__(self, settings: Settings, open_app: OpenApp) -> None:
+        self.settings = settings
+        self.identity = Identity(settings)
+        self.turns = LiveTurns()
+        self.history: History = _history(settings)
+        self.app: App | None = None
+        self.problem: str | None = None
+        """Why the services could not be opened."""
+        self._open_app = open_app
+        self._progress = STARTING
+        self._opened = asyncio.Event()
+
+    @property
+    def loading(self) -> str | None:
+        """What is still being opened or loaded, in words; None when all is there."""
+        if self.app is None:
+            return None if self.problem else self._progress
+        return self.app.loading
+
+    async def ready(self) -> App:
+        """The app, as soon as its services are open. Raises ``AsclepiusError`` when they could not be opened."""
+        await self._opened.wait()
+        if self.app is None:
+            raise AsclepiusError(self.problem or "The app is not running.")
+        return self.app
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Opens history and services; ends the live turns, then the services, when left."""
+        await self.history.setup()
+        stop = asyncio.Event()
+        services = asyncio.create_task(self._services(stop))
+        try:
+            yield
+        finally:
+            await self.turns.end_all()
+            stop.set()
+            await asyncio.wait({services}, timeout=15)
+            await self.history.close()
+
+    async def _services(self, stop: asyncio.Event) -> None:
+        """Holds the services open until ``stop``: entered and left in one task, as their cancel scopes need."""
+        try:
+            async with self._open_app(self.settings, on_progress=self._show) as app:
+                self.app = app
+                self._opened.set()
+                loading = asyncio.create_task(app.warm_up())
+                await stop.wait()
+                loading.cancel()
+                await asyncio.wait({loading})
+        except AsclepiusError as error:
+            logger.error("%s", error)
+            self.problem = str(error)
+        except Exception:
+            logger.exception("The app's services could not be opened")
+            self.problem = "The app's services could not be opened. The server's log says why."
+        finally:
+            self.app = None
+            self._opened.set()
+
+    def _show(self, progress: str) -> None:
+        self._progress = progress
+
+
+def _history(settings: Settings) -> History:
+    # Chainlit reads its configuration when it is first imported: not before the page's folder stands.
+    from chat_app.interface.history import History
+
+    return History(_database_url(settings))
+
+
+def _database_url(settings: Settings) -> str:
+    url = settings.storage.database_url
+    if url is not None:
+        return url.get_secret_value()
+    settings.storage.data_dir.mkdir(parents=True, exist_ok=True)
+    return f"sqlite+aiosqlite:///{settings.storage.data_dir / 'history.sqlite3'}"
+
+
+_current: Runtime | None = None
+
+
+def use(runtime: Runtime) -> None:
+    """Makes ``runtime`` what ``current()`` returns."""
+    global _current  # noqa: PLW0603 - Chainlit's handlers are module functions; this is where they find the app
+    _current = runtime
+
+
+def current() -> Runtime:
+    """The served app. Raises ``LookupError`` when none has been made."""
+    if _current is None:
+        raise LookupError("No app is being served: make one with create_app().")
+    return _current

@@ -1,0 +1,57 @@
+"""Serves the page with uvicorn, set up for many open streams, and ends it so that no answer is left hanging."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+
+from chat_app.interface.runtime import Runtime
+from chat_app.settings import Settings
+
+_SHUTDOWN_SECONDS = 5
+
+
+class PageServer(uvicorn.Server):
+    """Ends the live turns first, while their readers are still connected to see how they ended."""
+
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None] | None) -> None:
+        super().__init__(config)
+        self._runtime = runtime
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # What is there by now stays: walking over it again makes streams stutter.
+        gc.collect()
+        gc.freeze()
+        if self.started and self._on_ready is not None:
+            self._on_ready(self._address())
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._runtime.turns.end_all()
+        await super().shutdown(sockets)
+
+    def _address(self) -> str:
+        for server in self.servers:
+            for bound in server.sockets:
+                host, port = bound.getsockname()[:2]
+                return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return f"http://{self.config.host}:{self.config.port}"
+
+
+def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> PageServer:
+    """A server for ``app`` (from ``create_app``): call ``run()`` or ``await serve()``.
+
+    ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
+    """
+    config = uvicorn.Config(
+        app, host=settings.server.host, port=settings.server.port, loop="uvloop", ws="websockets-sansio",
+        ws_per_message_deflate=False, log_level="warning", access_log=False, server_header=False,
+        proxy_headers=settings.server.auth == "header", forwarded_allow_ips=list(settings.server.trusted_proxies),
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS, lifespan="on",
+    )
+    return PageServer(config, app.state.runtime, on_ready)

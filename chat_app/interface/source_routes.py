@@ -1,0 +1,65 @@
+"""Routes that show where an answer comes from: passages, guideline pages, the files themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse
+
+from chat_app.interface.problems import problem
+from chat_app.interface.runtime import Runtime
+
+_HOUR = "private, max-age=3600"
+_LONGEST_QUOTE = 4_000
+
+
+def source_router(runtime: Runtime) -> APIRouter:
+    """Passages and pages. Everybody who is signed in may read every loaded guideline."""
+    router = APIRouter()
+
+    def signed_in(request: Request) -> str:
+        return runtime.identity.from_cookies(request.cookies)
+
+    @router.get("/guidelines")
+    async def guidelines(request: Request) -> list[dict[str, Any]]:
+        """What is loaded and searchable."""
+        signed_in(request)
+        app = await runtime.ready()
+        return [document.model_dump(mode="json") for document in await app.guidelines.documents()]
+
+    @router.get("/guidelines/{document_id}/pages/{page}.png")
+    async def page_image(
+        request: Request, document_id: str, page: int,
+        quote: Annotated[str, Query(max_length=_LONGEST_QUOTE)] = "",
+        scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
+    ) -> Response:
+        """A page as PNG, the words of ``quote`` marked."""
+        signed_in(request)
+        app = await runtime.ready()
+        image = await app.guidelines.page_image(document_id, page, highlight=quote or None, scale=scale)
+        return Response(image, media_type="image/png", headers={"cache-control": _HOUR})
+
+    @router.get("/guidelines/{document_id}/original.pdf")
+    async def original(request: Request, document_id: str) -> FileResponse:
+        """The document as it was added. A PDF opens in the browser; any other format is downloaded."""
+        signed_in(request)
+        app = await runtime.ready()
+        path = app.guidelines.original(document_id)
+        pdf = path.suffix.lower() == ".pdf"
+        return FileResponse(path, media_type="application/pdf" if pdf else "application/octet-stream",
+                            filename=f"{document_id}{path.suffix}",
+                            content_disposition_type="inline" if pdf else "attachment",
+                            headers={"cache-control": _HOUR})
+
+    @router.get("/passages/{passage_id:path}")
+    async def passage(request: Request, passage_id: str) -> Response:
+        """A passage, also of a version that has been superseded."""
+        signed_in(request)
+        app = await runtime.ready()
+        found = await app.guidelines.passage(passage_id)
+        if found is None:
+            return problem(404, "There is no such passage.")
+        return Response(found.model_dump_json(), media_type="application/json")
+
+    return router

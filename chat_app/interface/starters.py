@@ -1,0 +1,45 @@
+"""What the start page offers: four questions that the loaded sources can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class StarterQuestion(NamedTuple):
+    label: str
+    message: str
+
+
+# A word of a guideline's title, and a question that such a guideline answers.
+_BY_TOPIC: tuple[tuple[str, StarterQuestion], ...] = (
+    ("hypertension", StarterQuestion("ACE inhibitors: contraindications",
+                                     "What are the contraindications for ACE inhibitors?")),
+    ("blood pressure", StarterQuestion("Blood pressure: when to treat",
+                                       "At what blood pressure should drug treatment be started?")),
+    ("diabetes", StarterQuestion("Type 2 diabetes: first-line drug",
+                                 "What is the first-line drug treatment of type 2 diabetes?")),
+    ("fibrillation", StarterQuestion("Atrial fibrillation: who needs anticoagulation",
+                                     "Which patients with atrial fibrillation should be anticoagulated?")),
+    ("asthma", StarterQuestion("Asthma: stepping up treatment", "When should asthma treatment be stepped up?")),
+    ("pneumonia", StarterQuestion("Pneumonia: admit or treat at home",
+                                  "Which patients with community-acquired pneumonia should be admitted?")),
+    ("kidney", StarterQuestion("Kidney disease: stages", "How is chronic kidney disease staged?")),
+)
+_DRUGS = StarterQuestion("Metformin: formulations", "What formulations of metformin are available in our database?")
+_COUNT = 4
+
+
+def starter_questions(titles: Sequence[str]) -> list[StarterQuestion]:
+    """Three questions on the guidelines called ``titles`` and one on drugs; fewer when less is loaded."""
+    found: list[StarterQuestion] = []
+    for title in titles:
+        topic = next((q for word, q in _BY_TOPIC if word in title.lower() and q not in found), None)
+        found.append(topic or StarterQuestion(_short(title), f"What are the main recommendations of “{title}”?"))
+    # Guidelines with a question of their own come first.
+    found.sort(key=lambda question: question not in [q for _, q in _BY_TOPIC])
+    return [*found[: _COUNT - 1], _DRUGS]
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= 48 else title[:47].rstrip() + "…"

@@ -1,0 +1,225 @@
+// What the page adds to Chainlit: the source panel that a citation opens, the line on the start page that says what is
+// loaded, a theme that follows the system. No library, no request beyond this origin.
+(() => {
+  'use strict';
+
+  if (!localStorage.getItem('vite-ui-theme')) localStorage.setItem('vite-ui-theme', 'system');
+
+  const api = '/api/v1';
+  const sources = new Map();
+  let panel = null;
+  let shown = null;
+  let returnTo = null;
+
+  function make(tag, attributes, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value);
+    }
+    for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+    return node;
+  }
+
+  // -- announcements ------------------------------------------------------------------------------------------------
+
+  const live = make('div', { 'aria-live': 'polite', role: 'status', class: 'asc-hidden', id: 'asc-live' });
+  document.addEventListener('DOMContentLoaded', () => document.body.append(live));
+  function announce(text) {
+    live.textContent = text;
+  }
+
+  // -- the source panel ---------------------------------------------------------------------------------------------
+
+  function about(reference) {
+    return [reference.issuer, reference.version].filter(Boolean).join(', ');
+  }
+
+  function passage(reference) {
+    return make('blockquote', { class: 'asc-passage' }, reference.segments.map(([text, marked]) => (marked ? make('mark', {}, text) : text)));
+  }
+
+  function pageAddress(reference, page) {
+    const quote = page === reference.page && reference.quotes.length ? `?quote=${encodeURIComponent(reference.quotes[0])}` : '';
+    return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/pages/${page}.png${quote}`;
+  }
+
+  function original(reference, page) {
+    return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/original.pdf#page=${page}`;
+  }
+
+  function pageView(reference) {
+    if (reference.kind !== 'guideline' || !reference.page) return null;
+    let page = reference.page;
+    const image = make('img', { class: 'asc-page', alt: '' });
+    const label = make('span', { class: 'asc-page-number', 'aria-live': 'polite' });
+    const open = make('a', { class: 'asc-action', target: '_blank', rel: 'noopener' }, 'Open the PDF here');
+    const missing = make('p', { class: 'asc-notice', hidden: '' }, 'This page cannot be shown.');
+    const previous = make('button', { type: 'button', class: 'asc-action', 'data-page': 'previous', 'aria-label': 'Previous page' }, '‹ Previous');
+    const next = make('button', { type: 'button', class: 'asc-action', 'data-page': 'next', 'aria-label': 'Next page' }, 'Next ›');
+    const box = make('div', { class: 'asc-page-box', 'data-state': 'loading' }, missing, image);
+    const show = (wanted) => {
+      if (wanted < 1) return;
+      page = wanted;
+      missing.hidden = true;
+      box.dataset.state = 'loading';
+      image.src = pageAddress(reference, page);
+      image.alt = `Page ${page} of ${reference.title}`;
+      label.textContent = `PDF page ${page}`;
+      open.href = original(reference, page);
+      previous.disabled = page <= 1;
+    };
+    image.addEventListener('load', () => (box.dataset.state = 'shown'));
+    image.addEventListener('error', () => {
+      box.dataset.state = 'missing';
+      missing.hidden = false;
+    });
+    previous.addEventListener('click', () => show(page - 1));
+    next.addEventListener('click', () => show(page + 1));
+    show(page);
+    const bar = make('div', { class: 'asc-page-bar' }, previous, label, next, open);
+    const view = make('section', { class: 'asc-page-view', 'aria-label': 'The page itself' }, bar, box);
+    view.turn = (step) => show(page + step);
+    return view;
+  }
+
+  function close() {
+    if (!panel) return;
+    panel.remove();
+    panel = null;
+    shown = null;
+    document.documentElement.classList.remove('asc-panel-open');
+    if (returnTo && returnTo.isConnected) returnTo.focus();
+    returnTo = null;
+  }
+
+  function open(message, number, from) {
+    const reference = (sources.get(message) || []).find((entry) => entry.number === number);
+    if (panel) panel.remove();
+    else returnTo = from || document.activeElement;
+    if (from) returnTo = from;
+    const closer = make('button', { type: 'button', class: 'asc-close', 'aria-label': 'Close the source', onclick: close }, '×');
+    const title = make('h2', { id: 'asc-panel-title', tabindex: '-1' }, `Source ${number}`);
+    const header = make('header', {}, title, closer);
+    panel = make('aside', { id: 'asc-panel', 'aria-labelledby': 'asc-panel-title', 'data-number': number }, header);
+    if (reference) {
+      panel.append(
+        make('div', { class: 'asc-panel-body' },
+          make('p', { class: 'asc-panel-document' }, reference.title),
+          about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
+          reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
+          passage(reference),
+          reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
+          pageView(reference)));
+    } else {
+      panel.append(make('div', { class: 'asc-panel-body' }, make('p', {}, 'The source opens once the answer has ended.')));
+    }
+    shown = reference || null;
+    document.body.append(panel);
+    document.documentElement.classList.add('asc-panel-open');
+    title.focus({ preventScroll: true });
+    panel.scrollTop = 0;
+  }
+
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null;
+    if (!link) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [, message, number] = /^#cite-(.+)-(\d+)$/.exec(link.getAttribute('href')) || [];
+    if (message) open(message, Number(number), link);
+  }, true);
+
+  document.addEventListener('keydown', (event) => {
+    if (!panel) return;
+    const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || event.target.isContentEditable;
+    if (event.key === 'Escape') close();
+    else if (!typing && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) {
+      const view = panel.querySelector('.asc-page-view');
+      if (view) view.turn(event.key === 'ArrowLeft' ? -1 : 1);
+    }
+  });
+
+  // -- copying ------------------------------------------------------------------------------------------------------
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Over plain HTTP on another host there is no clipboard; the old way still works.
+      const area = make('textarea', { class: 'asc-hidden' });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+  }
+
+  // -- the start page -----------------------------------------------------------------------------------------------
+
+  const plural = (count, one, many) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+  function loaded(status) {
+    if (status.problem) return status.problem;
+    const parts = [];
+    if (status.guidelines.length) parts.push(plural(status.guidelines.length, 'guideline', 'guidelines'));
+    const drugs = status.drugs && (status.drugs.drugs || status.drugs.records);
+    if (drugs) parts.push(plural(drugs, 'drug', 'drugs'));
+    const there = parts.length ? `Loaded: ${parts.join(', ')}.` : 'Nothing is loaded yet.';
+    return status.loading ? `${there} ${status.loading}…` : there;
+  }
+
+  function statement(status) {
+    return make('div', { id: 'asc-statement' },
+      make('p', { class: 'asc-loaded' }, loaded(status)),
+      status.offline ? make('p', {}, 'Answers are extracts: sentences quoted from these sources, with nothing added.') : null,
+      make('p', {}, 'Decision support for clinicians. It does not replace clinical judgement. Enter no patient names.'));
+  }
+
+  let asking = false;
+  async function fillStart() {
+    const screen = document.getElementById('welcome-screen');
+    if (!screen || asking) return;
+    const there = document.getElementById('asc-statement');
+    if (there && there.dataset.settled) return;
+    asking = true;
+    try {
+      const answer = await fetch(`${api}/status`, { credentials: 'same-origin' });
+      if (!answer.ok) return;
+      const status = await answer.json();
+      const fresh = statement(status);
+      if (!status.loading) fresh.dataset.settled = 'yes';
+      const old = document.getElementById('asc-statement');
+      if (old) old.replaceWith(fresh);
+      else if (screen.isConnected) screen.append(fresh);
+    } catch {
+      // The server is not there: Chainlit says so itself.
+    } finally {
+      setTimeout(() => {
+        asking = false;
+        fillStart();
+      }, 1500);
+    }
+  }
+
+  let due = false;
+  new MutationObserver(() => {
+    if (due) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
+      fillStart();
+    }, 100);
+  }).observe(document.documentElement, { childList: true, subtree: true });
+
+  window.asclepius = {
+    register: (message, references) => sources.set(message, references),
+    open,
+    close,
+    announce,
+    copy,
+    shown: () => shown
+  };
+})();

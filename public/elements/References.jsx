@@ -1,0 +1,94 @@
+import { useEffect, useState } from 'react';
+
+const page = () => window.asclepius;
+
+function words(outcome) {
+  if (outcome.kind === 'failed') return 'No answer';
+  if (outcome.kind === 'refused') return 'Refused';
+  return outcome.reason === 'stopped' ? 'Stopped' : 'Incomplete answer';
+}
+
+function Outcome({ outcome, question }) {
+  if (outcome.kind === 'completed') return null;
+  return (
+    <div className={`asc-outcome asc-${outcome.kind}`} role="status" data-outcome={outcome.kind} data-reason={outcome.reason || ''}>
+      <strong>{words(outcome)}.</strong> {outcome.message}
+      {outcome.retryable && question ? (
+        <button type="button" className="asc-action" onClick={() => sendUserMessage(question)}>
+          Ask again
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+function Reference({ message, reference }) {
+  const about = [reference.issuer, reference.version].filter(Boolean).join(', ');
+  return (
+    <li className="asc-reference" id={`ref-${message}-${reference.number}`}>
+      <button
+        type="button"
+        className="asc-reference-open"
+        data-reference={reference.number}
+        aria-label={`Open source ${reference.number}: ${reference.title}`}
+        onClick={(event) => page().open(message, reference.number, event.currentTarget)}
+      >
+        <span className="asc-number">{reference.number}</span>
+        <span className="asc-reference-text">
+          <span className="asc-title">{reference.title}</span>
+          {about ? <span className="asc-about"> {about}</span> : null}
+          {reference.where ? <span className="asc-where">{reference.where}</span> : null}
+          {reference.quotes.length ? <q className="asc-quote">{reference.quotes[0]}</q> : null}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+export default function References() {
+  const { message, references, outcome, notices, dropped, plain, extracts, question } = props;
+  const [copied, setCopied] = useState('');
+
+  useEffect(() => {
+    page().register(message, references);
+    page().announce(outcome.kind === 'completed' ? `Answer complete, ${references.length} references.` : outcome.message);
+  }, [message]);
+
+  const copy = async () => {
+    await page().copy(plain);
+    setCopied('Copied');
+    setTimeout(() => setCopied(''), 2000);
+  };
+
+  return (
+    <section className="asc-answer-end" data-message={message} aria-label="References and notes">
+      <Outcome outcome={outcome} question={question} />
+      {notices.map((notice) => (
+        <p className="asc-notice" key={notice}>{notice}</p>
+      ))}
+      {dropped ? (
+        <p className="asc-notice">
+          {dropped === 1 ? 'A citation was' : `${dropped} citations were`} left out: nothing that was looked up stands behind it.
+        </p>
+      ) : null}
+      {references.length ? (
+        <div className="asc-references">
+          <h3>References</h3>
+          <ol>
+            {references.map((reference) => (
+              <Reference key={reference.number} message={message} reference={reference} />
+            ))}
+          </ol>
+        </div>
+      ) : null}
+      <p className="asc-foot">
+        {extracts && references.length ? <span className="asc-extracts">Extracts: every sentence is quoted from a source.</span> : null}
+        {plain ? (
+          <button type="button" className="asc-action" onClick={copy} aria-live="polite">
+            {copied || (references.length ? 'Copy with references' : 'Copy')}
+          </button>
+        ) : null}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,242 @@
+"""A stand-in for the opened app: an agent that plays scripted answers through the real events.
+
+``fake_app()`` has the signature of ``bootstrap.open_app``. What is asked chooses the script, so that a test in a
+browser says what it wants by asking for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from chat_app.errors import InputRejected, ProviderUnavailable
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.settings import Settings
+from pydantic import BaseModel
+
+from tools.errors import SourceRejected
+from tools.types import Function, FunctionOutput, Passage
+
+GUIDELINE = Passage(
+    id="htn:1:7", kind="guideline", document_id="hypertension", title="Hypertension in adults",
+    text="ACE inhibitors are contraindicated in pregnancy. They are also contraindicated\nin patients with a history "
+         "of angioedema. Monitor potassium.",
+    issuer="Demonstration", version="2024", section="4 Drugs › 4.2 ACE inhibitors", page=3, page_label="5",
+)
+DRUG = Passage(
+    id="drug:metformin:1", kind="drug_record", document_id="metformin", title="Metformin",
+    text="Metformin hydrochloride tablets: 500 mg, 850 mg, 1000 mg.", issuer="FDA", version="2015-12",
+    url="https://www.accessdata.fda.gov/",
+)
+
+
+class FakeDocument(BaseModel):
+    id: str
+    title: str
+    version: str = "2024"
+
+
+class FakeStats(BaseModel):
+    drugs: int = 150
+
+
+@dataclass
+class FakeGuidelines:
+    pdf: Path | None = None
+
+    async def documents(self) -> list[FakeDocument]:
+        return [FakeDocument(id="hypertension", title="Hypertension in adults"),
+                FakeDocument(id="diabetes", title="Type 2 diabetes")]
+
+    async def passage(self, passage_id: str) -> Passage | None:
+        return GUIDELINE if passage_id == GUIDELINE.id else None
+
+    async def page_image(self, document_id: str, page: int, *, highlight: str | None = None,
+                         scale: float = 2.0) -> bytes:
+        if document_id != "hypertension" or page > 6:
+            raise SourceRejected("There is no such page.")
+        return _png(page)
+
+    def original(self, document_id: str) -> Path:
+        if self.pdf is None:
+            raise SourceRejected("There is no such guideline in the library.")
+        return self.pdf
+
+    async def check(self) -> list[str]:
+        return []
+
+
+class FakeDrugs:
+    async def stats(self) -> FakeStats:
+        return FakeStats()
+
+    async def check(self) -> list[str]:
+        return []
+
+
+class FakeSessions:
+    async def ping(self) -> None:
+        return None
+
+
+@dataclass
+class FakeAgent:
+    """``consult`` as the agent's; remembers what it was asked and whether its streams were closed early."""
+
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    closed_early: int = 0
+    delay: float = 0.01
+
+    async def consult(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo",
+                      **options: Any) -> AsyncIterator[AgentEvent]:
+        if not message.strip():
+            raise InputRejected("The message is empty. Type a question.")
+        self.asked.append({"message": message, "conversation_id": conversation_id, "user_id": user_id, **options})
+        conversation = conversation_id or f"session_{uuid4().hex}"
+        ended = False
+        try:
+            yield TurnStarted(conversation_id=conversation, turn_id=uuid4().hex, model="fake")
+            async for event in self._script(message):
+                ended = isinstance(event, TurnEnded)
+                yield event
+        finally:
+            self.closed_early += not ended
+
+    async def aclose(self) -> None:
+        return None
+
+    def _script(self, message: str) -> AsyncIterator[AgentEvent]:
+        scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
+            "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
+            "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
+        }
+        chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
+        return chosen(message)
+
+    async def _ace(self, message: str) -> AsyncIterator[AgentEvent]:
+        call = Function(call_id=uuid4().hex, name="search_clinical_guidelines",
+                        arguments='{"question": "contraindications of ACE inhibitors"}')
+        yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+        await asyncio.sleep(self.delay * 20)
+        output = {"question": "contraindications of ACE inhibitors", "answerable": True, "passages": [
+            {"cite": "[1]", "document": GUIDELINE.title, "section": GUIDELINE.section, "page": "5",
+             "text": GUIDELINE.text}], "note": ""}
+        yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=FunctionOutput(
+            name=call.name, input=call, output=output, passages=(GUIDELINE,), summary="1 passage", duration_ms=38)))
+        first = "ACE inhibitors are contraindicated in pregnancy."
+        for word in ("From the guidelines:\n\n", *first.replace(" ", " |").split("|")):
+            await asyncio.sleep(self.delay)
+            yield TextDelta(text=word)
+        yield CitationAdded(number=1, passage=GUIDELINE, marker="[1]")
+        rest = "\n\n| Sign | Meaning |\n|---|---|\n| HER2:negative | `5*3*2` |\n| <script> | **bold** |\n"
+        for part in rest.replace(" ", " ~").split("~"):
+            await asyncio.sleep(self.delay)
+            yield TextDelta(text=part)
+        yield ReferencesReady(references=(Reference(number=1, passage=GUIDELINE, quotes=(first,)),))
+        yield TurnEnded(outcome=Outcome(), answer=f"From the guidelines:\n\n{first}{rest}")
+
+    async def _metformin(self, message: str) -> AsyncIterator[AgentEvent]:
+        call = Function(call_id=uuid4().hex, name="search_drug_database",
+                        arguments='{"drug_name": "metformin", "limit": 5}')
+        yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+        await asyncio.sleep(self.delay * 10)
+        products = [{"dosage_form": "tablet", "routes": ["oral"], "strengths": ["500 mg", "850 mg"],
+                     "brand_names": ["Glucophage"], "labelers": ["Demo"]}]
+        output = {"query": {}, "results": [{"cite": "[1]", "generic_name": "metformin", "products": products}],
+                  "did_you_mean": [], "note": ""}
+        yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=FunctionOutput(
+            name=call.name, input=call, output=output, passages=(DRUG,), summary="5 products", duration_ms=40)))
+        text = "Metformin is available as tablets of 500 mg, 850 mg and 1000 mg."
+        yield TextDelta(text=text)
+        yield CitationAdded(number=1, passage=DRUG, marker="[1]")
+        yield ReferencesReady(references=(Reference(number=1, passage=DRUG),))
+        yield TurnEnded(outcome=Outcome(), answer=text)
+
+    async def _count(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``count to 500``: one number per delta."""
+        last = int("".join(c for c in message if c.isdigit()))
+        written = []
+        for number in range(1, last + 1):
+            await asyncio.sleep(self.delay)
+            written.append(f"n{number} ")
+            yield TextDelta(text=written[-1])
+        yield TurnEnded(outcome=Outcome(), answer="".join(written))
+
+    async def _say(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``say: X`` answers X, a character at a time."""
+        text = message.partition("say:")[2].removeprefix(" ")
+        for character in text:
+            yield TextDelta(text=character)
+        yield TurnEnded(outcome=Outcome(), answer=text)
+
+    async def _fail(self, message: str) -> AsyncIterator[AgentEvent]:
+        raise ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL.")
+        yield
+
+    async def _break(self, message: str) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Half a sen")
+        raise ZeroDivisionError(message)
+
+    async def _truncated(self, message: str) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Give 5 mg, but not")
+        outcome = Outcome(kind="incomplete", reason="truncated", message="The stream ended early.", retryable=True)
+        yield TurnEnded(outcome=outcome, answer="Give 5 mg, but not")
+
+    async def _slow(self, message: str) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Wait")
+        await asyncio.sleep(3600)
+        yield TurnEnded(outcome=Outcome(), answer="Wait")
+
+
+@dataclass
+class FakeApp:
+    settings: Settings
+    agent: FakeAgent
+    guidelines: FakeGuidelines = field(default_factory=FakeGuidelines)
+    drugs: FakeDrugs = field(default_factory=FakeDrugs)
+    sessions: FakeSessions = field(default_factory=FakeSessions)
+    loading: str | None = None
+
+    async def warm_up(self) -> None:
+        return None
+
+
+def fake_app(agent: FakeAgent | None = None, pdf: Path | None = None) -> Any:
+    """A stand-in for ``open_app``."""
+
+    @asynccontextmanager
+    async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
+        yield FakeApp(settings, agent or FakeAgent(), FakeGuidelines(pdf))
+
+    return open_app
+
+
+def _png(page: int) -> bytes:
+    import struct
+    import zlib
+
+    width, height, grey = 300, 420, 255 - page * 20
+    rows = b"".join(b"\0" + bytes([grey]) * width for _ in range(height))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
