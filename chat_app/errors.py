@@ -60,7 +60,11 @@ class RateLimited(ProviderError):
 
 
 class PreviousResponseNotFound(ProviderError):
-    """The response that this turn would chain to is unknown to the server."""
+    """The response that this turn would chain to is unknown to the server; not ``supported``: it never keeps any."""
+
+    def __init__(self, message: str, *, supported: bool = True) -> None:
+        super().__init__(message)
+        self.supported = supported
 
 
 class ProtocolViolation(ProviderError):

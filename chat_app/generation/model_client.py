@@ -36,6 +36,8 @@ class ResponseRequest(Frozen):
     metadata: dict[str, str] | None = None
     safety_identifier: str | None = None
     store: bool | None = None
+    background: bool | None = None
+    """The server works on when the connection breaks, and the stream can be resumed; needs a server that stores."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further fields for servers that know more; they win over the ones above."""
 
@@ -63,6 +65,18 @@ class ModelClient(Protocol):
 
     async def ping(self) -> None:
         """Returns when the server answers and takes the key. Raises a ``ProviderError`` that says what to mend."""
+        ...
+
+    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+        """The events of a background response that follow ``sequence_number`` ``after``; raises as ``stream`` does."""
+        ...
+
+    async def cancel(self, response_id: str) -> None:
+        """Ends a background response. Raises nothing: a response that cannot be cancelled ends by itself."""
+        ...
+
+    async def keeps(self, response_id: str) -> bool | None:
+        """Whether the server still has a response, as one that chains must; None when it could not be asked."""
         ...
 
     async def aclose(self) -> None:

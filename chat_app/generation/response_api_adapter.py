@@ -9,10 +9,11 @@ job, so the SDK's own retries are off.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -39,6 +40,9 @@ _CONNECT_TIMEOUT = 10.0
 _PING_TIMEOUT = 5.0
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be used again."""
+_SIDE_TIMEOUT = 2.0
+"""Seconds for requests beside the stream, which must not hold the turn up."""
+_UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
@@ -66,19 +70,43 @@ class ResponseAPIAdapter:
             timeout=httpx2.Timeout(total_timeout, connect=_CONNECT_TIMEOUT),
         )
 
-    @asynccontextmanager
-    async def stream(self, request: ResponseRequest) -> AsyncIterator[AsyncIterator[ResponseEvent]]:
+    def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
         """See ``ModelClient.stream``."""
-        until = asyncio.get_running_loop().time() + self._total
         create: Any = self._client.responses.with_streaming_response.create
-        opening = create(**request.payload(), stream=True)
+        known = request.model_copy(update={"extra": {}}).payload()
+        opening = create(**known, stream=True, extra_body=request.extra or None)
+        return self._opened(opening, chained=request.previous_response_id is not None)
+
+    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+        """See ``ModelClient.resume``."""
+        retrieve: Any = self._client.responses.with_streaming_response.retrieve
+        return self._opened(retrieve(response_id, stream=True, starting_after=after), chained=False)
+
+    async def cancel(self, response_id: str) -> None:
+        """See ``ModelClient.cancel``."""
+        with suppress(openai.OpenAIError):
+            await self._client.responses.with_raw_response.cancel(response_id, timeout=_SIDE_TIMEOUT)
+
+    async def keeps(self, response_id: str) -> bool | None:
+        """See ``ModelClient.keeps``."""
+        try:
+            await self._client.responses.with_raw_response.retrieve(response_id, timeout=_SIDE_TIMEOUT)
+        except openai.APIStatusError as error:
+            return False if error.status_code in {400, 404, 405, 501} else None
+        except openai.OpenAIError:
+            return None
+        return True
+
+    @asynccontextmanager
+    async def _opened(self, opening: Any, *, chained: bool) -> AsyncIterator[AsyncIterator[ResponseEvent]]:
+        until = asyncio.get_running_loop().time() + self._total
         try:
             async with asyncio.timeout(min(self._idle, self._total)):
                 raw = await opening.__aenter__()
         except TimeoutError:
             raise ProviderUnavailable("The model server did not answer in time. Try again later.") from None
         except openai.OpenAIError as error:
-            raise _provider_error(error, request) from None
+            raise _provider_error(error, chained=chained) from None
         try:
             _check_content_type(raw.headers.get("content-type", ""))
             async with aclosing(self._events(raw.iter_bytes(), until)) as events:
@@ -94,7 +122,7 @@ class ResponseAPIAdapter:
             # Small servers do not list their models; that they answer is what was asked.
             return
         except openai.OpenAIError as error:
-            raise _provider_error(error, ResponseRequest(model="", input=())) from None
+            raise _provider_error(error, chained=False) from None
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -117,7 +145,10 @@ class ResponseAPIAdapter:
                 if data == b"[DONE]":
                     continue
                 event = parse_event(_json(data))
+                given = now()
                 yield event
+                # The reader's own pace counts against neither deadline.
+                until += now() - given
                 deadline = min(now() + self._idle, until)
                 if isinstance(event, ResponseTerminalEvent | ErrorEvent):
                     await _read_to_end(chunks)
@@ -148,7 +179,7 @@ def _check_content_type(content_type: str) -> None:
         )
 
 
-def _provider_error(error: openai.OpenAIError, request: ResponseRequest) -> ProviderError:
+def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderError:
     """The error of our own tree; the server's text stays out of it."""
     if isinstance(error, openai.APIConnectionError):
         return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
@@ -156,8 +187,11 @@ def _provider_error(error: openai.OpenAIError, request: ResponseRequest) -> Prov
         return ProviderUnavailable("The model server gave an answer that cannot be read. Check OPENAI_BASE_URL.")
     status, code = error.status_code, _code(error)
     wait = _retry_after(error.response.headers)
-    if request.previous_response_id and status in {400, 404} and _is_about_chain(error):
-        return PreviousResponseNotFound("The model server no longer has the earlier part of this conversation.")
+    if chained and status in {400, 404} and _is_about_chain(error):
+        return PreviousResponseNotFound(
+            "The model server does not have the earlier part of this conversation.",
+            supported=_UNSUPPORTED.search(_text(error)) is None,
+        )
     if status == 429 and code != "insufficient_quota":
         return RateLimited("The model server is busy and asks to wait.", retry_after=wait)
     if status in {408, 409} or status >= 500:
@@ -195,9 +229,13 @@ def _is_about_chain(error: openai.APIStatusError) -> bool:
     return (
         body.get("code") == "previous_response_not_found"
         or body.get("param") == "previous_response_id"
-        or "previous_response" in str(body.get("message", ""))
-        or "previous_response" in str(error.message)
+        or "previous_response" in _text(error)
     )
+
+
+def _text(error: openai.APIStatusError) -> str:
+    """The server's words, to be looked at and never passed on."""
+    return f"{_body(error).get('message', '')} {error.message}"
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
@@ -206,7 +244,8 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         if value is None:
             continue
         try:
-            return max(0.0, float(value) / unit)
+            seconds = float(value) / unit
+            return max(0.0, seconds) if math.isfinite(seconds) else None
         except ValueError:
             pass
         try:

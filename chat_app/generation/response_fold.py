@@ -148,11 +148,11 @@ class ResponseFold:
             case FunctionArgumentsDone():
                 self._arguments[event.item_id] = [event.arguments]
             case FileSearchEvent():
-                return self._search_event(event)
+                return self._search_started(event.item_id)
             case RefusalDelta():
-                self._refusals.delta(_key(event), event.delta)
+                return self._text(event.item_id, self._refusals.delta(_key(event), event.delta))
             case RefusalDone():
-                self._refusals.done(_key(event), event.refusal)
+                return self._text(event.item_id, self._refusals.done(_key(event), event.refusal))
             case ReasoningDelta():
                 self._thinking.append(event.delta)
                 return [ReasoningUpdate(event.delta)]
@@ -206,7 +206,7 @@ class ResponseFold:
                 updates += self._citation(event.item_id, annotation)
             return updates
         if isinstance(part, Refusal):
-            self._refusals.done(key, part.refusal)
+            return self._text(event.item_id, self._refusals.done(key, part.refusal))
         return []
 
     def _item_added(self, item: OutputItem) -> list[Update]:
@@ -220,7 +220,7 @@ class ResponseFold:
         self.items.append(item)
         match item:
             case MessageItem():
-                return self._message_done(item)
+                return self._message_done(item, item.id)
             case FunctionCallItem():
                 return self._call_done(item)
             case FileSearchCallItem():
@@ -230,15 +230,15 @@ class ResponseFold:
             case _:
                 return []
 
-    def _message_done(self, item: MessageItem) -> list[Update]:
+    def _message_done(self, item: MessageItem, item_id: str) -> list[Update]:
         updates: list[Update] = []
         for index, part in enumerate(item.content):
             if isinstance(part, OutputText):
-                updates += self._text(item.id, self._texts.done((item.id, index), part.text))
+                updates += self._text(item_id, self._texts.done((item_id, index), part.text))
                 for annotation in part.annotations:
-                    updates += self._citation(item.id, annotation)
+                    updates += self._citation(item_id, annotation)
             elif isinstance(part, Refusal):
-                self._refusals.done((item.id, index), part.refusal)
+                updates += self._text(item_id, self._refusals.done((item_id, index), part.refusal))
         return updates
 
     def _call_done(self, item: FunctionCallItem) -> list[Update]:
@@ -249,9 +249,6 @@ class ResponseFold:
             item = item.model_copy(update={"arguments": "".join(self._arguments.get(item.id or "", []))})
         self.calls.append(item)
         return [ToolCallReady(item)]
-
-    def _search_event(self, event: FileSearchEvent) -> list[Update]:
-        return self._search_started(event.item_id)
 
     def _search_started(self, item_id: str) -> list[Update]:
         if (item_id, False) in self._searches:
@@ -283,22 +280,23 @@ class ResponseFold:
             elif _identity(item) not in done:
                 updates += self._item_done(item)
         if event.type == "response.completed":
+            # Calls that were begun and whose end was never sent: in a completed response they are whole.
             for call in list(self._open_calls.values()):
-                if (call.id or "") in self._arguments or call.arguments:
-                    updates += self._item_done(call)
+                updates += self._item_done(call)
         self.ended = True
-        self.outcome = terminal_outcome(event, refused=bool(self.refusal) and not self.text)
+        self.outcome = terminal_outcome(event, refused=bool(self.refusal))
         return updates
 
     def _terminal_message(self, item: MessageItem) -> list[Update]:
-        text = "".join(part.text for part in item.content if isinstance(part, OutputText))
-        if self._texts.knows(item.id):
-            return self._message_done(item)
-        # The same message under another id: some servers name it anew in the terminal event.
-        if text and any(known.strip() == text.strip() for known in self._texts.messages()):
-            return []
+        parts = [part for part in item.content if isinstance(part, OutputText)]
+        text = "".join(part.text for part in parts).strip()
+        if text and not self._texts.knows(item.id):
+            # The same message under another id: some servers name it anew in the terminal event.
+            for known_id, known in self._texts.messages().items():
+                if known.strip() == text:
+                    return [u for part in parts for a in part.annotations for u in self._citation(known_id, a)]
         self.items.append(item)
-        return self._message_done(item)
+        return self._message_done(item, item.id)
 
 
 def _key(event: OutputTextDelta | OutputTextDone | RefusalDelta | RefusalDone) -> tuple[str, int]:

@@ -64,11 +64,14 @@ class SSEDecoder:
                 self._data_size = 0
         elif line.startswith(b"data:"):
             value = line[6:] if line.startswith(b"data: ") else line[5:]
-            self._data.append(value)
-            self._data_size += len(value)
-            self._check(self._data_size)
+            self._add(value)
         elif line == b"data":
-            self._data.append(b"")
+            self._add(b"")
+
+    def _add(self, value: bytes) -> None:
+        self._data.append(value)
+        self._data_size += len(value) + 1
+        self._check(self._data_size)
 
     def _check(self, size: int) -> None:
         if size > self._max:

@@ -10,33 +10,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chat_app.errors import ProtocolViolation
+from chat_app.generation.text_buffer import TextBuffer
 
 PartKey = tuple[str, int]
 
 
 @dataclass(slots=True)
 class _Part:
-    pieces: list[str] = field(default_factory=list)
+    streamed: TextBuffer = field(default_factory=TextBuffer)
     finished: str | None = None
     repeat: str | None = None
     """What has come since the part was finished, while it is still the finished text over again."""
 
     def take(self, delta: str) -> str:
         if self.finished is None:
-            self.pieces.append(delta)
+            self.streamed.append(delta)
             return delta
         self.repeat = (self.repeat or "") + delta
         if self.finished.startswith(self.repeat):
             return ""
         # No repeat after all: another text under the same id.
         fresh, self.repeat, self.finished = self.repeat, None, None
-        self.pieces = [fresh]
+        self.streamed = TextBuffer(fresh)
         return fresh
 
     def finish(self, text: str) -> str:
         known, repeat, self.repeat = self.finished, self.repeat, None
         if known is None:
-            return self._extend("".join(self.pieces), text)
+            return self._extend(str(self.streamed), text)
         if text == known:
             return ""
         # A second, shorter message under the same id looks like a repeat until its own end tells.
@@ -45,7 +46,7 @@ class _Part:
     def _extend(self, streamed: str, text: str) -> str:
         if not text.startswith(streamed):
             raise ProtocolViolation("The model server's finished text is not the text it streamed.")
-        self.pieces, self.finished = [text], text
+        self.streamed, self.finished = TextBuffer(text), text
         return text[len(streamed) :]
 
 
@@ -54,12 +55,12 @@ class TextParts:
 
     def __init__(self) -> None:
         self._parts: dict[PartKey, _Part] = {}
-        self._shown: list[str] = []
+        self._shown = TextBuffer()
 
     @property
     def text(self) -> str:
         """Everything that was given out so far."""
-        return "".join(self._shown)
+        return str(self._shown)
 
     def delta(self, key: PartKey, delta: str) -> str:
         return self._show(self._parts.setdefault(key, _Part()).take(delta))
@@ -70,14 +71,13 @@ class TextParts:
     def knows(self, item_id: str) -> bool:
         return any(key[0] == item_id for key in self._parts)
 
-    def messages(self) -> list[str]:
-        """The text of each message so far."""
+    def messages(self) -> dict[str, str]:
+        """The text of each message so far, by its id."""
         texts: dict[str, str] = {}
         for (item_id, _), part in self._parts.items():
-            texts[item_id] = texts.get(item_id, "") + "".join(part.pieces)
-        return list(texts.values())
+            texts[item_id] = texts.get(item_id, "") + str(part.streamed)
+        return texts
 
     def _show(self, text: str) -> str:
-        if text:
-            self._shown.append(text)
+        self._shown.append(text)
         return text
