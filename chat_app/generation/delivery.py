@@ -1,0 +1,139 @@
+"""One response from its request to its terminal event, over as many connections as that takes.
+
+Before the first event a request that failed is sent again, after as long as the server asks or with exponential
+back-off. After it nothing is ever sent again: a background response whose connection broke is resumed where it
+stopped, any other one is left as it is. Each wait is a ``Notice``. A background response that nobody reads to its end
+is cancelled, since closing the connection does not end it.
+"""
+
+from __future__ import annotations
+
+import random
+from asyncio import sleep
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+
+from chat_app.errors import (
+    PreviousResponseNotFound,
+    ProviderError,
+    ProviderRejected,
+    ProviderUnavailable,
+    RateLimited,
+    StreamTruncated,
+)
+from chat_app.events import Notice, RawResponsesStreamEvent
+from chat_app.generation.model_client import ModelClient, ResponseRequest
+from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseLifecycleEvent, ResponseTerminalEvent
+
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 60.0
+_RESUMING = "The connection to the model server broke. The answer is picked up where it stopped."
+
+
+@dataclass(slots=True)
+class Chaining:
+    """Whether the server keeps conversations, so that ``previous_response_id`` works; None until that was seen."""
+
+    works: bool | None = None
+
+
+class Delivery:
+    """The events of one response; ``events()`` can be iterated once."""
+
+    def __init__(
+        self, client: ModelClient, request: ResponseRequest, *, max_retries: int, chaining: Chaining
+    ) -> None:
+        self._client = client
+        self._request = request
+        self._max_retries = max_retries
+        self._chaining = chaining
+        self._started = False
+        self._ended = False
+        self._response_id: str | None = None
+        self._number: int | None = None
+
+    async def events(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
+        """Raises a ``ProviderError`` when the request failed for good or the stream broke."""
+        try:
+            async with aclosing(self._delivered()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            if self._request.background and self._response_id and not self._ended:
+                await self._client.cancel(self._response_id)
+
+    async def _delivered(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
+        for attempt in range(self._max_retries + 1):
+            failure: ProviderError | None = None
+            seen = self._number if self._started else None
+            try:
+                async with self._open() as events:
+                    async for event in events:
+                        if await self._take(event, seen):
+                            # The event was validated when it was parsed.
+                            yield RawResponsesStreamEvent.model_construct(data=event)
+            except (RateLimited, ProviderUnavailable, StreamTruncated) as error:
+                failure = error
+            except ProviderRejected as error:
+                # A response that cannot be resumed has broken off; its request was never rejected.
+                failure = StreamTruncated(str(error)) if self._started else error
+                raise failure from None
+            if self._ended:
+                return
+            wait = self._wait(failure, attempt)
+            if wait is None and failure is None:
+                return
+            if wait is None:
+                raise failure or StreamTruncated(_RESUMING)
+            yield self._notice(failure, wait, attempt)
+            await sleep(wait)
+
+    def _open(self) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+        if self._started and self._response_id is not None and self._number is not None:
+            return self._client.resume(self._response_id, after=self._number)
+        return self._client.stream(self._request)
+
+    async def _take(self, event: ResponseEvent, seen: int | None) -> bool:
+        """Notes how far the response has come; False for an event up to ``seen``, which a resumed stream repeats."""
+        number = event.sequence_number
+        if seen is not None and number is not None and number <= seen:
+            return False
+        if isinstance(event, ResponseLifecycleEvent):
+            if not self._started:
+                await self._check_chain(event)
+            self._response_id = event.response.id
+        self._started = True
+        self._number = number
+        self._ended = isinstance(event, ResponseTerminalEvent | ErrorEvent)
+        return True
+
+    async def _check_chain(self, event: ResponseLifecycleEvent) -> None:
+        """Raises ``PreviousResponseNotFound`` when the server has begun without the conversation it was told to follow.
+
+        A server that follows it says so in the response, or at least still has the response that is followed.
+        """
+        previous = self._request.previous_response_id
+        if previous is None or self._chaining.works:
+            return
+        kept = event.response.previous_response_id == previous or await self._client.keeps(previous)
+        if kept is not None:
+            self._chaining.works = kept
+        if not kept:
+            raise PreviousResponseNotFound("The model server does not keep conversations.", supported=False)
+
+    def _wait(self, failure: ProviderError | None, attempt: int) -> float | None:
+        """Seconds until the next attempt; None when there is none."""
+        resumable = self._request.background and self._response_id is not None and self._number is not None
+        may = resumable if self._started else isinstance(failure, RateLimited | ProviderUnavailable)
+        if not may or attempt >= self._max_retries:
+            return None
+        asked = failure.retry_after if failure is not None else None
+        # Jitter keeps many clients from coming back at the same moment.
+        wait = _FIRST_WAIT * float(2**attempt) * (0.75 + random.random() / 2) if asked is None else asked  # noqa: S311
+        return wait if wait <= _LONGEST_WAIT else None
+
+    def _notice(self, failure: ProviderError | None, wait: float, attempt: int) -> Notice:
+        seconds = max(1, round(wait))
+        again = f"Trying again in {seconds} s ({attempt + 1} of {self._max_retries})."
+        return Notice(code="waiting_for_provider", message=_RESUMING if self._started else f"{failure} {again}")
