@@ -165,6 +165,8 @@ class CitationReceived(Frozen):
     file_id: str
     filename: str = ""
     index: int = 0
+    statement: str = ""
+    """What the citation belongs to, where it came later than the text that followed it; else empty."""
 
 
 class CitationAdded(Frozen):

@@ -15,8 +15,9 @@ import inspect
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import aclosing
+from functools import cache, partial
 from typing import Any, cast
 from uuid import uuid4
 
@@ -99,7 +100,8 @@ class FunctionTool:
             async with aclosing(self._attempts(kwargs, deadline)) as items:
                 async for progress, item in items:
                     if progress:
-                        yield ToolProgress(call_id=call.call_id, name=self.name, item=_jsonable(item))
+                        data = self._bounded(item).data
+                        yield ToolProgress(call_id=call.call_id, name=self.name, item=data)
                     else:
                         result = item
             output = self._bounded(result)
@@ -174,7 +176,7 @@ class FunctionTool:
         """Yields ``(True, item)`` for progress and last ``(False, result)``."""
         match self.function_type:
             case "sync":
-                yield False, await self._within(deadline, self._thread(self.fn, **kwargs))
+                yield False, await self._within(deadline, asyncio.wrap_future(self._submit(self.fn, **kwargs)))
             case "async":
                 yield False, await self._within(deadline, self.fn(**kwargs))
             case "sync_generator":
@@ -188,7 +190,8 @@ class FunctionTool:
 
     async def _items(self, items: AsyncGenerator[object, None], deadline: float) -> AsyncIterator[tuple[bool, object]]:
         last: object = _END
-        for _ in range(self.max_items):
+        # One more than may come: the end shows only when it is asked for.
+        for _ in range(self.max_items + 1):
             try:
                 item = await self._within(deadline, anext(items))
             except StopAsyncIteration:
@@ -206,29 +209,28 @@ class FunctionTool:
         except TimeoutError:
             raise ToolTimeout(f"The tool {self.name} did not finish within {self.timeout:g} s.") from None
 
-    async def _thread(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+        """Begins ``fn`` in a thread, with the caller's context variables."""
         context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._executor, lambda: context.run(fn, *args, **kwargs)
-        )
+        return (self._executor or _own_threads()).submit(context.run, partial(_in_future, fn, *args, **kwargs))
 
     async def _in_thread(self, generator: Generator[object, None, None]) -> AsyncGenerator[object, None]:
-        """``generator``, one item at a time in a thread; closed in that thread, also when a step is still running."""
-        step: asyncio.Future[object] | None = None
-        loop = asyncio.get_running_loop()
+        """``generator``, one item at a time in a thread; closed in a thread when it is left before its end."""
+        step: Future[object] | None = None
+        item: object = None
         try:
-            while True:
-                step = loop.run_in_executor(self._executor, next, generator, _END)
-                item = await asyncio.shield(step)
-                if item is _END:
-                    return
-                yield item
+            while item is not _END:
+                step = self._submit(next, generator, _END)
+                item = await asyncio.wrap_future(step)
+                if item is not _END:
+                    yield item
         finally:
-            if step is None or step.done():
-                await loop.run_in_executor(self._executor, generator.close)
-            else:
-                # The step cannot be interrupted; the generator is closed as soon as it returns.
-                step.add_done_callback(lambda done: _close_after(done, generator))
+            if step is not None and not step.done():
+                # A step that runs cannot be interrupted; its thread closes the generator as soon as it returns.
+                step.add_done_callback(lambda _: _close(generator))
+            elif item is not _END:
+                # Not waited for: the caller may have been stopped because every thread is busy.
+                self._submit(_close, generator)
 
     def _bounded(self, result: object) -> ToolResult:
         if not isinstance(result, ToolResult):
@@ -239,10 +241,25 @@ class FunctionTool:
         return result
 
 
-def _close_after(step: asyncio.Future[object], generator: Generator[object, None, None]) -> None:
-    if not step.cancelled():
-        step.exception()
-    generator.close()
+def _in_future(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``fn``; a ``StopIteration`` out of it cannot pass through a future."""
+    try:
+        return fn(*args, **kwargs)
+    except StopIteration as error:
+        raise RuntimeError("the function raised StopIteration") from error
+
+
+def _close(generator: Generator[object, None, None]) -> None:
+    try:
+        generator.close()
+    except Exception as failure:  # noqa: BLE001 - the boundary to code that is not ours
+        logger.warning("A generator tool did not close cleanly: %s", type(failure).__name__)
+
+
+@cache
+def _own_threads() -> Executor:
+    """For tools that are called directly; a ``ToolManager`` brings its own."""
+    return ThreadPoolExecutor(thread_name_prefix="tool")
 
 
 async def _next(items: AsyncGenerator[ToolProgress | FunctionOutput, None]) -> ToolProgress | FunctionOutput:

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tools.function_tool import FunctionTool
 from tools.types import Function, FunctionDefinition, FunctionOutput, ToolProgress
@@ -23,7 +24,7 @@ class ToolManager:
 
     def __init__(self, tools: Iterable[FunctionTool] = ()) -> None:
         self._tools: dict[str, FunctionTool] = {}
-        self._limits: dict[str, asyncio.Semaphore] = {}
+        self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
         # Own threads: a tool that blocks must not use up those of the event loop's default executor.
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="tool")
         for tool in tools:
@@ -35,7 +36,6 @@ class ToolManager:
             raise ValueError(f"A tool named {tool.name} is registered already.")
         tool.use_executor(self._executor)
         self._tools[tool.name] = tool
-        self._limits[tool.name] = asyncio.Semaphore(tool.max_parallel)
 
     def register_function_executor(self, name: str, executor: Callable[..., Any]) -> None:
         """Registers a plain function under ``name``; its schema comes from its signature."""
@@ -59,7 +59,7 @@ class ToolManager:
             message = f"There is no tool of that name here. Tools that can be called: {known}."
             yield FunctionOutput(name=function.name, input=function, error=message)
             return
-        async with self._limits[tool.name], aclosing(tool.astream(function)) as items:
+        async with self._limit(tool), aclosing(tool.astream(function)) as items:
             async for item in items:
                 yield item
 
@@ -70,6 +70,11 @@ class ToolManager:
                 if isinstance(item, FunctionOutput):
                     return item
         raise AssertionError("stream always ends with a FunctionOutput")
+
+    def _limit(self, tool: FunctionTool) -> asyncio.Semaphore:
+        # A semaphore belongs to one event loop, and ``Runner.call`` runs a loop of its own each time.
+        limits = self._limits.setdefault(asyncio.get_running_loop(), {})
+        return limits.setdefault(tool.name, asyncio.Semaphore(tool.max_parallel))
 
     def close(self) -> None:
         """Lets the threads go; calls that still run are not waited for."""

@@ -93,15 +93,19 @@ class AsclepiusHealthcareAgent:
         """Closes the connections to the model server."""
         await self._responses.aclose()
 
-    def _request(
-        self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength
-    ) -> TurnRequest:
+    def check_message(self, message: str) -> None:
+        """Raises ``InputRejected`` when ``consult`` would."""
         if not message.strip():
             raise InputRejected("The message is empty. Type a question.")
         if len(message) > self._max_length:
             raise InputRejected(
                 f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."
             )
+
+    def _request(
+        self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength
+    ) -> TurnRequest:
+        self.check_message(message)
         left_out = (frozenset() if guidelines else self._guideline_tools) | (frozenset() if drugs else self._drug_tools)
         names = tuple(name for name in self._tools.names() if name not in left_out) if tools else ()
         return TurnRequest(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
@@ -68,6 +68,14 @@ class Conversation:
     def transcript(self) -> tuple[dict[str, Any], ...]:
         """The conversation so far as input items, for a server that does not have it."""
         return tuple(_input_item(message) for message in self.messages[-_TRANSCRIPT_MESSAGES:] if message.content)
+
+    def unchained(self) -> tuple[dict[str, Any], ...]:
+        """What was said since the chain's last response: turns that were stopped or broke off did not move it on."""
+        last = self.previous_response_id
+        ends = [at for at, message in enumerate(self.messages) if message.response_id == last]
+        # Later messages with the same id are those of turns that ended where they began.
+        since = self.messages[ends[0] + 1 :] if last and ends else ()
+        return tuple(_input_item(message) for message in since if message.content)
 
     async def number_passages(self, passages: Sequence[Passage]) -> tuple[int, ...]:
         """The number of each passage in this conversation; see ``citation_manager.PassageNumberer``."""
@@ -160,7 +168,8 @@ class ChatManager:
     async def _load(self, wanted: str | None, user_id: str, key: str, held: AsyncExitStack) -> Conversation:
         session = await self._store.get(wanted, user_id) if wanted and is_session_id(wanted) else None
         if session is None:
-            session = await self._store.create(user_id, model_key=key)
+            session = await self._create(wanted, user_id, key)
+            await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
             conversation = Conversation(store=self._store, session=session, model_key=key)
             if wanted:
                 conversation.notices.append(NEW_CONVERSATION)
@@ -177,6 +186,13 @@ class ChatManager:
             retrieved=[(r.number, r.passage) for r in retrieved],
             model_key=key,
         )
+
+    async def _create(self, wanted: str | None, user_id: str, key: str) -> Session:
+        """A new conversation, under the id that was asked for if it is free: it may have been given out unsaved."""
+        if wanted and is_session_id(wanted):
+            with suppress(ChainConflict):
+                return await self._store.create(user_id, session_id=wanted, model_key=key)
+        return await self._store.create(user_id, model_key=key)
 
     async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
         """All messages; None when there is no such conversation of this user."""

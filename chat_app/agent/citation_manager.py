@@ -54,10 +54,16 @@ class CitationManager:
         markers = await self._register(output.passages)
         return orjson.dumps(_with_markers(output.output, markers)).decode()
 
-    def add_hosted(self, passages: Sequence[Passage]) -> None:
-        """Passages that the server's own file search found; annotations refer to them by file."""
-        for passage in passages:
-            self._hosted.setdefault(passage.document_id, []).append(passage)
+    def add_hosted(self, output: FunctionOutput) -> None:
+        """Passages that the server's own file search found; annotations refer to them by file.
+
+        Servers name the file in an annotation by its id, by a document id among its attributes, or by its name alone.
+        """
+        results = output.output.get("results") if isinstance(output.output, dict) else None
+        described = results if isinstance(results, list) else []
+        for passage, result in zip(output.passages, described, strict=False):
+            for name in {passage.document_id, *_file_names(result)}:
+                self._hosted.setdefault(name, []).append(passage)
 
     def feed(self, text: str) -> list[CitedEvent]:
         """The next text of the answer, with the citations in it."""
@@ -66,11 +72,12 @@ class CitationManager:
     def annotate(self, citation: CitationReceived) -> list[CitedEvent]:
         """An annotation of the server at this point of the text."""
         events = self._events(self._parser.flush())
-        candidates = self._hosted.get(citation.file_id, [])
+        candidates = self._hosted.get(citation.file_id) or self._hosted.get(citation.filename) or []
         if not candidates:
             return [*events, *self._drop()]
-        passage = max(candidates, key=lambda p: (_overlap(self._statement or self._last_statement, p.text), p.score))
-        return [*events, self._cite(passage, "")]
+        statement = citation.statement or self._said()
+        passage = max(candidates, key=lambda p: (_overlap(statement, p.text), p.score))
+        return [*events, self._cite(passage, "", statement=citation.statement)]
 
     def finish(self) -> list[CitedEvent]:
         """What was held back, once the text has ended."""
@@ -119,13 +126,18 @@ class CitationManager:
             events += self._drop()
         return events
 
-    def _cite(self, passage: Passage, marker: str) -> CitationAdded:
+    def _said(self) -> str:
+        """The statement that a citation at this point belongs to."""
+        return self._statement if self._statement.strip(" .,;:") else self._last_statement
+
+    def _cite(self, passage: Passage, marker: str, *, statement: str = "") -> CitationAdded:
         key = passage.id
         number = self._order.setdefault(key, len(self._order) + 1)
         self._cited[key] = passage
-        statement = self._statement if self._statement.strip(" .,;:") else self._last_statement
-        self._quotes.setdefault(key, []).extend(quotes_in(statement, passage.text))
-        self._last_statement, self._statement = statement, ""
+        said = statement or self._said()
+        self._quotes.setdefault(key, []).extend(quotes_in(said, passage.text))
+        if not statement:
+            self._last_statement, self._statement = said, ""
         return CitationAdded(number=number, passage=passage, marker=marker)
 
     def _drop(self) -> list[CitedEvent]:
@@ -142,6 +154,14 @@ def _with_markers(data: JsonValue, markers: dict[str, str]) -> JsonValue:
     if isinstance(data, list):
         return [_with_markers(part, markers) for part in data]
     return data
+
+
+def _file_names(result: JsonValue) -> list[str]:
+    if not isinstance(result, dict):
+        return []
+    attributes = result.get("attributes")
+    named = [result.get("filename"), attributes.get("document_id") if isinstance(attributes, dict) else None]
+    return [name for name in named if isinstance(name, str) and name]
 
 
 def _overlap(statement: str, text: str) -> int:

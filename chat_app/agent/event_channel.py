@@ -10,13 +10,13 @@ import asyncio
 from collections import deque
 from typing import Generic, TypeVar
 
-from chat_app.events import RawResponsesStreamEvent, TextDelta
-from chat_app.response_events import OutputTextDelta
+from chat_app.events import TextDelta
 
 E = TypeVar("E")
 
 MAX_EVENTS = 64
-MAX_MERGED_CHARS = 16_384
+MAX_CHARS = 8_192
+"""Text that waits in one channel, in characters; beyond it the producer waits, and through it the server."""
 
 
 class ChannelClosed(Exception):
@@ -29,22 +29,27 @@ class EventChannel(Generic[E]):
     def __init__(self, *, max_events: int = MAX_EVENTS) -> None:
         self._max = max_events
         self._waiting: deque[E] = deque()
+        self._chars = 0
         self._ended = False
         self._readable = asyncio.Event()
         self._writable = asyncio.Event()
 
     async def put(self, event: E) -> None:
         """Adds ``event``; waits while the channel is full."""
-        if self._waiting:
-            merged = _merge(self._waiting[-1], event)
-            if merged is not None:
-                self._waiting[-1] = merged
-                return
-        while len(self._waiting) >= self._max and not self._ended:
+        while self._is_full() and not self._ended:
             self._writable.clear()
             await self._writable.wait()
-        self._waiting.append(event)
+        self._chars += _chars(event)
+        merged = _merge(self._waiting[-1], event) if self._waiting else None
+        if merged is not None:
+            self._waiting[-1] = merged
+        else:
+            self._waiting.append(event)
         self._readable.set()
+
+    def _is_full(self) -> bool:
+        # Text merges into what waits, so it is counted by its characters, and everything else by its number.
+        return self._chars >= MAX_CHARS or len(self._waiting) >= self._max
 
     def end(self) -> None:
         """No more events will come; those that wait can still be read."""
@@ -60,29 +65,17 @@ class EventChannel(Generic[E]):
             self._readable.clear()
             await self._readable.wait()
         event = self._waiting.popleft()
+        self._chars -= _chars(event)
         self._writable.set()
         return event
 
 
+def _chars(event: object) -> int:
+    return len(event.text) if isinstance(event, TextDelta) else 0
+
+
 def _merge(last: E, event: E) -> E | None:
-    """``last`` and ``event`` as one, when both are text of the same place and not too long together."""
-    merged: object = None
-    match last, event:
-        case TextDelta(), TextDelta() if len(last.text) < MAX_MERGED_CHARS:
-            merged = TextDelta(text=last.text + event.text)
-        case RawResponsesStreamEvent(), RawResponsesStreamEvent():
-            merged = _merge_raw(last, event)
-        case _:
-            pass
-    return merged  # type: ignore[return-value]
-
-
-def _merge_raw(last: RawResponsesStreamEvent, event: RawResponsesStreamEvent) -> RawResponsesStreamEvent | None:
-    first, second = last.data, event.data
-    if not (isinstance(first, OutputTextDelta) and isinstance(second, OutputTextDelta)):
-        return None
-    same = (first.item_id, first.content_index) == (second.item_id, second.content_index)
-    if not same or len(first.delta) >= MAX_MERGED_CHARS:
-        return None
-    joined = second.model_copy(update={"delta": first.delta + second.delta})
-    return RawResponsesStreamEvent.model_construct(data=joined)
+    """``last`` and ``event`` as one, when both are text."""
+    if isinstance(last, TextDelta) and isinstance(event, TextDelta):
+        return TextDelta(text=last.text + event.text)  # type: ignore[return-value]
+    return None

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citation_manager import CitationManager
+from chat_app.agent.run_step import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
 from chat_app.errors import AsclepiusError, SessionBusy
@@ -40,6 +41,7 @@ from chat_app.events import (
 )
 from chat_app.generation.generator import Generator
 from chat_app.generation.outcomes import STOPPED, exception_outcome
+from chat_app.generation.text_buffer import TextBuffer
 from tools.tool_manager import ToolManager
 from tools.types import Frozen
 
@@ -167,6 +169,7 @@ class OpenAIResponseManager:
             items=(item,),
             previous_response_id=conversation.previous_response_id,
             transcript=conversation.transcript(),
+            unchained=conversation.unchained(),
             chaining=self._chaining,
             prompt_kwargs=request.prompt_kwargs,
             tools=request.tools,
@@ -184,7 +187,7 @@ class _Turn:
         self._request = request
         self._conversation = conversation
         self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
-        self._answer: list[str] = []
+        self._answer = TextBuffer()
         self._noticed = 0
 
     async def events(self) -> AsyncGenerator[AgentEvent, None]:
@@ -215,7 +218,7 @@ class _Turn:
         references = self._citations.references()
         if references.references or references.dropped:
             yield references
-        yield TurnEnded(outcome=outcome, answer="".join(self._answer), usage=running.result.usage)
+        yield TurnEnded(outcome=outcome, answer=str(self._answer), usage=running.result.usage)
 
     def _shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
         """What the reader gets for one event of the runner."""
@@ -225,12 +228,14 @@ class _Turn:
             return self._keep(self._citations.annotate(event))
         if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
             output = event.item.function_output
-            if output.name == "file_search":
-                self._citations.add_hosted(output.passages)
+            if output.name == FILE_SEARCH:
+                self._citations.add_hosted(output)
         return (*self._new_notices(), event)
 
     def _keep(self, events: Sequence[TextDelta | CitationAdded | Any]) -> Sequence[AgentEvent]:
-        self._answer += [event.text for event in events if isinstance(event, TextDelta)]
+        for event in events:
+            if isinstance(event, TextDelta):
+                self._answer.append(event.text)
         return events
 
     def _new_notices(self) -> Sequence[AgentEvent]:
@@ -240,7 +245,7 @@ class _Turn:
 
     async def _record(self, result: RunnerResult, outcome: Outcome) -> None:
         """Saves the turn as the reader saw it; a second Stop does not interrupt that."""
-        seen = result.model_copy(update={"outcome": outcome, "answer": "".join(self._answer)})
+        seen = result.model_copy(update={"outcome": outcome, "answer": str(self._answer)})
         cited = [reference.passage.id for reference in self._citations.references().references]
         saving = asyncio.ensure_future(self._conversation.record(self._request.message, seen, cited))
         try:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from chat_app.agent.run_types import RunRequest
 from chat_app.events import Outcome, RunnerResult, StepOutput
 from chat_app.generation.response_fold import ResponseFold
+from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_events import Usage
 
 
@@ -22,14 +25,14 @@ class RunState:
         self._chain_id = request.previous_response_id
         self._chaining = request.chaining
         self._items: list[dict[str, Any]] = list(request.items)
-        self._new: list[dict[str, Any]] = list(request.items)
-        self._answer: list[str] = []
+        self._new: list[dict[str, Any]] = [*request.unchained, *request.items]
+        self._answer = TextBuffer()
         self._message_id: str | None = None
         self._final: object = None
 
     @property
     def answer(self) -> str:
-        return "".join(self._answer)
+        return str(self._answer)
 
     @property
     def can_replay(self) -> bool:
@@ -48,8 +51,8 @@ class RunState:
     def add_text(self, item_id: str, text: str) -> str:
         """``text`` of message ``item_id`` as it goes on the answer; a new message begins a new paragraph."""
         message_id = f"{len(self.steps)}:{item_id}"
-        if self._message_id not in {None, message_id} and self._answer:
-            text = _paragraph_break(self._answer[-1]) + text
+        if self._message_id not in {None, message_id}:
+            text = _paragraph_break(self.answer) + text
         self._message_id = message_id
         self._answer.append(text)
         return text
@@ -69,10 +72,10 @@ class RunState:
         self._new = outputs
 
     def result(self, outcome: Outcome) -> RunnerResult:
-        final = self._final if isinstance(self._final, str | int | float | bool | list | dict) else self.answer
+        structured = self._final is not None and not isinstance(self._final, str)
         return RunnerResult(
             step_history=tuple(self.steps),
-            final_output=final if len(self.steps) <= 1 or not isinstance(final, str) else self.answer,
+            final_output=to_jsonable_python(self._final) if structured else self.answer,
             answer=self.answer,
             response_id=self.response_id,
             usage=self.usage,
@@ -81,7 +84,7 @@ class RunState:
 
 
 def _paragraph_break(before: str) -> str:
-    if before.endswith("\n\n"):
+    if not before or before.endswith("\n\n"):
         return ""
     return "\n" if before.endswith("\n") else "\n\n"
 

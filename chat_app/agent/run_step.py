@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -45,6 +46,8 @@ from chat_app.response_events import FileSearchCallItem
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput, Passage
 
+FILE_SEARCH = "file_search"
+"""The name under which the server's own search appears among the tool calls."""
 _CANCELLED = "The call was cancelled because the response ended before it could be used."
 
 
@@ -157,11 +160,15 @@ class _Step:
                 await self.channel.put(TextDelta(text=self.state.add_text(update.item_id, update.text)))
             case CitationUpdate():
                 c = update.citation
-                await self.channel.put(CitationReceived(file_id=c.file_id, filename=c.filename, index=c.index))
+                await self.channel.put(
+                    CitationReceived(
+                        file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement
+                    )
+                )
             case ToolCallReady():
                 await self._start(update, group)
             case FileSearchStarted():
-                await self.tool_start(Function(call_id=update.item_id, name="file_search"))
+                await self.tool_start(Function(call_id=update.item_id, name=FILE_SEARCH))
             case FileSearchDone():
                 await self.tool_output(_file_search_output(update.item))
             case _:
@@ -200,18 +207,26 @@ class _Step:
 
 
 def _file_search_output(item: FileSearchCallItem) -> FunctionOutput:
+    """What the server's own file search found, in the shape of any tool's output."""
+    results = item.results or ()
     passages = tuple(
         Passage(
-            id=f"{result.file_id}:{index}",
+            # Results carry no id of their own; the same words of the same file are the same passage.
+            id=f"{result.file_id}:{sha256(result.text.encode()).hexdigest()[:16]}",
             kind="guideline",
             document_id=result.file_id,
             title=str((result.attributes or {}).get("title") or result.filename),
             text=result.text,
             score=result.score or 0.0,
         )
-        for index, result in enumerate(item.results or ())
+        for result in results
     )
     arguments = orjson.dumps({"queries": list(item.queries)}).decode()
-    function = Function(call_id=item.id, name="file_search", arguments=arguments)
-    found = f"{len(passages)} passages" if item.results is not None else ""
-    return FunctionOutput(name="file_search", input=function, output=None, passages=passages, summary=found)
+    function = Function(call_id=item.id, name=FILE_SEARCH, arguments=arguments)
+    return FunctionOutput(
+        name=FILE_SEARCH,
+        input=function,
+        output={"results": [r.model_dump(mode="json", include={"file_id", "filename", "attributes"}) for r in results]},
+        passages=passages,
+        summary=f"{len(passages)} passages" if item.results is not None else "",
+    )

@@ -27,6 +27,8 @@ class RunRequest(Frozen):
     items: tuple[dict[str, Any], ...]
     previous_response_id: str | None = None
     transcript: tuple[dict[str, Any], ...] = ()
+    unchained: tuple[dict[str, Any], ...] = ()
+    """The end of the transcript that the chain lacks: turns that were stopped or broke off."""
     chaining: bool = True
     """False: the server does not chain; every request carries the whole conversation."""
     prompt_kwargs: dict[str, Any] = Field(default_factory=dict)

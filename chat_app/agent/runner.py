@@ -22,12 +22,16 @@ from chat_app.agent.run_types import OutputRenderer, RunnerEvent, RunRequest, re
 from chat_app.errors import PreviousResponseNotFound, ProviderUnavailable
 from chat_app.events import FinalOutputItem, Notice, Outcome, RunItemName, RunItemStreamEvent, RunnerResult
 from chat_app.generation.generator import Generator
-from chat_app.generation.outcomes import STEP_LIMIT, STOPPED, exception_outcome
+from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED, exception_outcome
 from tools.tool_manager import ToolManager
 
 REPLAYED = Notice(
     code="transcript_replayed",
     message="The model server no longer had the earlier part of this conversation; it was sent again.",
+)
+REPLAYING = Notice(
+    code="transcript_replayed",
+    message="The model server keeps no conversations; the earlier part is sent again with every question.",
 )
 
 
@@ -83,6 +87,7 @@ class Runner:
         max_steps: int = 5,
         render_output: OutputRenderer = render_json,
     ) -> None:
+        self._generator = generator
         self._steps = StepRunner(generator, tool_manager, render_output)
         self._max_steps = max_steps
 
@@ -103,6 +108,8 @@ class Runner:
 
     async def run(self, state: RunState, channel: EventChannel[RunnerEvent]) -> RunnerResult:
         """The loop. Events go to ``channel``; the result is returned, whatever the server did."""
+        if self._generator.chaining.works is False:
+            state.replay()
         for step in range(1, self._max_steps + 1):
             last = step == self._max_steps
             outcome = await self._step(state, channel, last=last)
@@ -117,12 +124,17 @@ class Runner:
         except PreviousResponseNotFound as gone:
             if not state.can_replay:
                 return exception_outcome(ProviderUnavailable(str(gone)), any_text=bool(state.answer))
+            if state.steps or not gone.supported:
+                # A response of this very run is unknown to the server that gave it.
+                self._generator.chaining.works = False
             state.replay()
-            await channel.put(REPLAYED)
+            await channel.put(REPLAYED if gone.supported else REPLAYING)
             outcome = await self._steps.run(state, channel, last=last)
-        if outcome is not None and outcome.kind == "completed" and last and len(state.steps) > 1:
+        if outcome is None or outcome.kind != "completed":
+            return outcome
+        if last and len(state.steps) > 1:
             return STEP_LIMIT
-        return outcome
+        return outcome if state.answer.strip() else NO_ANSWER
 
 
 async def _close(channel: EventChannel[RunnerEvent], result: RunnerResult) -> None:

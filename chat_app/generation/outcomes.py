@@ -29,6 +29,9 @@ STEP_LIMIT = Outcome(
     message="The assistant reached its limit of look-ups; it answered with what it had found by then.",
     retryable=True,
 )
+NO_ANSWER = Outcome(
+    kind="incomplete", reason="other", message="The model ended without an answer. Ask again.", retryable=True
+)
 _INCOMPLETE: dict[str, tuple[IncompleteReason, str]] = {
     "max_output_tokens": ("max_output_tokens", "The answer reached its length limit and is not complete."),
     "content_filter": ("content_filter", "The model server's content filter cut the answer short."),

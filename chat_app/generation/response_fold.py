@@ -59,8 +59,11 @@ class TextUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CitationUpdate:
+    """A citation; ``statement`` is the line that ends at its index, where more text has come since."""
+
     item_id: str
     citation: FileCitation
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +199,9 @@ class ResponseFold:
         if key in self._citations:
             return []
         self._citations.add(key)
-        return [CitationUpdate(item_id, annotation)]
+        text = self._texts.messages().get(item_id, "")
+        statement = text[: annotation.index].rpartition("\n")[2] if 0 < annotation.index < len(text) else ""
+        return [CitationUpdate(item_id, annotation, statement)]
 
     def _part_done(self, event: ContentPartEvent) -> list[Update]:
         part, key = event.part, (event.item_id, event.content_index or 0)
