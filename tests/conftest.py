@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -34,3 +35,10 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Redis of this run's own, on a Unix socket."""
     with redis_server(tmp_path_factory.mktemp("redis")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The whole app as ``asclepius serve`` runs it, with the demonstration content; shared by the run."""
+    with serve(tmp_path_factory.mktemp("served") / "data") as running:
+        yield running

@@ -5,6 +5,7 @@ The server writes its address to ``run/page.json``; it is believed only while th
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -64,9 +65,15 @@ class RunningApp:
                 async with client.stream("POST", "/api/v1/consult", json=body) as response:
                     if response.is_error:
                         raise _problem(await response.aread(), response.status_code)
-                    async for line in response.aiter_lines():
-                        if line.startswith("data:"):
-                            yield agent_event_adapter.validate_json(line[5:])
+                    stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"
+                    try:
+                        async for line in response.aiter_lines():
+                            if line.startswith("data:"):
+                                yield agent_event_adapter.validate_json(line[5:])
+                    except (GeneratorExit, asyncio.CancelledError):
+                        # Ctrl-C at the shell is Stop; the turn would go on without its reader.
+                        await client.delete(stop)
+                        raise
             except httpx.HTTPError as error:
                 raise ProviderUnavailable(
                     f"The running app at {self.url} broke off ({type(error).__name__}). Ask again."

@@ -13,6 +13,7 @@ from fastapi import APIRouter, FastAPI
 from chat_app import bootstrap
 from chat_app.interface import problems, runtime as runtimes
 from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.consult_routes import consult_router
 from chat_app.interface.guard import Guard
 from chat_app.interface.health_routes import health_router, status_router
 from chat_app.interface.runtime import OpenApp, Runtime
@@ -56,6 +57,6 @@ def api_router(runtime: Runtime) -> APIRouter:
     router = APIRouter()
     router.include_router(health_router(runtime))
     router.include_router(feedback_router(runtime), include_in_schema=False)
-    for part in (status_router(runtime), source_router(runtime)):
+    for part in (status_router(runtime), source_router(runtime), consult_router(runtime)):
         router.include_router(part, prefix="/api/v1")
     return router

@@ -1,0 +1,216 @@
+"""The ``asclepius`` command, run as its users run it, beside a served app."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.served import Served, asclepius, serve
+
+
+def events(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def answer(output: str) -> str:
+    return "".join(event["text"] for event in events(output) if event["type"] == "text_delta")
+
+
+def test_a_guideline_question_is_answered_with_quotes_that_stand_on_their_page(served: Served) -> None:
+    done = asclepius(
+        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir
+    )
+    assert done.returncode == 0, done.stderr
+    turn = events(done.stdout)
+    assert [turn[0]["type"], turn[-1]["type"]] == ["turn_started", "turn_ended"]
+    assert turn[-1]["outcome"]["kind"] == "completed"
+    assert turn[-1]["answer"] == answer(done.stdout)
+    assert "angioedema" in answer(done.stdout)
+    (references,) = (event for event in turn if event["type"] == "references")
+    cited = [event["number"] for event in turn if event["type"] == "citation"]
+    numbers = [reference["number"] for reference in references["references"]]
+    assert numbers == sorted(set(cited)) == list(range(1, len(numbers) + 1))
+    for reference in references["references"]:
+        assert reference["passage"]["page"] >= 1
+        assert reference["quotes"]
+        assert all(quote in reference["passage"]["text"] for quote in reference["quotes"])
+
+
+def test_a_drug_question_calls_the_drug_database_and_answers_from_its_record(served: Served) -> None:
+    done = asclepius(
+        "ask", "What formulations of metformin are available in our database?", "--json", data_dir=served.data_dir
+    )
+    items = [event for event in events(done.stdout) if event["type"] == "run_item_stream_event"]
+    (call,) = (event["item"]["function"] for event in items if event["name"] == "agent.tool_call_start")
+    assert call["name"] == "search_drug_database"
+    assert json.loads(call["arguments"])["drug_name"] == "metformin"
+    (output,) = (e["item"]["function_output"] for e in items if e["name"] == "agent.tool_call_complete")
+    assert output["error"] is None
+    assert output["passages"]
+    text = answer(done.stdout)
+    for fact in ("tablet, extended release", "500 mg/5 mL", "Glucophage"):
+        assert fact in text
+
+
+def test_a_follow_up_is_understood_from_what_was_asked_before(served: Served) -> None:
+    first = asclepius(
+        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir
+    )
+    session = events(first.stdout)[0]["conversation_id"]
+    second = asclepius(
+        "ask", "What about in patients with kidney disease?", "--session", session, "--json", data_dir=served.data_dir
+    )
+    assert events(second.stdout)[0]["conversation_id"] == session
+    calls = [e["item"]["function"] for e in events(second.stdout) if e.get("name") == "agent.tool_call_start"]
+    assert "ACE" in calls[0]["arguments"]
+    assert "kidney" in answer(second.stdout).lower()
+
+
+def test_plain_output_ends_with_the_references(served: Served) -> None:
+    done = asclepius("ask", "When should metformin be stopped in kidney disease?", data_dir=served.data_dir)
+    body, _, references = done.stdout.partition("\nReferences\n")
+    assert "[1]" in body
+    assert references.startswith("[1] ")
+    assert "--session session_" in done.stderr
+
+
+def test_a_question_can_come_from_standard_input(served: Served) -> None:
+    done = asclepius(
+        "ask", "-", "--json", data_dir=served.data_dir, stdin="What is the first-line treatment of asthma?"
+    )
+    assert events(done.stdout)[-1]["outcome"]["kind"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("", "empty"), ("   \n", "empty"), ("x" * 100_000, "at most 20,000")],
+    ids=["empty", "blank", "100,000 characters"],
+)
+def test_a_message_that_cannot_be_taken_is_refused_in_one_sentence(
+    question: str, expected: str, served: Served
+) -> None:
+    done = asclepius("ask", "-", data_dir=served.data_dir, stdin=question)
+    assert done.returncode == 1
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("session", ["session_" + "0" * 32, "nonsense", "../../etc/passwd"])
+def test_an_unknown_session_starts_a_new_one_and_says_so(session: str, served: Served) -> None:
+    done = asclepius("ask", "How is asthma diagnosed?", "--session", session, "--json", data_dir=served.data_dir)
+    assert done.returncode == 0
+    assert events(done.stdout)[0]["conversation_id"].startswith("session_")
+    assert "new_conversation" in [event.get("code") for event in events(done.stdout)]
+
+
+def test_doctor_finds_a_whole_app_whole(served: Served) -> None:
+    done = asclepius("doctor", "--json", data_dir=served.data_dir)
+    assert done.returncode == 0, done.stdout
+    report = json.loads(done.stdout)
+    assert report["ok"]
+    assert {"settings", "services", "sessions", "model", "drugs", "guidelines"} == {
+        finding["part"] for finding in report["findings"]
+    }
+
+
+def test_drugs_are_searched_with_json_and_with_a_table(served: Served) -> None:
+    found = json.loads(asclepius("drugs", "search", "Glucophage", "--json", data_dir=served.data_dir).stdout)
+    assert found["hits"][0]["record"]["generic_name"] == "metformin"
+    assert found["hits"][0]["matched"]["how"] == "brand"
+    assert "metformin" in asclepius("drugs", "search", "Glucophage", data_dir=served.data_dir).stdout
+
+
+def test_guidelines_are_listed_and_searched(served: Served) -> None:
+    listed = json.loads(asclepius("guidelines", "list", "--json", data_dir=served.data_dir).stdout)
+    assert len(listed) >= 6
+    found = asclepius("guidelines", "search", "ACE inhibitors in pregnancy", "--json", data_dir=served.data_dir)
+    assert json.loads(found.stdout)["passages"][0]["page"] >= 1
+
+
+def test_a_corrupt_guideline_is_refused_with_its_name_and_nothing_changes(served: Served, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.7\nthis is no guideline")
+    before = asclepius("guidelines", "list", "--json", data_dir=served.data_dir).stdout
+    done = asclepius("guidelines", "add", str(broken), data_dir=served.data_dir)
+    assert done.returncode == 1
+    assert "broken.pdf" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert asclepius("guidelines", "list", "--json", data_dir=served.data_dir).stdout == before
+
+
+def test_a_file_that_is_not_drug_data_is_refused_and_nothing_changes(served: Served, tmp_path: Path) -> None:
+    other = tmp_path / "letter.zip"
+    other.write_bytes(b"PK\x03\x04 not really")
+    before = asclepius("drugs", "stats", "--json", data_dir=served.data_dir).stdout
+    done = asclepius("drugs", "import", str(other), data_dir=served.data_dir)
+    assert done.returncode == 1
+    assert "letter.zip" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert asclepius("drugs", "stats", "--json", data_dir=served.data_dir).stdout == before
+
+
+def test_unsafe_settings_are_refused_at_start_with_what_to_set(tmp_path: Path) -> None:
+    done = asclepius("serve", "--host", "0.0.0.0", data_dir=tmp_path / "data")
+    assert done.returncode == 1
+    assert "ASCLEPIUS_AUTH" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_port_that_is_taken_is_named(served: Served, tmp_path: Path) -> None:
+    port = served.url.rpartition(":")[2]
+    done = asclepius("serve", "--port", port, data_dir=tmp_path / "data")
+    assert done.returncode == 1
+    assert f"Port {port}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unreachable_model_server_is_a_failed_turn_with_what_to_check(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "What is asthma?", data_dir=tmp_path / "data",
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1", ASCLEPIUS_LOAD_DEMO="false", ASCLEPIUS_MAX_RETRIES="0",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "OPENAI_BASE_URL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_answer_still_comes_when_only_redis_is_gone(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=tmp_path / "data",
+        REDIS_URL="redis://127.0.0.1:9/0",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "angioedema" in answer(done.stdout)
+    assert "history_not_saved" in [event.get("code") for event in events(done.stdout)]
+
+
+def test_an_unreachable_milvus_is_told_and_the_answer_makes_nothing_up(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=tmp_path / "data",
+        MILVUS_URI="http://127.0.0.1:9",
+    )  # fmt: skip
+    outputs = [e["item"]["function_output"] for e in events(done.stdout) if e.get("name") == "agent.tool_call_complete"]
+    assert any("MILVUS_URI" in (output["error"] or "") for output in outputs)
+    assert "angioedema" not in answer(done.stdout)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_conversation_goes_on_after_a_restart_of_everything(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve(data) as first:
+        question = "What are the contraindications for ACE inhibitors?"
+        asked = asclepius("ask", question, "--json", data_dir=first.data_dir)
+        session = events(asked.stdout)[0]["conversation_id"]
+    with serve(data) as second:
+        done = asclepius(
+            "ask", "What about in patients with kidney disease?", "--session", session, "--json",
+            data_dir=second.data_dir,
+        )  # fmt: skip
+    assert events(done.stdout)[0]["conversation_id"] == session
+    calls = [e["item"]["function"] for e in events(done.stdout) if e.get("name") == "agent.tool_call_start"]
+    assert "ACE" in calls[0]["arguments"]
+    assert "transcript_replayed" not in [event.get("code") for event in events(done.stdout)]

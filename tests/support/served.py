@@ -1,0 +1,89 @@
+"""The installed ``asclepius`` command as its users run it: whole, in processes of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.services import wait_until
+
+COMMAND = str(Path(sys.executable).with_name("asclepius"))
+_OWN = ("ASCLEPIUS_", "OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "CHAINLIT_")
+
+
+def clean_environment(data_dir: Path, **more: str) -> dict[str, str]:
+    """This environment without any setting of the app, but for ``data_dir`` and ``more``."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+    return {**kept, "ASCLEPIUS_DATA_DIR": str(data_dir), **more}
+
+
+def asclepius(
+    *arguments: str, data_dir: Path, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs one command to its end, in the data directory's parent."""
+    return subprocess.run(
+        [COMMAND, *arguments],
+        env=clean_environment(data_dir, **environment),
+        cwd=data_dir.parent,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running ``asclepius serve``."""
+
+    url: str
+    data_dir: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+@contextmanager
+def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterator[Served]:
+    """Serves on a free port until the block ends; with ``loaded``, begins when the content is all there."""
+    log = data_dir.parent / f"{data_dir.name}-serve.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [COMMAND, "serve", "--port", "0"],
+            env=clean_environment(data_dir, **environment),
+            cwd=data_dir.parent,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    begun = log.read_text().count("Asclepius is at")
+    try:
+        wait_until(lambda: log.read_text().count("Asclepius is at") > begun or process.poll() is not None, what="serve")
+        assert process.poll() is None, log.read_text()[-2000:]
+        url = re.findall(r"Asclepius is at (\S+)", log.read_text())[-1]
+        if loaded:
+            wait_until(lambda: is_ready(url), what="the app's content", seconds=100)
+        yield Served(url, data_dir, process, log)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
