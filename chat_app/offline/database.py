@@ -47,9 +47,20 @@ CREATE TABLE batches (
     id TEXT PRIMARY KEY, store_id TEXT NOT NULL REFERENCES vector_stores (id) ON DELETE CASCADE,
     created_at INTEGER NOT NULL, cancelled INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
-CREATE VIRTUAL TABLE chunks USING fts5 (
-    text, store_id UNINDEXED, file_id UNINDEXED, ordinal UNINDEXED, tokenize = 'porter unicode61'
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY, store_id TEXT NOT NULL, file_id TEXT NOT NULL, ordinal INTEGER NOT NULL, text TEXT NOT NULL,
+    FOREIGN KEY (store_id, file_id) REFERENCES vector_store_files (store_id, file_id) ON DELETE CASCADE
 );
+CREATE INDEX chunks_by_file ON chunks (store_id, file_id, ordinal);
+CREATE VIRTUAL TABLE chunk_index USING fts5 (
+    text, content = 'chunks', content_rowid = 'id', tokenize = 'porter unicode61'
+);
+CREATE TRIGGER chunk_added AFTER INSERT ON chunks BEGIN
+    INSERT INTO chunk_index (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
+    INSERT INTO chunk_index (chunk_index, rowid, text) VALUES ('delete', old.id, old.text);
+END;
 """
 
 

@@ -17,6 +17,7 @@ from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, exchanges
 from chat_app.offline.extraction.evidence import Evidence, Passage, gather
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.selection import select
+from chat_app.offline.extraction.structured import formatted
 from chat_app.offline.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
 
 _GREETING: Final = re.compile(
@@ -31,6 +32,14 @@ class ExtractiveModel:
     async def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
         """The steps of one response: what is being done, then calls, or a search and the answer."""
         turns = exchanges(prompt.items)
+        async for step in self._steps(turns, prompt, search):
+            yield (
+                formatted(step, turns[-1].question if turns else "", prompt.format)
+                if isinstance(step, Answer)
+                else step
+            )
+
+    async def _steps(self, turns: Sequence[Exchange], prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
         if not turns or not turns[-1].question.strip():
             yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
             return

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import orjson
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.offline.errors import not_found
 
 Json = dict[str, Any]
+
+
+def json_response(body: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status_code=status, media_type="application/json")
 
 
 class Page(BaseModel):

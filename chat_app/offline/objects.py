@@ -78,9 +78,9 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         "presence_penalty": request.presence_penalty or 0.0,
         "frequency_penalty": request.frequency_penalty or 0.0,
         "truncation": request.truncation or "disabled",
-        "usage": None,
-        "user": request.user,
+        "usage": usage(0, []),
         "metadata": request.metadata or {},
+        **({} if request.user is None else {"user": request.user}),
     }
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from chat_app.offline import sse
-from chat_app.offline.listing import Page, page_of
+from chat_app.offline.listing import Page, json_response, page_of
 from chat_app.offline.service import ResponseService
 from chat_app.offline.store import ResponseStore
 from chat_app.offline.turns import LiveTurn
@@ -18,10 +17,6 @@ from chat_app.offline.wire import CreateResponse, Retrieve
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses")
-
-
-def json_response(body: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(body), status_code=status, media_type="application/json")
 
 
 def _service(request: Request) -> ResponseService:

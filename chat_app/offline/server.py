@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -11,19 +11,21 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from chat_app.offline import responses_api
+from chat_app.offline import conversations_api, files_api, responses_api, vector_stores_api
+from chat_app.offline.batches import Batches
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.conversations import ConversationStore
 from chat_app.offline.database import Database
 from chat_app.offline.errors import ApiError, error_body, from_validation
 from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.files import FileStore
 from chat_app.offline.guard import Guard
-from chat_app.offline.model import Found
-from chat_app.offline.responses_api import json_response
+from chat_app.offline.listing import json_response
 from chat_app.offline.service import ResponseService
 from chat_app.offline.store import ResponseStore
 from chat_app.offline.turns import TurnRunner
-from chat_app.offline.wire import FileSearchToolIn
+from chat_app.offline.vector_search import VectorSearch
+from chat_app.offline.vector_store import VectorStores
 
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
@@ -37,11 +39,16 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)
     app.state.config = config
     app.state.database = database
+    app.state.files = files = FileStore(database, config.data_dir / "files", most_bytes=config.max_file)
+    app.state.vector_stores = stores = VectorStores(database, files)
+    app.state.batches = Batches(database, stores)
+    app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)
     app.state.conversations = conversations = ConversationStore(database)
-    runner = TurnRunner(ExtractiveModel(), store, _no_search, delta_seconds=config.delta_ms / 1000)
+    runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
     app.state.responses = ResponseService(config, store, conversations, runner)
-    app.include_router(responses_api.router)
+    for api in (responses_api, conversations_api, files_api, vector_stores_api):
+        app.include_router(api.router)
     app.add_api_route("/healthz", _health, methods=["GET"])
     app.add_api_route("/v1/models", _models, methods=["GET"])
     app.add_api_route("/v1/models/{model}", _model, methods=["GET"])
@@ -57,14 +64,13 @@ def create_app(config: OfflineConfig) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     await app.state.response_store.expire()
+    await app.state.files.expire()
+    await app.state.vector_stores.take_up()
     await app.state.responses.take_up()
     yield
+    await app.state.vector_stores.aclose()
     await app.state.responses.aclose()
     await app.state.database.aclose()
-
-
-async def _no_search(tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
-    raise ApiError(404, f"Vector store with id '{tool.vector_store_ids[0][:80]}' not found.")
 
 
 async def _health() -> Response:

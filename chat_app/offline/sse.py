@@ -65,7 +65,9 @@ def replay(response: Json) -> Iterator[Json]:
 
 
 def _replayed(response: Json) -> Iterator[Json]:
-    started = {**response, "status": "in_progress", "output": [], "usage": None, "completed_at": None,
+    unused = {**response["usage"], "output_tokens": 0, "output_tokens_details": {"reasoning_tokens": 0},
+              "total_tokens": response["usage"]["input_tokens"]}  # fmt: skip
+    started = {**response, "status": "in_progress", "output": [], "usage": unused, "completed_at": None,
                "error": None, "incomplete_details": None}  # fmt: skip
     if response["background"]:
         yield {"type": "response.queued", "response": {**started, "status": "queued"}}

@@ -107,12 +107,14 @@ class TurnRunner:
     async def run(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
         """Brings ``turn`` to its end. Errors of the model end it as failed, and are not raised."""
         response = turn.response
+        read = sum(objects.count_tokens(objects.text_of(item)) for item in prompt.items)
+        response["usage"] = objects.usage(read + objects.count_tokens(prompt.instructions), [])
         try:
             response["status"] = "in_progress"
             turn.publish({"type": "response.created", "response": response})
             turn.publish({"type": "response.in_progress", "response": response})
             await self._answer(turn, prompt, paced=paced)
-            self._finish(response, prompt)
+            _finish(response)
         except asyncio.CancelledError:
             response["status"] = "cancelled"
             if turn.cancelled and response["store"]:
@@ -191,15 +193,14 @@ class TurnRunner:
                 # Also without a pause the other streams get their turn after each word.
                 await asyncio.sleep(pause)
 
-    @staticmethod
-    def _finish(response: Json, prompt: Prompt) -> None:
-        if response["status"] == "in_progress":
-            response["status"] = "completed"
-            response["completed_at"] = objects.now()
-        elif response["status"] == "incomplete":
-            response["incomplete_details"] = {"reason": "max_output_tokens"}
-        read = sum(objects.count_tokens(objects.text_of(item)) for item in prompt.items)
-        response["usage"] = objects.usage(read + objects.count_tokens(prompt.instructions), response["output"])
+
+def _finish(response: Json) -> None:
+    if response["status"] == "in_progress":
+        response["status"] = "completed"
+        response["completed_at"] = objects.now()
+    elif response["status"] == "incomplete":
+        response["incomplete_details"] = {"reason": "max_output_tokens"}
+    response["usage"] = objects.usage(response["usage"]["input_tokens"], response["output"])
 
 
 def _fail(response: Json, message: str) -> None:

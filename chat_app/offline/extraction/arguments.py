@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.text import squeeze, stem, words
+from chat_app.offline.extraction.text import STOP, squeeze, stem, words
 from chat_app.offline.wire import FunctionToolIn
 
 Json = dict[str, Any]
@@ -18,7 +19,19 @@ _QUOTED: Final = re.compile(r"[\"“'‘]([^\"”'’]{1,200})[\"”'’]")
 _DATE: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _EMAIL: Final = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.]+\b")
 _WHOLE: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic", "prompt", "input"})
+_CAPITAL: Final = re.compile(r"\b[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
+_NAMED: Final = re.compile(r"name|title|person|who|subject|location|city|place")
+_ANSWER: Final = re.compile(r"answer|response|summary|explanation|message|content|result|text|reply", re.IGNORECASE)
 _DEEPEST: Final = 12
+
+
+@dataclass(frozen=True)
+class Source:
+    """What values are taken from: ``text``; and ``answer``, which goes whole into a field that is made for it."""
+
+    text: str
+    root: Json
+    answer: str | None = None
 
 
 def fill(function: FunctionToolIn, text: str) -> Json:
@@ -29,41 +42,41 @@ def fill(function: FunctionToolIn, text: str) -> Json:
         return {}
     required = set(schema.get("required") or ())
     arguments: Json = {}
+    source = Source(text, schema)
     for name, part in properties.items():
         optional = name not in required or is_nullable(part)
-        value = fill_schema(name, part, text, optional=optional, root=schema)
+        value = fill_schema(name, part, source, optional=optional)
         if value is not None or name in required:
             arguments[name] = value
     return arguments
 
 
-def fill_schema(name: str, schema: Json, text: str, *, optional: bool, root: Json | None = None, depth: int = 0) -> Any:
-    """A value for the parameter ``name``: from ``text`` when it holds one, else a default, else None if allowed."""
-    root = root or schema
-    schema = _resolve(schema, root)
+def fill_schema(name: str, schema: Json, source: Source, *, optional: bool, depth: int = 0) -> Any:
+    """A value for the field ``name``: from the source when it holds one, else a default, else None if allowed."""
+    schema = _resolve(schema, source.root)
     if depth > _DEEPEST:
         return None
     if "const" in schema:
         return schema["const"]
     if isinstance(schema.get("enum"), list):
-        return _choose(schema["enum"], text, optional=optional)
+        return _choose(schema["enum"], source.text, optional=optional)
     branch = _branch(schema)
     if branch is not None:
-        return fill_schema(name, branch, text, optional=optional or is_nullable(schema), root=root, depth=depth + 1)
+        return fill_schema(name, branch, source, optional=optional or is_nullable(schema), depth=depth + 1)
     kind = _kind(schema)
     match kind:
         case "integer" | "number":
-            return _number(schema, text, optional=optional, whole=kind == "integer")
+            return _number(schema, source.text, optional=optional, whole=kind == "integer")
         case "boolean":
             return None if optional else False
         case "array":
-            return _array(name, schema, text, optional=optional, root=root, depth=depth)
+            return _array(name, schema, source, optional=optional, depth=depth)
         case "object":
-            return _object(schema, text, root=root, depth=depth)
+            return _object(schema, source, depth=depth)
         case "null":
             return None
         case _:
-            return _string(name, schema, text, optional=optional)
+            return _string(name, schema, source, optional=optional)
 
 
 def _resolve(schema: Json, root: Json) -> Json:
@@ -130,38 +143,40 @@ def _in_range(value: float, schema: Json) -> bool:
     return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
 
 
-def _array(name: str, schema: Json, text: str, *, optional: bool, root: Json, depth: int) -> list[Any] | None:
+def _array(name: str, schema: Json, source: Source, *, optional: bool, depth: int) -> list[Any] | None:
     items = schema.get("items")
-    value = fill_schema(name, items if isinstance(items, dict) else {}, text, optional=True, root=root, depth=depth + 1)
+    part = items if isinstance(items, dict) else {}
+    value = fill_schema(name, part, source, optional=True, depth=depth + 1)
     if value is None and optional:
         return None
-    least = schema.get("minItems", 0)
     found = [] if value is None else [value]
-    while len(found) < least:
-        part = items if isinstance(items, dict) else {}
-        found.append(fill_schema(name, part, text, optional=False, root=root, depth=depth + 1))
+    while len(found) < schema.get("minItems", 0):
+        found.append(fill_schema(name, part, source, optional=False, depth=depth + 1))
     return found
 
 
-def _object(schema: Json, text: str, *, root: Json, depth: int) -> Json:
+def _object(schema: Json, source: Source, *, depth: int) -> Json:
     required = set(schema.get("required") or ())
     found: Json = {}
     for name, part in (schema.get("properties") or {}).items():
-        optional = name not in required or is_nullable(_resolve(part, root))
-        value = fill_schema(name, part, text, optional=optional, root=root, depth=depth + 1)
+        optional = name not in required or is_nullable(_resolve(part, source.root))
+        value = fill_schema(name, part, source, optional=optional, depth=depth + 1)
         if value is not None or name in required:
             found[name] = value
     return found
 
 
-def _string(name: str, schema: Json, text: str, *, optional: bool) -> str | None:
+def _string(name: str, schema: Json, source: Source, *, optional: bool) -> str | None:
     described = f"{name} {schema.get('description', '')}".lower()
-    longest = schema.get("maxLength")
-    value = _find_string(name, described, schema, text)
+    if source.answer is not None and _ANSWER.search(name):
+        value: str | None = source.answer
+    else:
+        value = _find_string(name, described, schema, source.text)
     if value is None:
-        value = None if optional else squeeze(text)
+        value = None if optional else squeeze(source.answer or source.text)
     if value is None:
         return None
+    longest = schema.get("maxLength")
     return value[:longest] if isinstance(longest, int) else value
 
 
@@ -175,11 +190,20 @@ def _find_string(name: str, described: str, schema: Json, text: str) -> str | No
         patterns.append(_EMAIL)
     if re.search(r"location|city|place|country|address|town|region|where", described):
         patterns.append(_PLACE)
-    if re.search(r"name|title|person|who|subject|location|city|place", described):
+    if _NAMED.search(described):
         patterns.append(_PROPER)
     patterns.append(_QUOTED)
     for pattern in patterns:
         match = pattern.search(text)
         if match:
             return match.group(match.lastindex or 0).strip(" ,.?!")
+    return _first_name(text) if _NAMED.search(described) else None
+
+
+def _first_name(text: str) -> str | None:
+    """The first capitalised words that do not just begin a sentence."""
+    for match in _CAPITAL.finditer(text):
+        kept = [word for word in match.group().split() if word.lower() not in STOP]
+        if kept:
+            return " ".join(kept)
     return None

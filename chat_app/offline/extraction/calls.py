@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.arguments import fill, fill_schema, is_nullable
+from chat_app.offline.extraction.arguments import Source, fill, fill_schema, is_nullable
 from chat_app.offline.extraction.drug_names import drug_classes, drug_names
 from chat_app.offline.extraction.text import stem, words
 from chat_app.offline.extraction.topics import Aspect, aspects, only_database
@@ -103,7 +103,9 @@ def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -
         elif name in _QUESTION:
             arguments[name] = question
         elif name in required:
-            arguments[name] = fill_schema(name, schema, "", optional=is_nullable(schema))
+            arguments[name] = fill_schema(
+                name, schema, Source("", function.parameters or {}), optional=is_nullable(schema)
+            )
     return Call(function.name, arguments)
 
 

@@ -1,0 +1,25 @@
+"""Answers as JSON, when the request asks for it: the extracts go into the fields that the schema has for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from chat_app.offline.extraction.arguments import Source, fill_schema
+from chat_app.offline.model import Answer
+
+Json = dict[str, Any]
+
+
+def formatted(answer: Answer, question: str, wanted: Json) -> Answer:
+    """``answer`` in the request's ``text.format``: as it is, or as JSON that fits the schema."""
+    match wanted.get("type"):
+        case "json_schema":
+            schema: Json = wanted.get("schema") or {}
+            body = fill_schema("answer", schema, Source(question, schema, answer.text), optional=False)
+        case "json_object":
+            body = {"answer": answer.text}
+        case _:
+            return answer
+    return Answer(orjson.dumps(body).decode())

@@ -1,0 +1,98 @@
+"""The offline model server as a child process, and OpenAI's description of the API to hold it to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from tests.support.services import accepts, wait_until
+
+Json = dict[str, Any]
+
+
+@contextmanager
+def offline_server(folder: Path, *options: str, key: str | None = None) -> Iterator[str]:
+    """Runs ``python -m chat_app.offline`` on a free port; gives its base URL, such as http://127.0.0.1:4321/v1."""
+    process = start_offline_server(folder, *options, key=key)
+    try:
+        yield f"http://127.0.0.1:{port_of(process, folder)}/v1"
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def start_offline_server(folder: Path, *options: str, key: str | None = None) -> subprocess.Popen[bytes]:
+    (folder / "offline.port").unlink(missing_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name != "ASCLEPIUS_OFFLINE_KEY"}
+    if key is not None:
+        environment["ASCLEPIUS_OFFLINE_KEY"] = key
+    command = [sys.executable, "-m", "chat_app.offline", "--port", "0", "--data-dir", str(folder)]
+    with (folder / "offline.log").open("ab") as log:
+        return subprocess.Popen([*command, *options], stdout=log, stderr=log, env=environment)
+
+
+def port_of(process: subprocess.Popen[bytes], folder: Path) -> int:
+    """Waits until the server of ``folder`` accepts, and gives its port."""
+    note = folder / "offline.port"
+
+    def ready() -> bool:
+        if process.poll() is not None:
+            raise AssertionError((folder / "offline.log").read_text())
+        return note.exists() and accepts(("127.0.0.1", int(note.read_text())))
+
+    wait_until(ready, what="the offline server")
+    return int(note.read_text())
+
+
+class ApiDescription:
+    """Schemas of OpenAI's OpenAPI file as validators."""
+
+    def __init__(self, path: Path) -> None:
+        self._document: Json = json.loads(path.read_text(encoding="utf-8"))
+        resource = Resource(contents=_without_discriminators(self._document), specification=DRAFT202012)
+        self._registry: Registry[Any] = Registry().with_resource("urn:openai", resource)
+
+    @cache  # noqa: B019 - one description lives as long as the test run
+    def _validator(self, name: str) -> Draft202012Validator:
+        return Draft202012Validator({"$ref": f"urn:openai#/components/schemas/{name}"}, registry=self._registry)
+
+    def problems(self, name: str, body: Any) -> list[str]:
+        """What in ``body`` does not fit the schema ``name``, as sentences with the place."""
+        return [
+            f"{name}{error.json_path[1:]}: {error.message[:300]}" for error in self._validator(name).iter_errors(body)
+        ]
+
+    def event_problems(self, event: Json) -> list[str]:
+        """The same for a streamed event, by its type."""
+        return self.problems(self.event_schemas[event["type"]], event)
+
+    @property
+    def event_schemas(self) -> dict[str, str]:
+        """Event type to schema name, for every event that a response's stream may have."""
+        schemas = self._document["components"]["schemas"]
+        names = [ref["$ref"].rsplit("/", 1)[1] for ref in schemas["ResponseStreamEvent"]["anyOf"]]
+        return {schemas[name]["properties"]["type"]["enum"][0]: name for name in names}
+
+
+def _without_discriminators(node: Any) -> Any:
+    """JSON Schema does not know OpenAPI's discriminators; oneOf with overlapping branches is read as anyOf."""
+    if isinstance(node, list):
+        return [_without_discriminators(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        "anyOf" if key == "oneOf" else key: _without_discriminators(value)
+        for key, value in node.items()
+        if key not in {"discriminator", "$recursiveAnchor", "$recursiveRef"}
+    }
