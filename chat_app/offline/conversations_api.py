@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from chat_app.offline.conversations import ConversationStore
 from chat_app.offline.errors import not_found
-from chat_app.offline.history import resolve_references
+from chat_app.offline.history import FindItem, resolve_references
 from chat_app.offline.listing import Page, json_response, page_of
+from chat_app.offline.store import ResponseStore
 from chat_app.offline.wire_stores import AddItems, CreateConversation, UpdateConversation
 
 Json = dict[str, Any]
@@ -21,10 +22,15 @@ def _store(request: Request) -> ConversationStore:
     return store
 
 
+def _find(request: Request) -> FindItem:
+    store: ResponseStore = request.app.state.response_store
+    return store.item
+
+
 @router.post("")
 async def create(request: Request, body: CreateConversation | None = None) -> Response:
     body = body or CreateConversation()
-    items = resolve_references(body.items, [])
+    items = await resolve_references(body.items, [], _find(request))
     return json_response(await _store(request).create(body.metadata or {}, items))
 
 
@@ -51,7 +57,7 @@ async def list_items(conversation_id: str, request: Request, page: Annotated[Pag
 
 @router.post("/{conversation_id}/items")
 async def add_items(conversation_id: str, body: AddItems, request: Request) -> Response:
-    items = resolve_references(body.items, await _store(request).all_items(conversation_id))
+    items = await resolve_references(body.items, await _store(request).all_items(conversation_id), _find(request))
     await _store(request).append(conversation_id, items)
     return json_response(page_of(items, Page(limit=100, order="asc")))
 

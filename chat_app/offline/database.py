@@ -21,6 +21,10 @@ CREATE TABLE responses (
 );
 CREATE INDEX responses_by_age ON responses (created_at);
 CREATE INDEX responses_unfinished ON responses (status) WHERE status IN ('queued', 'in_progress');
+CREATE TABLE items (
+    id TEXT PRIMARY KEY, response_id TEXT NOT NULL REFERENCES responses (id) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX items_of_response ON items (response_id);
 CREATE TABLE conversations (
     id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, metadata BLOB NOT NULL
 ) WITHOUT ROWID;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from chat_app.offline.errors import ApiError
@@ -11,26 +12,28 @@ from chat_app.offline.wire import Input, ItemReference, MessageIn
 Json = dict[str, Any]
 
 
-def resolve_references(given: Input | None, history: list[Json]) -> list[Json]:
-    """The new items of a request as they are stored.
+FindItem = Callable[[str], Awaitable[Json | None]]
 
-    Raises ``ApiError`` 404 for a reference to an item that is not in the history.
+
+async def resolve_references(given: Input | None, history: list[Json], find: FindItem) -> list[Json]:
+    """The new items of a request as they are stored; ``find`` looks up an item that the history does not hold.
+
+    A reference to an item that is in the history already adds nothing. Raises ``ApiError`` 404 for an unknown item.
     """
     if given is None:
         return []
     if isinstance(given, str):
         return [stored_item(MessageIn(role="user", content=given))]
-    known = {item["id"]: item for item in history if "id" in item}
+    known = {item["id"] for item in history}
     items: list[Json] = []
     for item in given:
-        if isinstance(item, ItemReference):
-            found = known.get(item.id)
+        if not isinstance(item, ItemReference):
+            items.append(stored_item(item))
+        elif item.id not in known:
+            found = await find(item.id)
             if found is None:
                 raise ApiError(404, f"Item with id '{item.id[:80]}' not found.", param="input", code="item_not_found")
-            if found not in history:
-                items.append(found)
-        else:
-            items.append(stored_item(item))
+            items.append(found)
     return items
 
 

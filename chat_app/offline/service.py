@@ -41,7 +41,7 @@ class ResponseService:
                 code="rate_limit_exceeded", headers={"Retry-After": "1"},
             )  # fmt: skip
         history = await self._history(request)
-        given = resolve_references(request.input, history)
+        given = await resolve_references(request.input, history, self._store.item)
         items = check_calls([*history, *given])
         items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
         background = bool(request.background)

@@ -41,6 +41,13 @@ class Unfinished:
     request: bytes
 
 
+# Not INSERT OR REPLACE: that deletes the old row first, and with it the items that belong to it.
+_SAVE: Final = """
+INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body, request = excluded.request
+"""
+
+
 class ResponseStore:
     """Responses in the database. Every write is on disk when its call returns."""
 
@@ -57,11 +64,15 @@ class ResponseStore:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                _SAVE,
                 (response["id"], response["created_at"], response["created_at"] + RETENTION, response["status"],
                  response["previous_response_id"], orjson.dumps(response), orjson.dumps(list(input_items)),
                  None if finished else request),
             )  # fmt: skip
+            connection.executemany(
+                "INSERT OR REPLACE INTO items VALUES (?, ?)",
+                [(item["id"], response["id"]) for item in [*input_items, *response["output"]]],
+            )
             if conversation and response["status"] == "completed":
                 append_items(connection, conversation["id"], [*input_items, *response["output"]])
 
@@ -106,6 +117,22 @@ class ResponseStore:
             items += orjson.loads(row["input"])
             items += orjson.loads(row["body"])["output"]
         return items
+
+    async def item(self, item_id: str) -> Json | None:
+        """An input or output item of any stored response."""
+
+        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT r.body, r.input FROM items i JOIN responses r ON r.id = i.response_id WHERE i.id = ?",
+                (item_id,),
+            ).fetchone()
+            return row
+
+        row = await self._database.run(read)
+        if row is None:
+            return None
+        items = [*orjson.loads(row["input"]), *orjson.loads(row["body"])["output"]]
+        return next((item for item in items if item["id"] == item_id), None)
 
     async def delete(self, response_id: str) -> None:
         def remove(connection: sqlite3.Connection) -> int:
