@@ -128,6 +128,20 @@ class DiagnosticsSettings(BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much is logged. No level logs questions or answers."""
+    trace_dir: Path | None = None
+    """Directory for traces: the history of the prompt, and a record of the model's calls. Unset: none are written."""
+    trace_calls: Literal["failures", "all"] = "failures"
+    """Which calls of the model are recorded in the trace directory."""
+    trace_text: bool = False
+    """Write questions, answers and tool results into traces and spans as they are; else only their lengths and hashes.
+    With patients' data this makes the trace directory, and whatever collects the spans, as sensitive as the charts."""
+    otel: bool = False
+    """Send OpenTelemetry spans and timings of each turn to where the OTEL_EXPORTER_OTLP_... variables say."""
+
+    @field_validator("trace_dir")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
 
 
 class Settings:

@@ -1,0 +1,63 @@
+"""The app's own traces: what the settings ask for, put to its one generator and to the events of its turns.
+
+    trace = trace_app_generator(generator, settings.diagnostics)
+    ...
+    await trace.aclose()
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from chat_app.settings import DiagnosticsSettings
+from chat_app.tracing.call_logger import GeneratorCallLogger
+from chat_app.tracing.protocols import TracedGenerator
+from chat_app.tracing.state_logger import GeneratorStateLogger
+from chat_app.tracing.trace_folder import TraceFolder
+from chat_app.tracing.writer import TraceWriter
+
+
+class GeneratorTrace:
+    """The traces of one generator, until it is closed."""
+
+    def __init__(self, writer: TraceWriter | None = None, ends: tuple[Callable[[], None], ...] = ()) -> None:
+        self._writer = writer
+        self._ends = ends
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Waits until what was traced so far is written; False after ``timeout`` seconds."""
+        return self._writer is None or self._writer.flush(timeout)
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Ends tracing and writes what waits; False when that took longer than ``timeout`` seconds."""
+        for end in self._ends:
+            end()
+        return self._writer is None or self._writer.close(timeout)
+
+    async def aclose(self) -> None:
+        """``close`` without holding up the event loop."""
+        await asyncio.to_thread(self.close)
+
+
+def trace_app_generator(
+    generator: TracedGenerator,
+    settings: DiagnosticsSettings,
+    *,
+    project_name: str = "Asclepius",
+    name: str = "generator",
+) -> GeneratorTrace:
+    """Traces ``generator`` into ``settings.trace_dir``; does nothing when that is unset.
+
+    Files: ``<trace_dir>/<project_name>/`` with ``generator_state_trace.json``, ``logger_metadata.json`` and
+    ``<name>_call.jsonl``. Raises nothing: a directory that cannot be written to is warned about, once.
+    """
+    if settings.trace_dir is None:
+        return GeneratorTrace()
+    writer = TraceWriter()
+    folder = TraceFolder(settings.trace_dir, project_name, keep_text=settings.trace_text, writer=writer)
+    states = GeneratorStateLogger(folder=folder)
+    calls = GeneratorCallLogger(folder=folder, error_only=settings.trace_calls == "failures")
+    return GeneratorTrace(
+        writer, (states.register_generator(name, generator), calls.register_generator(name, generator))
+    )

@@ -1,0 +1,34 @@
+"""What both class decorators share: finding the generators among an object's attributes once it is made."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from chat_app.tracing.protocols import TracedGenerator
+
+C = TypeVar("C", bound=type)
+
+
+def on_construction(
+    cls: C, attributes: Sequence[str] | None, found: Callable[[str, TracedGenerator], object]
+) -> C:
+    """``cls``, calling ``found`` for each generator that a new object has as an attribute.
+
+    With ``attributes`` only those count; raises ``TypeError``, when an object is made, if one of them is no generator.
+    """
+    build: Callable[..., None] = cls.__init__  # type: ignore[misc]  # read from the class, not from an object
+
+    @functools.wraps(build)
+    def build_and_trace(self: Any, *args: Any, **kwargs: Any) -> None:
+        build(self, *args, **kwargs)
+        for name in attributes if attributes is not None else tuple(vars(self)):
+            value = getattr(self, name, None)
+            if isinstance(value, TracedGenerator):
+                found(name, value)
+            elif attributes is not None:
+                raise TypeError(f"{cls.__name__}.{name} is to be traced, but it is no Generator.")
+
+    type.__setattr__(cls, "__init__", build_and_trace)
+    return cls

@@ -1,0 +1,80 @@
+"""Keeps the messages of exceptions out of all logs of the process, other libraries' included.
+
+An exception's message may quote what it choked on: a validation error its input, a server's refusal the question. With
+the guard in place a log shows an exception's type and where it happened. Messages of the app's own errors stay: they
+never hold a patient's text, and they say what to do.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chat_app.errors import AsclepiusError
+from chat_app.tracing.redaction import describe_error
+from tools.errors import ToolError
+
+_OWN = (AsclepiusError, ToolError)
+
+
+def guard_logs() -> Callable[[], None]:
+    """Puts the guard in place, for every logger and handler; call the result to take it away."""
+    make = logging.getLogRecordFactory()
+
+    def guarded(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        return _without_messages(make(*args, **kwargs))
+
+    logging.setLogRecordFactory(guarded)
+
+    def end() -> None:
+        if logging.getLogRecordFactory() is guarded:
+            logging.setLogRecordFactory(make)
+
+    return end
+
+
+def _without_messages(record: logging.LogRecord) -> logging.LogRecord:
+    if isinstance(record.msg, BaseException):
+        record.msg, record.args = "%s", (_shown(record.msg),)
+    elif isinstance(record.args, tuple):
+        record.args = tuple(_shown(value) for value in record.args)
+    elif isinstance(record.args, Mapping):
+        record.args = {name: _shown(value) for name, value in record.args.items()}
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None:
+        # A formatter takes ``exc_text`` where it is set, and so does not format the exception itself.
+        record.exc_text, record.exc_info = _described(error), None
+    return record
+
+
+def _shown(value: object) -> object:
+    return _named(value) if isinstance(value, BaseException) else value
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if isinstance(error, _OWN) else type(error).__name__
+
+
+def _described(error: BaseException) -> str:
+    return describe_error(error) + (str(error) if isinstance(error, _OWN) else "")
+
+
+def guard_unraised() -> Callable[[], None]:
+    """The same for exceptions that nothing catches, which Python writes to standard error by itself."""
+    show = sys.excepthook
+
+    def guarded(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            show(kind, error, trace)
+            return
+        sys.stderr.write(f"asclepius: unexpected {describe_error(error)}")
+
+    sys.excepthook = guarded
+
+    def end() -> None:
+        if sys.excepthook is guarded:
+            sys.excepthook = show
+
+    return end
