@@ -18,7 +18,7 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "Asclepius needs Python 3.11, 3.12 or 3.13; set PYTHON=... to one of them."; exit 1; }
 	@echo "Fetching uv ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .uv 'uv>=0.5,<1'
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.5,<1'
 
 $(VENV)/.run: $(UV) pyproject.toml uv.lock
 	@echo "Installing Asclepius into $(VENV) ..."
