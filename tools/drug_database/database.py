@@ -93,8 +93,10 @@ class DrugDatabase:
         """
 
         def read(intake: Intake) -> None:
-            for one in recognise(paths):
-                one.read(one.entry, intake)
+            found = recognise(paths)
+            intake.left_out += found.left_out
+            for one in found.jobs:
+                one.read(one.files, intake)
 
         return await self._import(ImportJob(read=read, replace=replace), progress)
 

@@ -77,8 +77,10 @@ def run_import(
             collection.drop(client, generation)
             raise
     progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
-    return ImportReport(files=files, records=catalog.records, products=catalog.products,
-                        seconds=time.monotonic() - started)  # fmt: skip
+    return ImportReport(
+        files=files, left_out=tuple(intake.left_out), records=catalog.records, products=catalog.products,
+        seconds=time.monotonic() - started,
+    )  # fmt: skip
 
 
 def _known(client: Client, before: Generation | None) -> Catalog:

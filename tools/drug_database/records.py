@@ -66,6 +66,8 @@ class Product(Frozen):
     """FDA applications, such as ``NDA021411``."""
     marketing: tuple[str, ...] = ()
     """Marketing category or status, as the source words it."""
+    approvals: tuple[str, ...] = ()
+    """Dates of approval, ISO 8601, or ``before 1982-01-01``."""
     te_codes: tuple[str, ...] = ()
     """FDA therapeutic equivalence codes, such as ``AB``."""
     schedules: tuple[str, ...] = ()

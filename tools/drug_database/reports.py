@@ -58,6 +58,8 @@ class ImportReport(Frozen):
     """The outcome of one import. ``changed`` is False when everything was loaded before in this version."""
 
     files: tuple[FileReport, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Files that no importer reads, such as the Orange Book's patents."""
     changed: bool = True
     records: int = 0
     """Records (ingredient sets) in the database after the import."""

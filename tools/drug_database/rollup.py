@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import orjson
+
 from tools.drug_database.names import base_moieties, fold, joined, salt_words, word_list
 from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
-from tools.drug_database.staging import Patch, StagedGroup
+from tools.drug_database.staging import StagedGroup
 
 FIRST: Final = ("formulary", "demo")
 """Sources whose wording of the generic name wins, in this order."""
@@ -18,6 +20,9 @@ _FORM_WORDS: Final = word_list("plain")
 _KIND: Final = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
+_Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
 
 
 class Facts:
@@ -46,7 +51,7 @@ class _ProductBin:
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
 
     def add(self, product: Product, source: str) -> None:
-        for name in ("strengths", "labelers", "ndcs", "packages", "applications", "marketing", "te_codes",
+        for name in ("strengths", "labelers", "ndcs", "packages", "applications", "marketing", "approvals", "te_codes",
                      "schedules", "rxcuis"):  # fmt: skip
             values: tuple[str, ...] = getattr(product, name)
             if values:
@@ -77,7 +82,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
             (brands if is_brand(name, plain) else synonyms).add(name, item.source)
         _collect(synonyms, item.synonyms, item.source)
         for product in item.products:
-            _file(products, _patched(product, patches.get((item.source, item.item), ())), item.source, plain)
+            _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
     known = {fold(generic), *(fold(fact.value) for fact in substances.facts())}
     labels = tuple(item.label for item in items if item.label)
     return DrugRecord(
@@ -106,13 +111,13 @@ def _rank(source: str) -> int:
     return next((place for place, prefix in enumerate(FIRST) if source.startswith(prefix)), len(FIRST))
 
 
-def _parse(lines: Iterable[str]) -> tuple[list[Contribution], dict[tuple[str, str], list[Product]]]:
+def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
     items: list[Contribution] = []
-    patches: dict[tuple[str, str], list[Product]] = {}
+    patches: _Patches = {}
     for line in lines:
-        if '"facts"' in line[:400]:
-            patch = Patch.model_validate_json(line)
-            patches.setdefault((patch.source, patch.item), []).append(patch.facts)
+        if '"facts":{' in line:
+            patch = orjson.loads(line)
+            patches[patch["source"], patch["item"]] = {name: tuple(some) for name, some in patch["facts"].items()}
         else:
             items.append(Contribution.model_validate_json(line))
     return items, patches
@@ -135,13 +140,11 @@ def _collect(facts: Facts, values: Iterable[str], source: str) -> None:
         facts.add(value, source)
 
 
-def _patched(product: Product, patches: Iterable[Product]) -> Product:
+def _patched(product: Product, patch: Mapping[str, tuple[str, ...]] | None) -> Product:
     """The product with the facts of other rows added."""
-    extra: dict[str, tuple[str, ...]] = {}
-    for patch in patches:
-        for name in patch.model_fields_set:
-            extra[name] = extra.get(name, getattr(product, name)) + getattr(patch, name)
-    return product.model_copy(update=extra) if extra else product
+    if not patch:
+        return product
+    return product.model_copy(update={name: getattr(product, name) + values for name, values in patch.items()})
 
 
 def _file(

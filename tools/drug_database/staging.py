@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import orjson
 
 from tools.drug_database.names import base_moieties, record_key
-from tools.drug_database.records import Contribution, Product
-from tools.types import Frozen
+from tools.drug_database.records import Contribution
 
 _BATCH: Final = 2_000
 _BEFORE: Final = 0
@@ -29,7 +28,7 @@ _TABLES = """
 CREATE TABLE item (
     source TEXT, item TEXT, key TEXT, run INTEGER, payload TEXT, PRIMARY KEY (source, item)
 ) WITHOUT ROWID;
-CREATE TABLE patch (source TEXT, item TEXT, run INTEGER, file TEXT, line INTEGER, payload TEXT);
+CREATE TABLE patch (source TEXT, item TEXT, run INTEGER, file TEXT, line INTEGER, field TEXT, value TEXT);
 """
 _PUT = """
 INSERT INTO item VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, item) DO UPDATE SET
@@ -40,12 +39,8 @@ INSERT INTO item VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, item) DO UPDATE SET
 """
 
 
-class Patch(Frozen):
-    """Further facts about the product of an item that another row makes, such as its packages."""
-
-    source: str
-    item: str
-    facts: Product
+PatchField = Literal["packages", "marketing", "te_codes"]
+"""The lists of a product that other rows than its own add to."""
 
 
 class Orphan(NamedTuple):
@@ -70,7 +65,7 @@ class Staging:
         file = Path(self._folder.name) / "staging.sqlite"
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         self._items: list[tuple[str, str, str, int, str]] = []
-        self._patches: list[tuple[str, str, int, str, int, str]] = []
+        self._patches: list[tuple[str, str, int, str, int, str, str]] = []
         with closing(self._db.cursor()) as cursor:
             cursor.execute("PRAGMA journal_mode = OFF")
             cursor.execute("PRAGMA synchronous = OFF")
@@ -94,10 +89,9 @@ class Staging:
         if len(self._items) >= _BATCH:
             self._write()
 
-    def patch(self, patch: Patch, *, file: str, line: int) -> None:
-        """Adds facts to an item; that item may come before or after."""
-        payload = patch.model_dump_json(exclude_defaults=True)
-        self._patches.append((patch.source, patch.item, _NOW, file, line, payload))
+    def patch(self, source: str, item: str, field: PatchField, value: str, *, file: str, line: int) -> None:
+        """Adds ``value`` to ``field`` of the products of an item; that item may come before or after."""
+        self._patches.append((source, item, _NOW, file, line, field, value))
         if len(self._patches) >= _BATCH:
             self._write()
 
@@ -108,7 +102,10 @@ class Staging:
             if known["source"] in without:
                 continue
             if "facts" in known:
-                self._patches.append((known["source"], known["item"], _BEFORE, "", 0, line))
+                for field, values in known["facts"].items():
+                    self._patches += [
+                        (known["source"], known["item"], _BEFORE, "", 0, field, value) for value in values
+                    ]
             else:
                 self._items.append((known["source"], known["item"], key, _BEFORE, line))
         if len(self._items) + len(self._patches) >= _BATCH:
@@ -151,18 +148,19 @@ class Staging:
         self._write()
         self._db.execute("CREATE INDEX IF NOT EXISTS item_key ON item (key, source, item)")
         rows = self._db.execute(
-            "SELECT i.key, i.payload, (SELECT group_concat(p.payload, char(10)) FROM patch p "
-            "WHERE p.source = i.source AND p.item = i.item) FROM item i ORDER BY i.key, i.source, i.item"
+            "SELECT i.key, i.source, i.item, i.payload, (SELECT group_concat(p.field || char(31) || p.value, char(30)) "
+            "FROM patch p WHERE p.source = i.source AND p.item = i.item) FROM item i ORDER BY i.key, i.source, i.item"
         )
         key: str | None = None
         lines: list[str] = []
-        for row_key, payload, patches in rows:
+        for row_key, source, item, payload, patches in rows:
             if row_key != key:
                 if key is not None:
                     yield StagedGroup(key, lines)
                 key, lines = row_key, []
             lines += payload.split("\n")
-            lines += patches.split("\n") if patches else ()
+            if patches:
+                lines.append(_patch_line(source, item, patches))
         if key is not None:
             yield StagedGroup(key, lines)
 
@@ -175,5 +173,15 @@ class Staging:
             self._db.executemany(_PUT, self._items)
             self._items.clear()
         if self._patches:
-            self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?)", self._patches)
+            self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?, ?)", self._patches)
             self._patches.clear()
+
+
+def _patch_line(source: str, item: str, patches: str) -> str:
+    """What other rows add to an item, as one line of JSON; each value once."""
+    facts: dict[str, dict[str, None]] = {}
+    for patch in patches.split("\x1e"):
+        field, _, value = patch.partition("\x1f")
+        facts.setdefault(field, {})[value] = None
+    known = {"source": source, "item": item, "facts": {field: list(values) for field, values in facts.items()}}
+    return orjson.dumps(known).decode()

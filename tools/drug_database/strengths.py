@@ -18,6 +18,7 @@ _UNITS: Final = {
     "vial": "vial", "%": "%",
 }  # fmt: skip
 _NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
+_NO_UNIT = re.compile(r"[(;]|[A-Za-z],|,[A-Za-z]")
 _NOTE = re.compile(r"\s*\*\*.*$", re.DOTALL)
 _EQUIVALENT = re.compile(r"^EQ\s+(.*?)\s*\bBASE\b(.*)$", re.IGNORECASE)
 
@@ -54,7 +55,7 @@ def strength(text: str) -> str:
 def _amount(text: str) -> str:
     top, slash, bottom = text.strip().partition("/")
     parsed = _NUMBER.match(top)
-    if not parsed or ("(" in text) or not parsed[2]:
+    if not parsed or not parsed[2] or _NO_UNIT.search(text):
         return text.strip()
     amount = f"{number(parsed[1])} {unit(parsed[2])}".replace(" %", "%").strip()
     if not slash:

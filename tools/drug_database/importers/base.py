@@ -9,7 +9,7 @@ from typing import IO, Final
 
 from tools.drug_database.records import Contribution, Source
 from tools.drug_database.reports import EXAMPLES, FileReport, ImportProgress, Refusal
-from tools.drug_database.staging import Patch, Staging
+from tools.drug_database.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
@@ -25,7 +25,7 @@ class FileCount:
     format: str
     source: str
     read: int = 0
-    patched: int = 0
+    merged: int = 0
     put: int = 0
     refused: int = 0
     new_items: int = 0
@@ -35,7 +35,7 @@ class FileCount:
     def report(self) -> FileReport:
         return FileReport(
             file=self.file, format=self.format, source=self.source, read=self.read, kept=self.new_items,
-            merged=self.put - self.new_items + self.patched, refused=self.refused, reasons=dict(self.reasons),
+            merged=self.put - self.new_items + self.merged, refused=self.refused, reasons=dict(self.reasons),
             examples=tuple(self.examples),
         )  # fmt: skip
 
@@ -51,6 +51,7 @@ class Intake:
         self._items_before = 0
         self._total: int | None = None
         self.sources: dict[str, Source] = {}
+        self.left_out: list[str] = []
 
     def open_file(self, file: str, *, kind: str, source: Source, total: int | None = None) -> None:
         """Starts the count of a file. ``total`` is its number of rows, where it is known."""
@@ -82,10 +83,15 @@ class Intake:
         else:
             self._count.put += 1
 
-    def patch(self, patch: Patch, line: int) -> None:
-        """A row that adds to the product of an item of this source."""
-        self._staging.patch(patch, file=self._count.file, line=line)
-        self._count.patched += 1
+    def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
+        """A row that adds to the products of an item of the file's source."""
+        count = self._count
+        self._staging.patch(count.source, item, field, value, file=count.file, line=line)
+        count.merged += 1
+
+    def merge(self) -> None:
+        """A row whose facts went into items that other rows make, such as the meaning of a code."""
+        self._count.merged += 1
 
     def refuse(self, line: int, reason: str) -> None:
         """A row that is not taken. ``reason`` must not repeat the row's text."""
@@ -96,7 +102,7 @@ class Intake:
         self.close_file()
         for orphan in self._staging.drop_orphans():
             count = self._files[orphan.file]
-            count.patched -= 1
+            count.merged -= 1
             self._refuse(count, orphan.line, "its product is not in the data")
         return tuple(count.report() for count in self._files.values())
 

@@ -7,28 +7,33 @@ Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importers.base import Intake, text_lines
+from tools.drug_database.importers.base import Intake
 from tools.drug_database.importers.container import Entry
+from tools.drug_database.importers.tables import Row, listed, rows
 from tools.drug_database.names import fold
 from tools.drug_database.records import Contribution, Product, Source
-from tools.drug_database.staging import Patch
 from tools.drug_database.strengths import combined, strength
 
 SOURCE_ID: Final = "fda-ndc"
 _PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"})
 _PACKAGE: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"})
-Row = Mapping[str, str]
 
 
-def is_product_file(first_line: str) -> bool:
-    return set(first_line.split("\t")) >= _PRODUCT
+def role(first_line: str) -> str | None:
+    columns = set(first_line.split("\t"))
+    if columns >= _PRODUCT:
+        return "product"
+    return "package" if columns >= _PACKAGE else None
 
 
-def is_package_file(first_line: str) -> bool:
-    return set(first_line.split("\t")) >= _PACKAGE
+def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    for entry in files.get("product", ()):
+        _read_products(entry, intake)
+    for entry in files.get("package", ()):
+        _read_packages(entry, intake)
 
 
 def source(entry: Entry) -> Source:
@@ -37,8 +42,8 @@ def source(entry: Entry) -> Source:
                   date=entry.date)  # fmt: skip
 
 
-def read_products(entry: Entry, intake: Intake) -> None:
-    for line, row in _rows(entry, intake, kind="NDC products"):
+def _read_products(entry: Entry, intake: Intake) -> None:
+    for line, row in rows(entry, intake, kind="NDC products", source=source(entry)):
         contribution = _product(row)
         if isinstance(contribution, str):
             intake.refuse(line, contribution)
@@ -46,34 +51,13 @@ def read_products(entry: Entry, intake: Intake) -> None:
             intake.put(contribution, line)
 
 
-def read_packages(entry: Entry, intake: Intake) -> None:
-    for line, row in _rows(entry, intake, kind="NDC packages"):
+def _read_packages(entry: Entry, intake: Intake) -> None:
+    for line, row in rows(entry, intake, kind="NDC packages", source=source(entry)):
         product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
         if not product or not package:
             intake.refuse(line, "no product or package code")
         else:
-            intake.patch(Patch(source=SOURCE_ID, item=product, facts=Product(packages=(package,))), line)
-
-
-def _rows(entry: Entry, intake: Intake, *, kind: str) -> Iterator[tuple[int, Row]]:
-    """The rows that have as many columns as the first line; the others are refused."""
-    with entry.open() as stream:
-        lines = text_lines(stream)
-        _, first = next(lines)
-        columns = first.split("\t")
-        intake.open_file(entry.name, kind=kind, source=source(entry))
-        for line, text in lines:
-            intake.read()
-            cells = text.split("\t")
-            if len(cells) != len(columns):
-                intake.refuse(line, f"{len(cells)} columns instead of {len(columns)}")
-            else:
-                yield line, dict(zip(columns, cells, strict=True))
-
-
-def names(text: str) -> tuple[str, ...]:
-    """The parts of a list that FDA separates by semicolons, in lower case."""
-    return tuple(dict.fromkeys(part for part in (" ".join(p.split()).lower() for p in text.split(";")) if part))
+            intake.patch(product, "packages", package, line)
 
 
 def _product(row: Row) -> Contribution | str:
@@ -96,9 +80,9 @@ def _product(row: Row) -> Contribution | str:
 
 def _substances(row: Row) -> tuple[str, ...]:
     """Active substances; rows without any name them in the nonproprietary name, separated by commas and ``and``."""
-    listed = names(row["SUBSTANCENAME"])
-    if listed:
-        return listed
+    named = listed(row["SUBSTANCENAME"])
+    if named:
+        return named
     text = row["NONPROPRIETARYNAME"].replace(" and ", ", ").replace(" AND ", ", ").replace(";", ",")
     return tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if fold(part)))
 
@@ -116,7 +100,7 @@ def _details(row: Row, code: str, brand: str) -> Product:
 
     return Product(
         dosage_form=row["DOSAGEFORMNAME"].strip().lower(),
-        routes=tuple(sorted(names(row.get("ROUTENAME", "")))),
+        routes=tuple(sorted(listed(row.get("ROUTENAME", "")))),
         brand_name=brand, strengths=_strengths(row), labelers=single("LABELERNAME"), ndcs=(code,),
         applications=single("APPLICATIONNUMBER"), marketing=single("MARKETINGCATEGORYNAME"),
         schedules=single("DEASCHEDULE"),

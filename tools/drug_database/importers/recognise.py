@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers import ndc_text
+from tools.drug_database.importers import drugs_at_fda, ndc_text, orange_book, rxnorm
 from tools.drug_database.importers.base import Intake, decode
 from tools.drug_database.importers.container import Entry, entries
 from tools.errors import SourceRejected
 
-Reader = Callable[[Entry, Intake], None]
+Role = Callable[[str], str | None]
+Reader = Callable[[Mapping[str, Sequence[Entry]], Intake], None]
 _KNOWN: Final = (
     "FDA NDC text, openFDA NDC or label JSON, Orange Book, Drugs@FDA, RxNorm RRF, DailyMed SPL XML, or a formulary of "
     "your own"
 )
+_TABLES: Final[tuple[tuple[Role, Reader], ...]] = (
+    (ndc_text.role, ndc_text.read),
+    (orange_book.role, orange_book.read),
+    (drugs_at_fda.role, drugs_at_fda.read),
+    (rxnorm.role, rxnorm.read),
+)
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """A file and the function that reads it; ``order`` puts files that others build on first."""
+@dataclass
+class Job:
+    """The files of one format at one path, by the role that each plays in the format."""
 
-    entry: Entry
     read: Reader
-    order: int = 0
+    files: dict[str, list[Entry]] = field(default_factory=dict[str, list[Entry]])
 
 
-def recognise(paths: Sequence[Path]) -> list[Recognised]:
-    """The files to read, in order. Files of a folder or zip that no importer reads are left out.
+@dataclass
+class Recognised:
+    """What to read, and the files that no importer reads."""
 
-    Raises ``SourceRejected`` when a path is missing or damaged, or holds nothing that an importer reads.
-    """
-    found: list[Recognised] = []
+    jobs: list[Job] = field(default_factory=list[Job])
+    left_out: list[str] = field(default_factory=list[str])
+
+
+def recognise(paths: Sequence[Path]) -> Recognised:
+    """Raises ``SourceRejected`` when a path is missing or damaged, or holds nothing that an importer reads."""
+    found = Recognised()
     for path in paths:
-        readable = [one for one in map(_recognise, entries(path)) if one]
-        if not readable:
+        jobs: dict[Reader, Job] = {}
+        for entry in entries(path):
+            known = _role(entry)
+            if known is None:
+                found.left_out.append(entry.name)
+            else:
+                jobs.setdefault(known[0], Job(known[0])).files.setdefault(known[1], []).append(entry)
+        if not jobs:
             raise SourceRejected(f"{path.name} is no drug data that can be imported. Known are {_KNOWN}.")
-        found += readable
-    return sorted(found, key=lambda one: one.order)
+        found.jobs += jobs.values()
+    return found
 
 
-def _recognise(entry: Entry) -> Recognised | None:
+def _role(entry: Entry) -> tuple[Reader, str] | None:
     first_line = decode(entry.head().split(b"\n", 1)[0]).removeprefix("\ufeff").rstrip("\r")
-    if ndc_text.is_product_file(first_line):
-        return Recognised(entry, ndc_text.read_products)
-    if ndc_text.is_package_file(first_line):
-        return Recognised(entry, ndc_text.read_packages, 1)
+    for role, read in _TABLES:
+        name = role(first_line)
+        if name:
+            return read, name
     return None

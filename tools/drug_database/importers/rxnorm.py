@@ -1,0 +1,236 @@
+"""RxNorm in its RRF files: RXNCONSO (concepts), RXNREL (relations) and RXNSAT (attributes, of which NDC is read).
+
+Ingredients (IN, PIN, MIN) give names and RxCUIs; clinical drugs (SCD), branded drugs (SBD) and packs (GPCK, BPCK) give
+products. A drug's components come from its relations. A drug component (SCDC), a brand name (BN) or a relation is part
+of the products it leads to; one that leads to none is refused.
+Source of the layout: NLM, "RxNorm Technical Documentation", sections 12.4 to 12.7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from tools.drug_database.importers.base import Intake, text_lines
+from tools.drug_database.importers.container import Entry
+from tools.drug_database.importers.rxnorm_forms import form_and_routes
+from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.strengths import combined, strength
+
+SOURCE_ID: Final = "rxnorm"
+_CONCEPT_COLUMNS: Final = 18
+_RELATION_COLUMNS: Final = 16
+_ATTRIBUTE_COLUMNS: Final = 13
+_INGREDIENTS: Final = frozenset({"IN", "PIN", "MIN"})
+_DRUGS: Final = frozenset({"SCD", "SBD"})
+_PACKS: Final = frozenset({"GPCK", "BPCK"})
+_BRAND: Final = re.compile(r"\[([^\[\]]+)\]\s*$")
+_COMPONENT: Final = re.compile(r"^(?P<name>.+?) (?P<amount>\d[\d.,]* \S+)$")
+
+
+class _Line(NamedTuple):
+    number: int
+    cells: list[str]
+
+
+@dataclass
+class _Concepts:
+    """What is needed of all concepts to name a drug's parts; RxNorm is read in two passes over its concepts."""
+
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    components: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Of a drug its components, of a pack its drugs, of a branded drug its generic drug."""
+    ingredient: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    precise: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    used: set[str] = field(default_factory=set[str])
+
+
+def role(first_line: str) -> str | None:
+    cells = first_line.split("|")
+    if len(cells) == _CONCEPT_COLUMNS + 1 and cells[1] == "ENG":
+        return "concept"
+    if len(cells) == _RELATION_COLUMNS + 1 and cells[2] in {"CUI", "AUI"}:
+        return "relation"
+    if len(cells) in {_ATTRIBUTE_COLUMNS, _ATTRIBUTE_COLUMNS + 1} and cells[4] in {"CUI", "AUI", "RUI"}:
+        return "attribute"
+    return None
+
+
+def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    first = next(iter(files.values()))[0]
+    source = Source(id=SOURCE_ID, title="RxNorm", publisher="U.S. National Library of Medicine", date=first.date,
+                    url="https://www.nlm.nih.gov/research/umls/rxnorm/")  # fmt: skip
+    known = _Concepts()
+    for entry in files.get("concept", ()):
+        _learn(entry, known)
+    for entry in files.get("relation", ()):
+        _read_relations(entry, intake, source, known)
+    for entry in files.get("concept", ()):
+        _read_concepts(entry, intake, source, known)
+    for entry in files.get("attribute", ()):
+        _read_attributes(entry, intake, source, known)
+
+
+def _lines(entry: Entry) -> Iterator[_Line]:
+    with entry.open() as stream:
+        for number, text in text_lines(stream):
+            yield _Line(number, text.split("|"))
+
+
+def _learn(entry: Entry, known: _Concepts) -> None:
+    for _, cells in _lines(entry):
+        if len(cells) >= _CONCEPT_COLUMNS and cells[11] == "RXNORM":
+            known.kinds[cells[0]], known.names[cells[0]] = cells[12], cells[14]
+
+
+def _read_relations(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+    intake.open_file(entry.name, kind="RxNorm relations", source=source)
+    for number, cells in _lines(entry):
+        intake.read()
+        if len(cells) < _RELATION_COLUMNS:
+            intake.refuse(number, f"{len(cells)} columns instead of {_RELATION_COLUMNS}")
+        elif not _relate(known, part=cells[0], relation=cells[7], whole=cells[4]):
+            intake.refuse(number, "the relation leads to no product")
+        else:
+            intake.merge()
+
+
+def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
+    """Stores ``whole`` <relation> ``part``; False when it says nothing about a product."""
+    if part not in known.kinds or whole not in known.kinds:
+        return False
+    if relation in {"consists_of", "contains"}:
+        known.components[whole].append(part)
+    elif relation == "tradename_of":
+        generic, branded = (part, whole) if known.kinds[whole] == "SBD" else (whole, part)
+        if known.kinds[branded] != "SBD":
+            return False
+        known.components[branded].append(generic)
+    elif relation == "has_ingredient":
+        known.ingredient[whole].append(part)
+    elif relation == "has_precise_ingredient":
+        known.precise[whole].append(part)
+    elif relation == "ingredient_of":
+        known.used.update((part, whole))
+    else:
+        return False
+    known.used.update((part, whole))
+    return True
+
+
+def _read_concepts(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+    intake.open_file(entry.name, kind="RxNorm concepts", source=source)
+    for number, cells in _lines(entry):
+        intake.read()
+        if len(cells) < _CONCEPT_COLUMNS:
+            intake.refuse(number, f"{len(cells)} columns instead of {_CONCEPT_COLUMNS}")
+            continue
+        if cells[11] != "RXNORM":
+            intake.refuse(number, "the concept is of another vocabulary")
+            continue
+        _take_concept(_Line(number, cells), intake, known)
+
+
+def _take_concept(line: _Line, intake: Intake, known: _Concepts) -> None:
+    rxcui, kind, name = line.cells[0], line.cells[12], line.cells[14]
+    if kind in _INGREDIENTS:
+        intake.put(_ingredients(rxcui, name, kind), line.number)
+    elif kind in _DRUGS:
+        _take(intake, line.number, _drug(rxcui, name, known))
+    elif kind in _PACKS:
+        _take(intake, line.number, _pack(rxcui, name, known))
+    elif kind in {"SCDC", "BN"} and rxcui in known.used:
+        intake.merge()
+    elif kind in {"SCDC", "BN"}:
+        intake.refuse(line.number, "no product leads to it")
+    else:
+        intake.refuse(line.number, f"concepts of the kind {kind[:8]} are not imported")
+
+
+def _take(intake: Intake, line: int, contribution: Contribution | None) -> None:
+    if contribution is None:
+        intake.refuse(line, "its components are not in the data")
+    else:
+        intake.put(contribution, line)
+
+
+def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
+    names = tuple(part.strip().lower() for part in name.split(" / ")) if kind == "MIN" else (name.lower(),)
+    return Contribution(source=SOURCE_ID, item=rxcui, substances=names, rxcuis=(rxcui,))
+
+
+def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
+    branded = known.kinds[rxcui] == "SBD"
+    generic = next(iter(known.components.get(rxcui, ())), "") if branded else rxcui
+    parts = known.components.get(generic, [])
+    names = [known.names[part] for part in parts]
+    if not parts:
+        return None
+    full = known.names[generic]
+    names.sort(key=full.find)
+    substances = [_substance(part, known) for part in sorted(parts, key=lambda part: full.find(known.names[part]))]
+    brand = _brand(name) if branded else ""
+    form, routes = form_and_routes(_form(full, names))
+    product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,),
+                      strengths=_amounts(names))  # fmt: skip
+    return Contribution(source=SOURCE_ID, item=rxcui, substances=tuple(substances), products=(product,),
+                        brand_names=(brand,) if brand else ())  # fmt: skip
+
+
+def _substance(component: str, known: _Concepts) -> str:
+    """The component's salt when RxNorm names one, else its ingredient, else the name it begins with."""
+    for found in (known.precise.get(component), known.ingredient.get(component)):
+        if found and len(found) == 1:
+            return known.names[found[0]].lower()
+    named = _COMPONENT.match(known.names[component])
+    return (named["name"] if named else known.names[component]).lower()
+
+
+def _form(full: str, components: Sequence[str]) -> str:
+    """The words behind the last component: ``Oral Tablet``."""
+    return full[max(full.rfind(name) + len(name) for name in components) :].strip()
+
+
+def _amounts(components: Sequence[str]) -> tuple[str, ...]:
+    found = [_COMPONENT.match(name) for name in components]
+    if not all(found):
+        return ()
+    return (combined([strength(match["amount"]) for match in found if match]),)
+
+
+def _brand(name: str) -> str:
+    found = _BRAND.search(name)
+    return found[1] if found else ""
+
+
+def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
+    substances = dict.fromkeys(
+        _substance(component, known)
+        for drug in known.components.get(rxcui, ())
+        for component in known.components.get(drug, ())
+    )
+    if not substances:
+        return None
+    brand = _brand(name)
+    product = Product(dosage_form="kit", brand_name=brand, rxcuis=(rxcui,))
+    return Contribution(source=SOURCE_ID, item=rxcui, substances=tuple(substances), products=(product,),
+                        brand_names=(brand,) if brand else ())  # fmt: skip
+
+
+def _read_attributes(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+    intake.open_file(entry.name, kind="RxNorm attributes", source=source)
+    products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
+    for number, cells in _lines(entry):
+        intake.read()
+        if len(cells) < _ATTRIBUTE_COLUMNS:
+            intake.refuse(number, f"{len(cells)} columns instead of {_ATTRIBUTE_COLUMNS}")
+        elif cells[8] != "NDC":
+            intake.refuse(number, "the attribute is no NDC")
+        elif cells[0] not in products:
+            intake.refuse(number, "its product is not in the data")
+        else:
+            intake.patch(cells[0], "packages", cells[10], number)
