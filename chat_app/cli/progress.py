@@ -38,10 +38,11 @@ def progress_bars() -> Iterator[ShowProgress]:
 
 
 class LoadingBars:
-    """Shows how the loading of ``app`` goes on, from its first step to its last."""
+    """Shows how the loading of ``app`` goes on, from its first step to its last; then says ``loaded``."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, loaded: str) -> None:
         self._app = app
+        self._loaded = loaded
         self._open = ExitStack()
         self._bars: ShowProgress | None = None
 
@@ -54,7 +55,7 @@ class LoadingBars:
     def show(self, progress: LoadProgress | None) -> None:
         if progress is None:
             self._open.close()
-            for line in self._app.load_problems or ["All guidelines and drugs are loaded."]:
+            for line in self._app.load_problems or [self._loaded]:
                 sys.stderr.write(f"{line}\n")
             return
         if self._bars is None:

@@ -27,7 +27,8 @@ def serve(
         settings.check()
         await run_server(settings)
 
-    shell.run(work)
+    # Ctrl-C is how a server is stopped.
+    shell.run(work, interrupt_is_error=False)
 
 
 def offline_server(

@@ -24,14 +24,14 @@ T = TypeVar("T")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs ``work``; an error of ours becomes one sentence on standard error and exit code 1."""
+def run(work: Callable[[], Coroutine[Any, Any, T]], *, interrupt_is_error: bool = True) -> T:
+    """Runs ``work``; an error of ours becomes one sentence on standard error and exit code 1, Ctrl-C exit code 130."""
     try:
         return asyncio.run(work())
     except (AsclepiusError, ToolError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(130 if interrupt_is_error else 0) from None
     except BrokenPipeError:
         # Whoever read our output has gone, as `head` does; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

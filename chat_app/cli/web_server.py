@@ -23,6 +23,10 @@ _SHUTDOWN_SECONDS = 5
 
 async def run_server(settings: Settings) -> None:
     """Serves until the process is told to stop. Raises ``ConfigurationError`` when the port is taken."""
+    listener = _listen(settings.server.host, settings.server.port)
+    port = int(listener.getsockname()[1])
+    host = settings.server.host
+    page = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     logging.basicConfig(
         level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -36,12 +40,10 @@ async def run_server(settings: Settings) -> None:
             on_progress(message)
 
         async with open_app(settings, on_progress=tell) as app:
-            with LoadingBars(app) as bars:
+            with LoadingBars(app, loaded=f"All guidelines and drugs are loaded; the page is {page}") as bars:
                 app.load_listeners.append(bars.show)
                 yield app
 
-    listener = _listen(settings.server.host, settings.server.port)
-    port = int(listener.getsockname()[1])
     config = uvicorn.Config(
         create_app(settings, open_app=open_and_tell),
         log_level="warning",
@@ -52,7 +54,7 @@ async def run_server(settings: Settings) -> None:
         proxy_headers=False,
         server_header=False,
     )
-    server = _Server(config, settings, port)
+    server = _Server(config, settings, page)
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -63,10 +65,10 @@ async def run_server(settings: Settings) -> None:
 class _Server(uvicorn.Server):
     """Says where the page is as soon as it is served."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings, port: int) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, page: str) -> None:
         super().__init__(config)
         self._settings = settings
-        self._port = port
+        self._page = page
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -75,10 +77,8 @@ class _Server(uvicorn.Server):
         # What start-up made stays for good: the collector need not look at it again and again while answers stream.
         gc.collect()
         gc.freeze()
-        publish_address(self._settings, self._port)
-        host = self._settings.server.host
-        shown = f"[{host}]" if ":" in host else host
-        shell.note(f"Asclepius is at http://{shown}:{self._port}")
+        publish_address(self._settings, int(self._page.rpartition(":")[2]))
+        shell.note(f"Asclepius is at {self._page}")
 
 
 def _listen(host: str, port: int) -> socket.socket:
