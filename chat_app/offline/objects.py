@@ -42,7 +42,7 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
     text = request.text.model_dump(by_alias=True, exclude_none=True) if request.text else {}
     if request.text and isinstance(request.text.format, SchemaFormat):
         text["format"].setdefault("strict", False)
-        text["format"].setdefault("description", None)
+        text["format"].setdefault("description", "")
     reasoning = request.reasoning.model_dump(exclude_none=True) if request.reasoning else {}
     choice = request.tool_choice
     conversation = request.conversation_id

@@ -13,7 +13,7 @@ from chat_app.offline.listing import Page, json_response, page_of
 from chat_app.offline.service import ResponseService
 from chat_app.offline.store import ResponseStore
 from chat_app.offline.turns import LiveTurn
-from chat_app.offline.wire import CreateResponse, Retrieve
+from chat_app.offline.wire import CountTokens, CreateResponse, Retrieve
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses")
@@ -61,6 +61,13 @@ def _stream(frames: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(
         frames, media_type="text/event-stream", headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     )
+
+
+@router.post("/input_tokens")
+async def input_tokens(body: CountTokens, request: Request) -> Response:
+    """How many tokens a request would bring, with its history."""
+    counted = await _service(request).count_tokens(body)
+    return json_response({"object": "response.input_tokens", "input_tokens": counted})
 
 
 @router.get("/{response_id}")

@@ -14,7 +14,7 @@ from chat_app.offline.history import check_calls, fit_window, resolve_references
 from chat_app.offline.model import prompt_of
 from chat_app.offline.store import ResponseStore
 from chat_app.offline.turns import LiveTurn, TurnRunner
-from chat_app.offline.wire import CreateResponse
+from chat_app.offline.wire import Asked, CreateResponse
 
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
@@ -54,6 +54,13 @@ class ResponseService:
         self._run(turn, request, items)
         return turn
 
+    async def count_tokens(self, request: Asked) -> int:
+        """The tokens that a request brings, with its history and its instructions."""
+        history = await self._history(request)
+        items = [*history, *await resolve_references(request.input, history, self._store.item)]
+        counted = sum(objects.count_tokens(objects.text_of(item)) for item in items)
+        return counted + objects.count_tokens(request.instructions or "")
+
     def _run(self, turn: LiveTurn, request: CreateResponse, items: list[Json]) -> None:
         response_id = turn.response["id"]
         self._live[response_id] = turn
@@ -63,7 +70,7 @@ class ResponseService:
         turn.task = asyncio.create_task(work, name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 
-    async def _history(self, request: CreateResponse) -> list[Json]:
+    async def _history(self, request: Asked) -> list[Json]:
         if request.previous_response_id is not None:
             return await self._store.history(request.previous_response_id)
         if request.conversation_id is not None:

@@ -279,28 +279,47 @@ class Retrieve(BaseModel):
     include_obfuscation: bool = False
 
 
-class CreateResponse(Closed):
-    """The body of ``POST /v1/responses``."""
+class Asked(Closed):
+    """What a request brings to be read, whether it is to be answered or only counted."""
 
     model: str = "asclepius-extractive"
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
     conversation: str | ConversationRef | None = None
+    tools: list[Tool] = Field(default_factory=list[Tool])
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _no_tools(cls, value: object) -> object:
+        return [] if value is None else value
+
+    @property
+    def conversation_id(self) -> str | None:
+        reference = self.conversation
+        return reference.id if isinstance(reference, ConversationRef) else reference
+
+
+class CountTokens(Asked):
+    """The body of ``POST /v1/responses/input_tokens``."""
+
+
+class CreateResponse(Asked):
+    """The body of ``POST /v1/responses``."""
+
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     background: bool | None = None
     store: bool | None = None
     metadata: Metadata | None = None
-    tools: list[Tool] = Field(default_factory=list[Tool])
-    tool_choice: ToolChoice | None = None
-    parallel_tool_calls: bool | None = None
     max_output_tokens: int | None = Field(None, ge=16)
     max_tool_calls: int | None = Field(None, ge=1)
-    truncation: Literal["auto", "disabled"] | None = None
     include: list[Include] | None = None
-    text: TextOptions | None = None
-    reasoning: ReasoningOptions | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
     top_logprobs: int | None = Field(None, ge=0, le=20)
@@ -315,13 +334,3 @@ class CreateResponse(Closed):
     prompt: Json | None = None
     moderation: Json | None = None
     context_management: list[Json] | None = None
-
-    @field_validator("tools", mode="before")
-    @classmethod
-    def _no_tools(cls, value: object) -> object:
-        return [] if value is None else value
-
-    @property
-    def conversation_id(self) -> str | None:
-        reference = self.conversation
-        return reference.id if isinstance(reference, ConversationRef) else reference
