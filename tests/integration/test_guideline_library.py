@@ -145,7 +145,7 @@ async def test_a_search_can_be_limited_to_documents(library: GuidelineLibrary, t
 async def test_a_second_process_sees_what_the_first_one_added(
     library: GuidelineLibrary, milvus_uri: str, tmp_path: Path
 ) -> None:
-    other = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=library._index._name)
+    other = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=library._retriever.terms.name)
     assert (await other.search("aspirin")).passages == ()
 
     await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))

@@ -62,7 +62,7 @@ class Catalog:
             live[record.id] = version
             lexicon = self._store.lexicon(VersionRef(record.id, version.key))
             counts.update(lexicon.counts)
-            total += lexicon.passages
+            total += lexicon.indexed
         return Snapshot(stamp, live, total, counts)
 
     def documents(self) -> list[Document]:

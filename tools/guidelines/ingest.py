@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.errors import SourceRejected
 from tools.guidelines.catalog import as_document, current_version, document_of, passage_id
-from tools.guidelines.index import IndexRow, PassageIndex
+from tools.guidelines.index import TermsRow, VectorRow
 from tools.guidelines.models import (
     Document,
     DocumentRecord,
@@ -24,10 +24,12 @@ from tools.guidelines.models import (
     IngestProgress,
     IngestStage,
 )
+from tools.guidelines.retrieval import Retriever
 from tools.guidelines.store import LibraryStore, VersionRef, document_id
 
-READER = 1
+READER = 2
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
+EMBED_AT_ONCE = 64
 MAX_FILE_BYTES = 200_000_000
 Progress = Callable[[IngestProgress], None]
 
@@ -106,37 +108,51 @@ def unchanged(store: LibraryStore, source: Source) -> Document | None:
 
 
 def publish(
-    store: LibraryStore, index: PassageIndex, source: Source, facts: Extraction, report: Reporter
+    store: LibraryStore, retriever: Retriever, source: Source, facts: Extraction, report: Reporter
 ) -> Document:
     """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
     with store.locked():
-        clean_up(store, index)
+        clean_up(store, retriever)
         ref = source.ref
         record = store.record(source.document)
         version = _version(store, source, facts)
         store.keep_original(version, source.path)
         store.mark_pending(ref)
-        index.delete_versions([str(ref)])
-        rows = [
-            IndexRow(passage_id(ref, number), str(ref), found)
-            for number, found in enumerate(store.indexed_terms(ref))
-        ]
-        index.add(rows, progress=report.stage("indexing"))
+        retriever.delete_versions([str(ref)])
+        write_rows(store, retriever, ref, report)
         earlier = tuple(other for other in record.versions if other.key != ref.key) if record else ()
-        index.delete_versions([str(VersionRef(source.document, other.key)) for other in earlier])
-        index.settle()
+        retriever.delete_versions([str(VersionRef(source.document, other.key)) for other in earlier])
+        retriever.settle()
         made = DocumentRecord(id=source.document, current=ref.key, versions=(*earlier, version))
         store.save_record(made)
         store.clear_pending(ref)
     return document_of(made, version)
 
 
-def clean_up(store: LibraryStore, index: PassageIndex) -> None:
+def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, report: Reporter) -> None:
+    """Writes the rows of a version that lies in the store, vectors first, for they take longest."""
+    passages = [stored for stored in store.passages(ref) if stored.kind != "reference"]
+    embedder, vectors = retriever.embedder, retriever.vectors
+    if embedder is not None and vectors is not None:
+        for at in range(0, len(passages), EMBED_AT_ONCE):
+            part = passages[at : at + EMBED_AT_ONCE]
+            made = embedder.embed([f"{stored.section}\n{stored.text}".strip() for stored in part])
+            vectors.add([
+                VectorRow(passage_id(ref, stored.number), str(ref), vector)
+                for stored, vector in zip(part, made, strict=True)
+            ])
+            report("embedding", at + len(part), len(passages))
+    found = store.indexed_terms(ref)
+    rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number]) for stored in passages]
+    retriever.terms.add(rows, progress=report.stage("indexing"))
+
+
+def clean_up(store: LibraryStore, retriever: Retriever) -> None:
     """Removes the rows that a run left which was killed. Call with the lock held."""
     for ref in store.pending():
         record = store.record(ref.document)
         if record is None or record.current != ref.key:
-            index.delete_versions([str(ref)])
+            retriever.delete_versions([str(ref)])
         store.clear_pending(ref)
 
 
@@ -146,7 +162,7 @@ def _version(store: LibraryStore, source: Source, facts: Extraction) -> Document
         key=source.ref.key, sha256=source.sha256, file_name=source.path.name, suffix=source.suffix,
         title=facts.title, issuer=facts.issuer, version=facts.version,
         date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
-        passages=store.lexicon(source.ref).passages, paged=facts.paged,
+        passages=store.lexicon(source.ref).indexed, paged=facts.paged,
         unsearchable_pages=tuple(page.number for page in pages if not page.searchable),
         recognised_pages=tuple(page.number for page in pages if page.recognised),
         added_at=datetime.now(UTC), reader=READER,

@@ -7,20 +7,24 @@ the library's own, so the event loop stays free. The constructor does nothing bu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from tools.errors import SourceRejected, ToolUnavailable
 from tools.guidelines import ingest
-from tools.guidelines.catalog import Catalog, as_passage, names, parse_passage_id
+from tools.guidelines.catalog import Catalog, Snapshot, as_passage, names, parse_passage_id
 from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
-from tools.guidelines.index import COLLECTION, PassageIndex
+from tools.guidelines.embedders import Embedder
+from tools.guidelines.index import COLLECTION
+from tools.guidelines.milvus import Connection
 from tools.guidelines.models import Document, Extraction, GuidelineSearchResult, IngestProgress, SearchFilter
+from tools.guidelines.retrieval import Found, Retriever
 from tools.guidelines.sandbox import run_job
 from tools.guidelines.store import LibraryStore, VersionRef
-from tools.guidelines.text import terms
 from tools.guidelines.worker import ExtractJob, RenderJob
 from tools.types import Passage
 
@@ -32,15 +36,25 @@ SEARCH_SECONDS = 10.0
 """Within this a search answers or raises ``ToolUnavailable``."""
 RENDER_SECONDS = 20.0
 MAX_LIMIT = 50
+MAX_ROWS = 3
 
 
 class GuidelineLibrary:
     """Guidelines in ``folder`` and their index on the Milvus server at ``uri``."""
 
-    def __init__(self, uri: str, folder: Path, token: str | None = None, *, collection: str = COLLECTION) -> None:
+    def __init__(
+        self,
+        uri: str,
+        folder: Path,
+        token: str | None = None,
+        *,
+        embedder: Embedder | None = None,
+        collection: str = COLLECTION,
+    ) -> None:
         self._store = LibraryStore(folder)
         self._catalog = Catalog(self._store)
-        self._index = PassageIndex(uri, token, collection)
+        self._connection = Connection(uri, token)
+        self._retriever = Retriever(self._connection, collection, embedder)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
 
     # -- search
@@ -67,19 +81,29 @@ class GuidelineLibrary:
 
     def _search(self, question: str, limit: int, chosen: SearchFilter) -> GuidelineSearchResult:
         snapshot = self._catalog.snapshot()
-        question_terms = terms(question)
-        hits = self._index.search(" ".join(question_terms), names(snapshot.refs(chosen)), limit)
-        found: list[Passage] = []
-        for hit in hits:
-            parsed = parse_passage_id(hit.id)
+        found = self._retriever.search(question, names(snapshot.refs(chosen)), self._terms_of, snapshot.weight)
+        passages = tuple(islice(self._passages(found, snapshot), limit))
+        score = confidence(found, self._terms_of, snapshot.weight)
+        return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
+
+    def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
+        """The candidates as passages; of one page's tables no more than ``MAX_ROWS`` rows."""
+        rows: Counter[tuple[str, int]] = Counter()
+        for candidate in found.candidates:
+            parsed = parse_passage_id(candidate.id)
             version = snapshot.live.get(parsed[0].document) if parsed else None
-            if parsed is None or version is None or version.key != parsed[0].key:
+            stored = self._store.passage(*parsed) if parsed else None
+            if parsed is None or version is None or stored is None or version.key != parsed[0].key:
                 continue
-            stored = self._store.passage(*parsed)
-            if stored is not None:
-                found.append(as_passage(parsed[0], version, stored, hit.score))
-        score = confidence(question_terms, [f"{passage.section} {passage.text}" for passage in found], snapshot)
-        return GuidelineSearchResult(passages=tuple(found), answerable=score >= ANSWERABLE_FROM, score=score)
+            if stored.kind == "table_row":
+                rows[parsed[0].document, stored.page] += 1
+                if rows[parsed[0].document, stored.page] > MAX_ROWS:
+                    continue
+            yield as_passage(parsed[0], version, stored, candidate.score)
+
+    def _terms_of(self, passage_id: str) -> list[str]:
+        parsed = parse_passage_id(passage_id)
+        return self._store.passage_terms(*parsed) if parsed else []
 
     # -- documents
 
@@ -104,7 +128,7 @@ class GuidelineLibrary:
             return known
         facts = await self._read(source, report)
         in_loop = ingest.Reporter(path.name, self._in_loop(progress))
-        document = await self._run(lambda: ingest.publish(self._store, self._index, source, facts, in_loop))
+        document = await self._run(lambda: ingest.publish(self._store, self._retriever, source, facts, in_loop))
         report("done", document.pages, document.pages)
         return document
 
@@ -138,8 +162,8 @@ class GuidelineLibrary:
             if record is None or record.current is None:
                 return False
             self._store.save_record(record.model_copy(update={"current": None}))
-            self._index.delete_versions([str(VersionRef(record.id, record.current))])
-            self._index.settle()
+            self._retriever.delete_versions([str(VersionRef(record.id, record.current))])
+            self._retriever.settle()
             return True
 
     # -- what citations open
@@ -194,9 +218,9 @@ class GuidelineLibrary:
     def _load(self) -> None:
         if self._store.pending():
             with self._store.locked():
-                ingest.clean_up(self._store, self._index)
+                ingest.clean_up(self._store, self._retriever)
         self._catalog.snapshot()
-        self._index.load()
+        self._retriever.load()
 
     async def check(self) -> list[str]:
         """What is wrong with the library, one sentence each, with what to do; empty when all is well."""
@@ -207,9 +231,9 @@ class GuidelineLibrary:
 
     def _check(self) -> list[str]:
         problems: list[str] = []
-        self._index.check()
+        self._retriever.check()
         for document, version in self._catalog.snapshot().live.items():
-            indexed = self._index.count(str(VersionRef(document, version.key)))
+            indexed = self._retriever.terms.count(str(VersionRef(document, version.key)))
             if indexed != version.passages:
                 problems.append(
                     f"Guideline {document}: {indexed} of {version.passages} passages are indexed. "
@@ -222,7 +246,7 @@ class GuidelineLibrary:
     async def aclose(self) -> None:
         """Closes the connection; calls that still run are left to their own time limits."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self._index.close)
+        await asyncio.to_thread(self._connection.close)
 
     async def _run(self, call: Callable[[], T], *, seconds: float | None = None) -> T:
         future = asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -14,7 +14,8 @@ from pydantic import Field
 from tools.types import Frozen, Passage
 
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
-PassageKind = Literal["text", "table_row"]
+PassageKind = Literal["text", "table_row", "reference"]
+"""A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 

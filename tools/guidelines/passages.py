@@ -7,16 +7,19 @@ repeated on the next page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tools.guidelines.models import Block, Extraction, PageContent, PassageKind, StoredPassage
+from tools.guidelines.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
 from tools.guidelines.tables import row_text
 from tools.guidelines.text import sentences
 
 TARGET_WORDS = 350
 """Measured on 938 pages of guidelines: 350 words find the right page more often than 180."""
 OVERLAP_WORDS = 50
+_CITATION = re.compile(r"\bet al\b|\d{4};\s?\d+|\bdoi\b|https?://|\bISBN\b")
+_ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(?:\d{1,3}|[ivxlc]{1,6})$")
 _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 
@@ -28,6 +31,8 @@ class _Piece:
     section: str
     opens: bool
     heading: bool = False
+    table: TableRows | None = None
+    """Of the first line of a table."""
 
     @property
     def words(self) -> int:
@@ -54,38 +59,50 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
     headings = _Headings()
     pages = _with_whole_sentences(extraction.pages)
     for page in pages:
-        for text, section in _page_passages(page, headings):
-            found.append(_stored(len(found), page, text, section, "text"))
-        for text in _row_passages(page):
-            found.append(_stored(len(found), page, text, headings.section, "table_row"))
+        pieces = list(_pieces(page, headings))
+        for text, section in _cut(pieces):
+            found.append(_stored(len(found), page, text, section, "reference" if is_reference(text) else "text"))
+        for table, section in _tables(pieces):
+            for text in _row_passages(table):
+                found.append(_stored(len(found), page, text, section, "table_row"))
     return found
+
+
+def is_reference(text: str) -> bool:
+    """True for lists of literature and of contents: full of the question's words, and never its answer."""
+    words = len(text.split())
+    if len(_CITATION.findall(text)) > words / 30 or text.count(". . .") > 5 or text.count("....") > 5:
+        return True
+    lines = text.splitlines()
+    numbered = sum(bool(_ENDS_IN_PAGE.search(line)) for line in lines)
+    return len(lines) >= 8 and numbered > 0.6 * len(lines)
 
 
 def _stored(number: int, page: PageContent, text: str, section: str, kind: PassageKind) -> StoredPassage:
     return StoredPassage(number=number, text=text, section=section, page=page.number, label=page.label, kind=kind)
 
 
-def _row_passages(page: PageContent) -> Iterator[str]:
+def _tables(pieces: Sequence[_Piece]) -> Iterator[tuple[TableRows, str]]:
+    for piece in pieces:
+        if piece.table is not None:
+            yield piece.table, piece.section
+
+
+def _row_passages(table: TableRows) -> Iterator[str]:
     """Each row of a table under its caption and header, and under the row whose first cell it shares."""
-    for block in page.blocks:
-        table = block.table
-        if table is None:
+    group = ""
+    for row in table.rows:
+        text = row_text(row)
+        if row[0]:
+            group = text
+        if sum(map(bool, row)) < 2:
             continue
-        group = ""
-        for row in table.rows:
-            text = row_text(row)
-            if row[0]:
-                group = text
-            if sum(map(bool, row)) < 2:
-                continue
-            above = group if not row[0] else ""
-            yield "\n".join(line for line in (table.caption, row_text(table.header), above, text) if line)
+        above = group if not row[0] else ""
+        yield "\n".join(line for line in (table.caption, row_text(table.header), above, text) if line)
 
 
-def _page_passages(page: PageContent, headings: _Headings) -> Iterator[tuple[str, str]]:
-    for level, title in page.opens:
-        headings.enter(level, title)
-    pieces = list(_pieces(page.blocks, headings))
+def _cut(pieces: Sequence[_Piece]) -> Iterator[tuple[str, str]]:
+    """The passages of one page: text and section."""
     total = sum(piece.words for piece in pieces)
     if not pieces or all(piece.heading for piece in pieces):
         return
@@ -127,14 +144,17 @@ def _joined(pieces: Sequence[_Piece]) -> str:
     return text.strip()
 
 
-def _pieces(blocks: Sequence[Block], headings: _Headings) -> Iterator[_Piece]:
-    for block in blocks:
+def _pieces(page: PageContent, headings: _Headings) -> Iterator[_Piece]:
+    for level, title in page.opens:
+        headings.enter(level, title)
+    for block in page.blocks:
         if block.kind == "heading":
             headings.enter(block.level, block.text)
             yield _Piece(block.text, headings.section, opens=True, heading=True)
             continue
         if block.kind == "table":
-            yield from (_Piece(line, headings.section, opens=True) for line in block.text.splitlines())
+            for at, line in enumerate(block.text.splitlines()):
+                yield _Piece(line, headings.section, opens=True, table=block.table if at == 0 else None)
             continue
         for at, sentence in enumerate(sentences(block.text)):
             yield _Piece(sentence, headings.section, opens=at == 0)

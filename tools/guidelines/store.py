@@ -27,6 +27,7 @@ import orjson
 from pydantic import BaseModel
 
 from tools.errors import ToolError, ToolUnavailable
+from tools.guidelines.abbreviations import Expander, find_abbreviations
 from tools.guidelines.models import DocumentRecord, DocumentVersion, PageContent, StoredPassage
 from tools.guidelines.text import terms
 
@@ -54,7 +55,8 @@ class VersionRef:
 class Lexicon:
     """In how many passages of a version each term stands."""
 
-    passages: int
+    indexed: int
+    """Passages that are searched."""
     counts: dict[str, int]
 
 
@@ -63,7 +65,7 @@ class LibraryStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._offsets: dict[VersionRef, list[int]] = {}
+        self._offsets: dict[tuple[VersionRef, str], list[int]] = {}
 
     # -- documents
 
@@ -107,7 +109,8 @@ class LibraryStore:
         if place.exists():
             shutil.rmtree(place)
         made.replace(place)
-        self._offsets.pop(ref, None)
+        for known in [known for known in self._offsets if known[0] == ref]:
+            del self._offsets[known]
 
     def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
         with (self.version_folder(ref) / "passages.jsonl").open("rb") as lines:
@@ -115,17 +118,26 @@ class LibraryStore:
                 yield StoredPassage.model_validate_json(line)
 
     def passage(self, ref: VersionRef, number: int) -> StoredPassage | None:
-        path = self.version_folder(ref) / "passages.jsonl"
-        if not path.is_file():
-            return None
-        offsets = self._offsets.get(ref)
+        line = self._line(ref, "passages.jsonl", number)
+        return StoredPassage.model_validate_json(line) if line is not None else None
+
+    def passage_terms(self, ref: VersionRef, number: int) -> list[str]:
+        """The indexed terms of one passage, in order."""
+        line = self._line(ref, "terms.txt", number)
+        return line.decode().split() if line is not None else []
+
+    def _line(self, ref: VersionRef, name: str, number: int) -> bytes | None:
+        path = self.version_folder(ref) / name
+        offsets = self._offsets.get((ref, name))
         if offsets is None:
-            offsets = self._offsets[ref] = _line_offsets(path)
+            if not path.is_file():
+                return None
+            offsets = self._offsets[ref, name] = _line_offsets(path)
         if not 0 <= number < len(offsets):
             return None
         with path.open("rb") as lines:
             lines.seek(offsets[number])
-            return StoredPassage.model_validate_json(lines.readline())
+            return lines.readline()
 
     def pages(self, ref: VersionRef) -> Iterator[PageContent]:
         with (self.version_folder(ref) / "pages.jsonl").open("rb") as lines:
@@ -139,7 +151,7 @@ class LibraryStore:
     def lexicon(self, ref: VersionRef) -> Lexicon:
         path = self.version_folder(ref) / "terms.json"
         data = orjson.loads(path.read_bytes())
-        return Lexicon(data["passages"], data["counts"])
+        return Lexicon(data["indexed"], data["counts"])
 
     # -- originals
 
@@ -189,8 +201,8 @@ class LibraryStore:
 
 def write_version(
     folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]
-) -> int:
-    """Writes the files of one version into ``folder`` and returns how many passages there are.
+) -> None:
+    """Writes the files of one version into ``folder``.
 
     ``pages.jsonl`` and ``passages.jsonl`` hold a record a line, ``terms.txt`` the indexed terms of each passage,
     ``terms.json`` in how many passages each term stands.
@@ -199,14 +211,17 @@ def write_version(
     _write_lines(folder / "pages.jsonl", pages)
     kept = list(passages)
     _write_lines(folder / "passages.jsonl", kept)
+    expander = Expander(find_abbreviations(passage.text for passage in kept))
     counts: Counter[str] = Counter()
+    indexed = 0
     with (folder / "terms.txt").open("w", encoding="utf-8") as out:
         for passage in kept:
-            found = terms(f"{title} {passage.section} {passage.text}")
-            counts.update(set(found))
+            found = expander.expand(terms(f"{title} {passage.section} {passage.text}"))
+            if passage.kind != "reference":
+                counts.update(set(found))
+                indexed += 1
             out.write(" ".join(found) + "\n")
-    (folder / "terms.json").write_bytes(orjson.dumps({"passages": len(kept), "counts": dict(counts)}))
-    return len(kept)
+    (folder / "terms.json").write_bytes(orjson.dumps({"indexed": indexed, "counts": dict(counts)}))
 
 
 def document_id(name: str) -> str:

@@ -1,0 +1,83 @@
+"""Abbreviations that a document explains, so that a question in full words finds passages that use the short form.
+
+Guidelines write "angiotensin converting enzyme inhibitors (ACEIs)" once and "ACEIs" ever after. What a document
+explains is put into the index in both forms; the words that are shown and cited stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tools.guidelines.text import terms
+
+_IN_BRACKETS = re.compile(r"((?:[A-Za-z][\w-]*\s){1,7})\(([A-Z][A-Za-z0-9-]{1,7}?)s?\)")
+_IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
+_SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
+
+
+def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
+    """Each abbreviation with the full words that the texts explain it by most often, in lower case."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        for words, short in _IN_BRACKETS.findall(text):
+            full = _spelt(words.split(), short)
+            if full:
+                seen[short, full] += 1
+        for short, words in _IN_A_NOTE.findall(text):
+            if _spelt(words.split(), short) == words.lower():
+                seen[short, words.lower()] += 1
+    found: dict[str, str] = {}
+    for (short, full), _ in seen.most_common():
+        found.setdefault(short, full)
+    return found
+
+
+def _spelt(words: Sequence[str], short: str) -> str:
+    """The last words whose first letters spell ``short`` (small words may be left out), or nothing."""
+    wanted = short.lower().replace("-", "")
+    for count in range(1, len(words) + 1):
+        tail = [word.lower() for word in words[-count:]]
+        parts = [part for word in tail for part in word.split("-") if part]
+        initials = "".join(part[0] for part in parts)
+        without_small = "".join(part[0] for part in parts if part not in _SMALL)
+        if wanted in {initials, without_small} and tail[0] not in _SMALL:
+            return " ".join(tail)
+    return ""
+
+
+class Expander:
+    """Adds to the terms of a passage the other form of each abbreviation in it."""
+
+    def __init__(self, abbreviations: dict[str, str]) -> None:
+        self._full: dict[str, list[str]] = {}
+        self._short: dict[str, list[tuple[list[str], str]]] = {}
+        for short, words in abbreviations.items():
+            short_terms, full_terms = terms(short), terms(words)
+            if len(short_terms) != 1 or not full_terms:
+                continue
+            self._full[short_terms[0]] = full_terms
+            if len(full_terms) > 1:
+                self._short.setdefault(full_terms[0], []).append((full_terms, short_terms[0]))
+
+    def expand(self, found: Sequence[str]) -> list[str]:
+        expanded: list[str] = []
+        at = 0
+        while at < len(found):
+            match = self._match(found, at)
+            if match is not None:
+                full, short = match
+                expanded += [*full, short]
+                at += len(full)
+                continue
+            expanded.append(found[at])
+            expanded += self._full.get(found[at], ())
+            at += 1
+        return expanded
+
+    def _match(self, found: Sequence[str], at: int) -> tuple[list[str], str] | None:
+        for full, short in self._short.get(found[at], ()):
+            if list(found[at : at + len(full)]) == full:
+                return full, short
+        return None

@@ -1,0 +1,196 @@
+"""One Milvus collection of passages: connecting, writing, loading, and errors that say what to do.
+
+All methods block; ``GuidelineLibrary`` calls them in threads of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tools.errors import IndexMismatch, ToolUnavailable
+
+T = TypeVar("T")
+
+BATCH = 500
+CONNECT_SECONDS = 5.0
+CALL_SECONDS = 8.0
+WRITE_SECONDS = 120.0
+ID_BYTES = 256
+VERSION_BYTES = 128
+
+# pymilvus logs each failed call with its request, and a request holds what the user asked.
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found; a larger ``score`` is better."""
+
+    id: str
+    score: float
+
+
+class Connection:
+    """The client of one Milvus server, made at the first call and shared by the collections on it."""
+
+    def __init__(self, uri: str, token: str | None) -> None:
+        self._uri = uri
+        self._token = token
+        self._client: Any = None
+        self._lock = threading.Lock()
+
+    def call(self, call: Callable[[Any], T]) -> T:
+        """Runs ``call`` with the client. Raises ``ToolUnavailable`` when the server cannot be used."""
+        from pymilvus.exceptions import MilvusException
+
+        try:
+            return call(self._open())
+        except MilvusException as error:
+            # The exception's own text can repeat the request, so none of it is passed on.
+            if "load()" in str(error) or "not loaded" in str(error):
+                raise NotLoaded("The guideline index is being rebuilt; ask again in a moment.") from None
+            raise ToolUnavailable(
+                f"The guideline index cannot be used (Milvus error {error.code}). "
+                "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
+            ) from None
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                from pymilvus import MilvusClient
+
+                self._client = MilvusClient(uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS)
+            return self._client
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+class NotLoaded(ToolUnavailable):
+    """The collection is there and not in memory."""
+
+
+class Collection:
+    """What the collections of terms and of vectors share. A row belongs to one version of one document."""
+
+    fields: frozenset[str]
+    search_field: str
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.name = name
+        self._connection = connection
+        self._checked = False
+
+    def settle(self) -> None:
+        """Makes what was written fast to search: without this, Milvus Lite is 30 to 50 times slower."""
+        self._call(lambda client: client.flush(self.name, timeout=WRITE_SECONDS))
+        self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
+        self.load()
+
+    def load(self) -> None:
+        """Loads the collection and searches once, for the first search builds what the others use."""
+        self.check()
+        self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
+        self._call(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS))
+
+    def check(self) -> None:
+        """Reaches the server and looks at the collection, which is made when it is not there.
+
+        Raises ``IndexMismatch`` when it has other fields than this version of the app writes.
+        """
+        if not self._call(lambda client: client.has_collection(self.name, timeout=CALL_SECONDS)):
+            self._call(self._create)
+        described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
+        names = frozenset(str(field["name"]) for field in described["fields"])
+        if names != self.fields or not self._fits(described["fields"]):
+            raise IndexMismatch(
+                f"The guideline index {self.name!r} was written by another version of the app. "
+                "Run `asclepius guidelines reindex` to build it again from the stored originals."
+            )
+        self._checked = True
+
+    def delete_versions(self, versions: Iterable[str]) -> None:
+        wanted = list(versions)
+        if wanted:
+            self._ensure()
+            expression = f"version in {quoted(wanted)}"
+            self._call(lambda client: client.delete(self.name, filter=expression, timeout=WRITE_SECONDS))
+
+    def count(self, version: str) -> int:
+        """How many passages of ``version`` are indexed."""
+        self._ensure()
+        expression = f"version == {quoted(version)}"
+        found = self._searchable(
+            lambda client: client.query(self.name, filter=expression, output_fields=["count(*)"], timeout=CALL_SECONDS)
+        )
+        return int(found[0]["count(*)"])
+
+    def drop(self) -> None:
+        """Removes the collection with all rows; the next call makes it anew."""
+        self._call(lambda client: client.drop_collection(self.name, timeout=CALL_SECONDS))
+        self._checked = False
+
+    # -- for the kinds of collection
+
+    def _create(self, client: Any) -> None:
+        raise NotImplementedError
+
+    def _probe(self) -> Any:
+        raise NotImplementedError
+
+    def _fits(self, fields: Sequence[dict[str, Any]]) -> bool:
+        del fields
+        return True
+
+    def _write(self, rows: list[dict[str, Any]], progress: Callable[[int, int], None] | None) -> None:
+        self._ensure()
+        for at in range(0, len(rows), BATCH):
+            self._upsert(rows[at : at + BATCH])
+            if progress is not None:
+                progress(min(at + BATCH, len(rows)), len(rows))
+
+    def _upsert(self, batch: list[dict[str, Any]]) -> None:
+        self._call(lambda client: client.upsert(self.name, batch, timeout=WRITE_SECONDS))
+
+    def _find(self, data: Any, versions: Sequence[str], limit: int) -> list[Hit]:
+        self._ensure()
+        found = self._searchable(lambda client: self._search(client, data, versions, limit, CALL_SECONDS))
+        # Milvus Lite gives BM25 as a negative distance, a Milvus server as a positive score.
+        return [Hit(str(hit["id"]), abs(float(hit["distance"]))) for hit in found[0]]
+
+    def _search(self, client: Any, data: Any, versions: Sequence[str], limit: int, seconds: float) -> Any:
+        return client.search(
+            self.name, data=[data], anns_field=self.search_field, limit=limit, output_fields=["id"], timeout=seconds,
+            filter=f"version in {quoted(list(versions))}" if versions else "",
+        )  # fmt: skip
+
+    def _searchable(self, call: Callable[[Any], T]) -> T:
+        """Runs ``call``; loads the collection once more when another process has just released it."""
+        try:
+            return self._call(call)
+        except NotLoaded:
+            self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
+            return self._call(call)
+
+    def _ensure(self) -> None:
+        if not self._checked:
+            self.check()
+
+    def _call(self, call: Callable[[Any], T]) -> T:
+        return self._connection.call(call)
+
+
+def quoted(value: str | list[str]) -> str:
+    """``value`` as a literal of a filter expression. Raises ``ValueError`` for control characters."""
+    texts = [value] if isinstance(value, str) else value
+    if any(ord(char) < 32 or char == "\x7f" for text in texts for char in text):
+        raise ValueError("a filter value holds a control character")
+    return json.dumps(value, ensure_ascii=False)

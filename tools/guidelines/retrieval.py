@@ -1,0 +1,94 @@
+"""Searches passages by terms and, when there is an embedder, by meaning; fuses both and judges the result.
+
+Knows nothing of documents or files: the library and the evaluation use it alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tools.errors import ToolUnavailable
+from tools.guidelines.embedders import Embedder
+from tools.guidelines.index import TermsIndex, VectorIndex
+from tools.guidelines.milvus import Connection, Hit
+from tools.guidelines.ranking import CANDIDATES, Candidate, Weight, by_closeness, fuse
+from tools.guidelines.text import terms
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates, best first, with the terms that were searched for."""
+
+    question: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+
+
+class Retriever:
+    """The two searches over one set of collections. All calls block."""
+
+    def __init__(self, connection: Connection, collection: str, embedder: Embedder | None = None) -> None:
+        self.terms = TermsIndex(connection, collection)
+        self.embedder = embedder
+        self._connection = connection
+        self._collection = collection
+        self._vectors: VectorIndex | None = None
+        self._warned = False
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The collection of the embedder's vectors; None without an embedder."""
+        if self.embedder is None:
+            return None
+        if self._vectors is None:
+            name = f"{self._collection}_{self.embedder.name}"
+            self._vectors = VectorIndex(self._connection, name, self.embedder.dimension)
+        return self._vectors
+
+    def search(
+        self, question: str, versions: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
+    ) -> Found:
+        """The best candidates among the passages of ``versions``."""
+        wanted = tuple(terms(question))
+        by_terms = self.terms.search(" ".join(wanted), versions, CANDIDATES)
+        by_vector = self._by_vector(question, versions)
+        ordered = by_closeness(fuse(by_terms, by_vector), wanted, terms_of, weight)
+        return Found(wanted, tuple(ordered))
+
+    def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
+        """A failing embedder costs the dense half of a search, never the answer."""
+        if self.embedder is None or not question.strip() or not versions:
+            return []
+        try:
+            index = self.vectors
+            return index.search(self.embedder.embed([question])[0], versions, CANDIDATES) if index else []
+        except ToolUnavailable as error:
+            if not self._warned:
+                logger.warning("Searching guidelines by terms alone: %s", error)
+                self._warned = True
+            return []
+
+    def load(self) -> None:
+        """Loads the collections so that the first search is fast."""
+        self.terms.load()
+        if self.vectors is not None:
+            self.vectors.load()
+
+    def delete_versions(self, versions: Sequence[str]) -> None:
+        self.terms.delete_versions(versions)
+        if self.vectors is not None:
+            self.vectors.delete_versions(versions)
+
+    def settle(self) -> None:
+        self.terms.settle()
+        if self.vectors is not None:
+            self.vectors.settle()
+
+    def check(self) -> None:
+        """Reaches the server and looks at the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
+        self.terms.check()
+        if self.vectors is not None:
+            self.vectors.check()
