@@ -7,6 +7,7 @@ import re
 from chat_app.errors import (
     AsclepiusError,
     ProtocolViolation,
+    ProviderError,
     ProviderRejected,
     StreamStalled,
     StreamTruncated,
@@ -80,5 +81,11 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
             )
         case _ if any_text:
             return Outcome(kind="incomplete", reason="truncated", message=str(error), retryable=True)
+        case ProviderError(retry_after=float(seconds)):
+            return Outcome(kind="failed", message=f"{error} Ask again in {_duration(seconds)}.", retryable=True)
         case _:
             return Outcome(kind="failed", message=str(error), retryable=not isinstance(error, ProviderRejected))
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} minutes"

@@ -41,12 +41,14 @@ def guideline_tool(*passages: Passage) -> FunctionTool:
     return FunctionTool(search_clinical_guidelines)
 
 
-def adapter(server: ScriptedServer, **limits: float) -> ResponseAPIAdapter:
-    return ResponseAPIAdapter(api_key=KEY, base_url=server.base_url, **limits)
+def adapter(server: ScriptedServer | str, **limits: float) -> ResponseAPIAdapter:
+    """``server``: a scripted one, or the base URL of any."""
+    base_url = server if isinstance(server, str) else server.base_url
+    return ResponseAPIAdapter(api_key=KEY, base_url=base_url, **limits)
 
 
 def runner(
-    server: ScriptedServer,
+    server: ScriptedServer | str,
     tools: Iterable[FunctionTool] = (),
     *,
     max_steps: int = 5,
@@ -140,7 +142,7 @@ def body(step: Step) -> Json:
 
 @asynccontextmanager
 async def clinic(
-    server: ScriptedServer,
+    server: ScriptedServer | str,
     redis_url: str,
     tools: Iterable[FunctionTool] = (),
     *,

@@ -1,0 +1,514 @@
+"""What a broken, hostile or busy model server does to a turn: one visible outcome, the words kept, the chain safe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from chat_app.events import AgentEvent, Notice, TextDelta, TurnEnded, TurnStarted
+from chat_app.generation.sse import MAX_EVENT_BYTES, SSEDecoder
+from tests.support.engine import KEY, body, chained, clinic, consult, ended, renumbered, text_of
+from tests.support.scripted_server import (
+    Disconnect,
+    Event,
+    Raw,
+    Reset,
+    ScriptedServer,
+    ScriptedTurn,
+    Status,
+    Step,
+    Turn,
+    Wait,
+    WaitFor,
+    response_body,
+    text_reply,
+)
+
+CANARY = "Mrs Quillfeather, 71, potassium 6.1"
+WHOLE = text_reply("Do not ", "give it.")
+BEGUN = WHOLE[:6]
+"""Everything up to the last delta."""
+FOREVER = WaitFor(asyncio.Event())
+
+
+def conversation(events: list[AgentEvent]) -> str:
+    assert isinstance(events[0], TurnStarted)
+    return events[0].conversation_id
+
+
+async def ask(redis_url: str, *turns: ScriptedTurn, **how: Any) -> tuple[list[AgentEvent], TurnEnded, ScriptedServer]:
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, **how) as agent:
+        events = await consult(agent, CANARY)
+    return events, ended(events), server
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param([], id="a clean end"),
+        pytest.param([Raw(b'event: response.completed\ndata: {"type": "resp')], id="half a frame"),
+        pytest.param([Disconnect()], id="a cut connection"),
+        pytest.param([Wait(0.05), Reset()], id="a reset connection"),
+    ],
+)
+async def test_a_stream_that_ends_before_its_terminal_event_is_truncated(redis_url: str, ending: list[Step]) -> None:
+    """Row 1."""
+    turns: list[ScriptedTurn] = [
+        text_reply("Before.", response_id="resp_0"), chained([*BEGUN, *ending]), chained(WHOLE),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        first = await consult(agent)
+        events = await consult(agent, "Second?", conversation_id=conversation(first))
+        await consult(agent, "Third?", conversation_id=conversation(first))
+
+    end = ended(events)
+    assert (end.outcome.kind, end.outcome.reason, end.outcome.retryable) == ("incomplete", "truncated", True)
+    assert end.answer == text_of(events) == "Do not give it."
+    third = server.requests[2].json
+    assert third["previous_response_id"] == "resp_0"
+    said = [item["content"][0]["text"] for item in third["input"]]
+    assert said == ["Second?", "Do not give it.", "Third?"], "the model is told what the chain lacks"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(b"data: {\"type\": \"response.output_text.delta\", \n\n", id="half an object"),
+        pytest.param(b"data: " + CANARY.encode() + b"\n\n", id="no JSON"),
+        pytest.param(b'data: {"type": "response.output_text.delta", "delta": "\xff\xfe"}\n\n', id="no UTF-8"),
+    ],
+)
+async def test_a_stream_that_cannot_be_decoded_is_a_protocol_violation(
+    redis_url: str, broken: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 2."""
+    caplog.set_level(logging.DEBUG)
+    events, end, _ = await ask(redis_url, [*BEGUN, Raw(broken), *WHOLE[6:]])
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+    assert end.answer == text_of(events) == "Do not give it."
+    logged = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith(("chat_app", "tools")))
+    assert CANARY not in logged + end.outcome.message
+    assert "potassium" not in logged
+
+
+async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 3."""
+    caplog.set_level(logging.INFO, "chat_app")
+    new = Event({"type": "response.hologram.delta", "delta": CANARY})
+    _, end, _ = await ask(redis_url, renumbered(*WHOLE[:5], new, new, *WHOLE[5:]))
+    assert (end.outcome.kind, end.answer) == ("completed", "Do not give it.")
+    assert "2 events of unknown types" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None, [], 7, "text", {}, {"type": None}, {"type": 5},
+        {"type": "response.output_text.delta"},
+        {"type": "response.output_text.delta", "item_id": "m", "delta": None},
+        {"type": "response.output_text.delta", "item_id": "m", "delta": ["a"]},
+        {"type": "response.output_item.done", "item": None},
+        {"type": "response.output_item.done", "item": [1]},
+        {"type": "response.output_item.done", "item": {"type": "message", "content": [{"type": "output_text"}]}},
+        {"type": "response.completed", "response": None},
+        {"type": "response.completed", "response": {"id": 5}},
+        {"type": "response.completed", "response": {"id": "r", "output": [{"no": "type"}]}},
+        {"type": "response.output_text.annotation.added", "annotation": {"type": "file_citation"}},
+    ],
+)  # fmt: skip
+async def test_an_event_of_the_wrong_shape_is_a_protocol_violation(redis_url: str, wrong: Any) -> None:
+    """Row 4."""
+    events, end, _ = await ask(redis_url, [*BEGUN, Event(wrong, name=None)])
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+    assert text_of(events) == "Do not give it."
+
+
+async def test_a_web_page_instead_of_a_stream_is_said_to_be_one(redis_url: str) -> None:
+    """Row 5."""
+    page = Turn([Raw(b"<html><body>Welcome to the proxy</body></html>")], headers={"Content-Type": "text/html"})
+    _, end, _ = await ask(redis_url, page, max_retries=0)
+    assert end.outcome.kind == "failed"
+    assert "OPENAI_BASE_URL" in end.outcome.message
+    assert "Welcome" not in end.outcome.message
+
+
+def refusal() -> list[Step]:
+    where = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    part = {"type": "refusal", "refusal": "I cannot help with that."}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
+    return renumbered(
+        WHOLE[0],
+        Event({"type": "response.refusal.delta", **where, "delta": "I cannot help "}),
+        Event({"type": "response.refusal.delta", **where, "delta": "with that."}),
+        Event({"type": "response.refusal.done", **where, "refusal": "I cannot help with that."}),
+        Event({"type": "response.content_part.done", **where, "part": part}),
+        Event({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        Event({"type": "response.completed", "response": response_body("resp_1", "completed", [item])}),
+    )
+
+
+def terminal(kind: str, **fields: Any) -> Event:
+    return Event({"type": f"response.{kind}", "response": response_body("resp_1", kind, [], **fields)})
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind", "reason", "message"),
+    [
+        pytest.param(
+            [*BEGUN, terminal("failed", error={"code": "server_error", "message": CANARY})],
+            "failed", None, "server_error", id="failed",
+        ),
+        pytest.param(
+            [*BEGUN, Event({"type": "error", "code": "overloaded", "message": CANARY})],
+            "failed", None, "overloaded", id="error",
+        ),
+        pytest.param(
+            [*BEGUN, Event({"type": "error", "message": CANARY}), terminal("failed")],
+            "failed", None, "error", id="error and failed",
+        ),
+        pytest.param(
+            [*BEGUN, terminal("incomplete", incomplete_details={"reason": "max_output_tokens"})],
+            "incomplete", "max_output_tokens", "length limit", id="max tokens",
+        ),
+        pytest.param(
+            [*BEGUN, terminal("incomplete", incomplete_details={"reason": "content_filter"})],
+            "incomplete", "content_filter", "filter", id="content filter",
+        ),
+        pytest.param([*BEGUN, terminal("incomplete")], "incomplete", "other", "ended the answer early", id="no reason"),
+        pytest.param(refusal(), "refused", None, "declined", id="refusal"),
+    ],
+)  # fmt: skip
+async def test_every_way_not_to_complete_is_an_outcome_of_its_own(
+    redis_url: str, steps: list[Step], kind: str, reason: str | None, message: str
+) -> None:
+    """Row 6."""
+    events, end, _ = await ask(redis_url, renumbered(*steps))
+    assert (end.outcome.kind, end.outcome.reason) == (kind, reason)
+    assert message in end.outcome.message
+    assert CANARY not in end.outcome.message
+    assert text_of(events) == end.answer
+    assert end.answer == ("I cannot help with that." if kind == "refused" else "Do not give it.")
+
+
+async def test_an_answer_without_a_word_is_not_called_complete(redis_url: str) -> None:
+    """Row 6."""
+    _, end, _ = await ask(redis_url, [WHOLE[0], terminal("completed")])
+    assert (end.outcome.kind, end.outcome.retryable) == ("incomplete", True)
+    assert end.answer == ""
+
+
+async def test_deltas_of_white_space_are_part_of_the_answer(redis_url: str) -> None:
+    """Row 7."""
+    pieces = [" ", "1.", " ", "\n", "\n\n", "\t", "  a", "\u00a0", "b ", "\r\n", " "]
+    events, end, _ = await ask(redis_url, text_reply(*pieces))
+    assert end.answer == text_of(events) == "".join(pieces)
+    assert end.outcome.kind == "completed"
+
+
+async def test_a_gap_in_the_numbering_is_an_error(redis_url: str) -> None:
+    """Row 8."""
+    events, end, _ = await ask(redis_url, [*WHOLE[:4], *WHOLE[5:]])
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+    assert text_of(events) == ""
+
+
+async def test_an_event_delivered_twice_counts_once(redis_url: str) -> None:
+    """Row 8."""
+    events, end, _ = await ask(redis_url, [step for step in WHOLE for _ in range(2)])
+    assert end.answer == text_of(events) == "Do not give it."
+    assert end.outcome.kind == "completed"
+
+
+async def test_events_out_of_order_are_an_error(redis_url: str) -> None:
+    """Row 8."""
+    _, end, _ = await ask(redis_url, [*WHOLE[:4], WHOLE[5], WHOLE[4], *WHOLE[6:]])
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+
+
+async def test_a_word_lost_without_numbering_shows_when_the_text_is_finished(redis_url: str) -> None:
+    """Row 8."""
+    steps = [Event({k: v for k, v in body(step).items() if k != "sequence_number"}) for step in WHOLE]
+    _, end, _ = await ask(redis_url, [*steps[:4], *steps[5:]])
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("size", [None, 1, 3])
+async def test_line_ends_and_slices_do_not_matter(redis_url: str, newline: str, size: int | None) -> None:
+    """Row 9; every slicing is tried in tests/properties."""
+    steps = text_reply("a\u2028b", "\u2029c\x0b\x0c\x1c\x85d", "é€😀")
+    shaped = [Event(body(step), newline=newline) for step in steps]
+    events, end, _ = await ask(redis_url, Turn(shaped, slice_bytes=size))
+    assert end.answer == text_of(events) == "a\u2028b\u2029c\x0b\x0c\x1c\x85dé€😀"
+    assert end.outcome.kind == "completed"
+
+
+async def test_an_endless_line_is_given_up(redis_url: str) -> None:
+    """Row 10."""
+    block = Raw(b"x" * (1024 * 1024))
+    endless = [*BEGUN, Raw(b"data: "), *[block] * (MAX_EVENT_BYTES // (1024 * 1024) + 8), FOREVER]
+    async with asyncio.timeout(20):
+        _, end, _ = await ask(redis_url, endless)
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
+
+
+def test_endless_data_lines_are_given_up() -> None:
+    """Row 10."""
+    decoder = SSEDecoder(max_event_bytes=1000)
+    with pytest.raises(Exception, match="more than 1000 bytes"):
+        for _ in range(2000):
+            list(decoder.feed(b"data\n"))
+
+
+@pytest.mark.parametrize("comments", [False, True])
+async def test_a_stream_that_goes_silent_has_stalled_whether_or_not_it_pings(redis_url: str, comments: bool) -> None:
+    """Row 11."""
+    silence: list[Step] = [Wait(0.05), Raw(b": ping\n\n")] * 100 if comments else [FOREVER]
+    async with asyncio.timeout(10):
+        events, end, server = await ask(redis_url, [*BEGUN, *silence], limits={"idle_timeout": 0.3})
+        await asyncio.wait_for(server.requests[0].closed.wait(), 1)
+    assert (end.outcome.kind, end.outcome.reason, end.outcome.retryable) == ("incomplete", "stalled", True)
+    assert end.answer == text_of(events) == "Do not give it."
+
+
+async def test_a_stream_that_never_ends_is_ended_by_the_total_deadline(redis_url: str) -> None:
+    """Row 11."""
+    drip: list[Step] = []
+    for _ in range(200):
+        drip += [Wait(0.02), Event({"type": "response.output_text.delta", "item_id": "m", "delta": "x"})]
+    limits = {"idle_timeout": 5.0, "total_timeout": 0.4}
+    async with asyncio.timeout(10):
+        _, end, _ = await ask(redis_url, drip, limits=limits)
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "stalled")
+    assert set(end.answer) == {"x"}
+
+
+async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable(redis_url: str) -> None:
+    """Row 11."""
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(hold, "127.0.0.1", 0) as silent:
+        address = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/v1"
+        async with (
+            asyncio.timeout(10),
+            clinic(address, redis_url, limits={"idle_timeout": 0.2}, max_retries=0) as agent,
+        ):
+            end = ended(await consult(agent))
+    assert (end.outcome.kind, end.outcome.retryable) == ("failed", True)
+    assert "did not answer in time" in end.outcome.message
+
+
+async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
+    """Row 11 and 20."""
+    async with (
+        ScriptedServer([text_reply(*["word "] * 50)]) as server,
+        clinic(server, redis_url, limits={"idle_timeout": 0.2, "total_timeout": 0.4}) as agent,
+    ):
+        events: list[AgentEvent] = []
+        async for event in agent.consult("q", include_raw=True):
+            events.append(event)
+            await asyncio.sleep(0.02)
+    assert ended(events).outcome.kind == "completed"
+
+
+@pytest.mark.parametrize(
+    "refusals",
+    [
+        [Status(429, {"Retry-After": "0.05"})],
+        [Status(503, {"retry-after-ms": "50"})],
+        [Status(500, {"Retry-After": "0"}), Status(502, {"Retry-After": "0"})],
+        [Status(429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
+    ],
+)
+async def test_a_busy_server_is_asked_again_as_it_wishes_and_the_reader_sees_the_wait(
+    redis_url: str, refusals: list[Step]
+) -> None:
+    """Row 12."""
+    events, end, server = await ask(redis_url, *[[step] for step in refusals], WHOLE)
+    assert end.outcome.kind == "completed"
+    assert len(server.requests) == len(refusals) + 1
+    notices = [event for event in events if isinstance(event, Notice)]
+    assert [notice.code for notice in notices] == ["waiting_for_provider"] * len(refusals)
+    assert "Trying again in 1 s (1 of 2)" in notices[0].message
+
+
+async def test_without_a_wish_of_the_server_the_wait_grows(redis_url: str) -> None:
+    """Row 12."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    _, end, server = await ask(redis_url, [Status(503)], WHOLE)
+    assert end.outcome.kind == "completed"
+    assert 0.3 < loop.time() - began < 3
+    assert len(server.requests) == 2
+
+
+async def test_retries_end_and_too_long_a_wait_is_not_waited(redis_url: str) -> None:
+    """Row 12."""
+    _, end, server = await ask(redis_url, *[[Status(503, {"Retry-After": "0"})]] * 5)
+    assert (end.outcome.kind, end.outcome.retryable, len(server.requests)) == ("failed", True, 3)
+    _, end, server = await ask(redis_url, [Status(429, {"Retry-After": "3600"})])
+    assert (end.outcome.kind, len(server.requests)) == ("failed", 1)
+    assert "60 minutes" in end.outcome.message
+
+
+async def test_nothing_is_sent_again_after_the_first_event(redis_url: str) -> None:
+    """Row 12."""
+    _, end, server = await ask(redis_url, [WHOLE[0], Disconnect()], WHOLE)
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "truncated")
+    assert len(server.requests) == 1
+
+
+async def test_a_server_that_is_not_there_is_said_to_be_unreachable(redis_url: str) -> None:
+    """Row 12."""
+    async with ScriptedServer([]) as server:
+        base = server.base_url
+    async with clinic(base, redis_url, max_retries=0) as agent:
+        end = ended(await consult(agent))
+    assert (end.outcome.kind, end.outcome.retryable) == ("failed", True)
+    assert "cannot be reached" in end.outcome.message
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "setting"),
+    [
+        (400, {"code": "invalid_value", "message": CANARY}, "ASCLEPIUS_MODEL"),
+        (401, {"message": f"Incorrect API key provided: {KEY}"}, "OPENAI_API_KEY"),
+        (403, {"message": CANARY}, "OPENAI_API_KEY"),
+        (404, {"message": CANARY}, "ASCLEPIUS_MODEL"),
+        (422, {"message": CANARY}, "ASCLEPIUS_MODEL"),
+        (429, {"code": "insufficient_quota", "message": CANARY}, "OPENAI_API_KEY"),
+    ],
+)
+async def test_a_refused_request_is_not_repeated_and_says_which_setting_to_mend(
+    redis_url: str, code: int, error: dict[str, str], setting: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 13."""
+    caplog.set_level(logging.INFO)
+    _, end, server = await ask(redis_url, [Status(code, {"Retry-After": "0"}, {"error": error})])
+    assert (end.outcome.kind, end.outcome.retryable, len(server.requests)) == ("failed", False, 1)
+    assert setting in end.outcome.message
+    shown = end.outcome.message + caplog.text
+    assert CANARY not in shown
+    assert KEY not in shown
+
+
+GONE = {"error": {"code": "previous_response_not_found", "param": "previous_response_id", "message": "gone"}}
+
+
+async def test_a_chain_that_is_gone_is_replayed_from_the_transcript_with_a_notice(redis_url: str) -> None:
+    """Row 14."""
+    turns: list[ScriptedTurn] = [
+        text_reply("First answer.", response_id="resp_1"),
+        [Status(400, body=GONE)],
+        text_reply("Second answer.", response_id="resp_2"),
+        chained(text_reply("Third answer.", response_id="resp_3")),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        first = await consult(agent, "One?")
+        second = await consult(agent, "Two?", conversation_id=conversation(first))
+        third = await consult(agent, "Three?", conversation_id=conversation(first))
+
+    assert [ended(events).answer for events in (first, second, third)] == [
+        "First answer.", "Second answer.", "Third answer.",
+    ]
+    assert [event.code for event in second if isinstance(event, Notice)] == ["transcript_replayed"]
+    assert not any(isinstance(event, Notice) for event in third)
+    replayed = server.requests[2].json
+    assert "previous_response_id" not in replayed
+    assert [(i["role"], i["content"][0]["text"]) for i in replayed["input"]] == [
+        ("user", "One?"), ("assistant", "First answer."), ("user", "Two?"),
+    ]
+    assert server.requests[3].json["previous_response_id"] == "resp_2"
+
+
+async def test_a_server_that_silently_forgets_is_noticed_and_told_everything_from_then_on(redis_url: str) -> None:
+    """Row 14: it answers as if there were no conversation, and does not know its own last response."""
+    turns: list[ScriptedTurn] = [
+        text_reply("First.", response_id="resp_1"),
+        text_reply("WRONG: without the conversation.", response_id="resp_2"),
+        [Status(404)],
+        text_reply("Second.", response_id="resp_3"),
+        text_reply("Third.", response_id="resp_4"),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        first = await consult(agent, "One?")
+        second = await consult(agent, "Two?", conversation_id=conversation(first))
+        third = await consult(agent, "Three?", conversation_id=conversation(first))
+
+    assert [ended(events).answer for events in (second, third)] == ["Second.", "Third."]
+    assert text_of(second) == "Second."
+    assert [event.code for event in second if isinstance(event, Notice)] == ["transcript_replayed"]
+    assert [event.code for event in third if isinstance(event, Notice)] == [], "said once is enough"
+    assert server.requests[2].path.endswith("/responses/resp_1")
+    assert len(server.requests[4].json["input"]) == 5
+    assert "previous_response_id" not in server.requests[4].json
+
+
+async def test_a_server_that_chains_without_saying_so_is_asked_once(redis_url: str) -> None:
+    """Row 14: other servers keep the conversation and just do not name what they follow."""
+    kept = [Status(200, {"Content-Type": "application/json"}, response_body("resp_1", "completed"))]
+    turns: list[ScriptedTurn] = [
+        text_reply("First.", response_id="resp_1"),
+        text_reply("Second.", response_id="resp_2"),
+        kept,
+        text_reply("Third.", response_id="resp_3"),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        first = await consult(agent, "One?")
+        second = await consult(agent, "Two?", conversation_id=conversation(first))
+        third = await consult(agent, "Three?", conversation_id=conversation(first))
+
+    assert [ended(events).answer for events in (second, third)] == ["Second.", "Third."]
+    assert not any(isinstance(event, Notice) for event in (*second, *third))
+    assert len(server.requests) == 4
+
+
+BACKGROUND = {"model_kwargs": {"background": True}}
+
+
+@pytest.mark.parametrize("breaking", [[Disconnect()], [Wait(0.02), Reset()], []])
+async def test_a_background_answer_is_picked_up_where_its_connection_broke(
+    redis_url: str, breaking: list[Step]
+) -> None:
+    """Row 1 and 12: what the server keeps is not lost."""
+    whole = text_reply("Do ", "not ", "give ", "it.")
+    # The server repeats two events that were seen: they count once.
+    turns = [[*whole[:5], *breaking], [Status(503, {"Retry-After": "0"})], whole[3:]]
+    events, end, server = await ask(redis_url, *turns, **BACKGROUND)
+    assert (end.outcome.kind, end.answer) == ("completed", "Do not give it.")
+    assert text_of(events) == "Do not give it."
+    assert server.requests[0].json["background"] is True
+    assert server.requests[1].method == "GET"
+    assert server.requests[2].path.endswith("/responses/resp_1?starting_after=4&stream=true")
+    codes = [event.code for event in events if isinstance(event, Notice)]
+    assert codes == ["waiting_for_provider", "waiting_for_provider"]
+
+
+async def test_a_background_answer_that_cannot_be_picked_up_is_truncated(redis_url: str) -> None:
+    """Row 1."""
+    _, end, server = await ask(redis_url, [*BEGUN, Disconnect()], [Status(404)], [Status(200)], **BACKGROUND)
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "truncated", "Do not give it.")
+    assert server.requests[2].path.endswith("/cancel")
+
+
+async def test_words_are_shown_as_they_come_and_not_at_the_end(redis_url: str) -> None:
+    """Row 7: nothing holds the first word back while the rest is written."""
+    gate = asyncio.Event()
+    async with (
+        ScriptedServer([[*WHOLE[:5], WaitFor(gate), *WHOLE[5:]]]) as server,
+        clinic(server, redis_url) as agent,
+    ):
+        seen: list[str] = []
+        async for event in agent.consult("q"):
+            if isinstance(event, TextDelta):
+                seen.append(event.text)
+                gate.set()
+    assert seen[0] == "Do not "
