@@ -16,16 +16,28 @@ from tests.support.offline_server import ApiDescription, offline_server
 Json = dict[str, Any]
 
 WEATHER = {
-    "type": "function", "name": "get_weather", "description": "Get the current weather for a location",
-    "parameters": {"type": "object", "properties": {"location": {"type": "string", "description": "The city"}},
-                   "required": ["location"], "additionalProperties": False},
+    "type": "function",
+    "name": "get_weather",
+    "description": "Get the current weather for a location",
+    "parameters": {
+        "type": "object",
+        "properties": {"location": {"type": "string", "description": "The city"}},
+        "required": ["location"],
+        "additionalProperties": False,
+    },
     "strict": True,
-}  # fmt: skip
+}
 PERSON = {
-    "type": "json_schema", "name": "person", "strict": True,
-    "schema": {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
-               "required": ["name", "age"], "additionalProperties": False},
-}  # fmt: skip
+    "type": "json_schema",
+    "name": "person",
+    "strict": True,
+    "schema": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+        "required": ["name", "age"],
+        "additionalProperties": False,
+    },
+}
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
 LEAFLET = b"Metformin is contraindicated when eGFR is below 30 mL/min. Lisinopril can cause a dry cough. " * 3
 
@@ -83,11 +95,16 @@ def api(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]
 
 @pytest.fixture(scope="module")
 def store_id(api: Api) -> str:
-    file = api.call("POST", "/files", "OpenAIFile", files={"file": ("leaflet.txt", LEAFLET)},
-                    data={"purpose": "assistants"})  # fmt: skip
+    file = api.call(
+        "POST", "/files", "OpenAIFile", files={"file": ("leaflet.txt", LEAFLET)}, data={"purpose": "assistants"}
+    )
     store = api.call("POST", "/vector_stores", "VectorStoreObject", json={"name": "leaflets"})
-    batch = api.call("POST", f"/vector_stores/{store['id']}/file_batches", "VectorStoreFileBatchObject",
-                     json={"file_ids": [file["id"]], "attributes": {"kind": "leaflet", "year": 2026}})  # fmt: skip
+    batch = api.call(
+        "POST",
+        f"/vector_stores/{store['id']}/file_batches",
+        "VectorStoreFileBatchObject",
+        json={"file_ids": [file["id"]], "attributes": {"kind": "leaflet", "year": 2026}},
+    )
     api.kept |= {"file": file["id"], "batch": batch["id"]}
     while api.call("GET", f"/vector_stores/{store['id']}", "VectorStoreObject")["status"] != "completed":
         pass
@@ -98,9 +115,10 @@ def call_and_answer(api: Api) -> Json:
     first = api.respond(input="What's the weather in San Francisco?", tools=[WEATHER])
     call = next(item for item in first["output"] if item["type"] == "function_call")
     return api.respond(
-        previous_response_id=first["id"], tools=[WEATHER],
+        previous_response_id=first["id"],
+        tools=[WEATHER],
         input=[{"type": "function_call_output", "call_id": call["call_id"], "output": '{"celsius": 18}'}],
-    )  # fmt: skip
+    )
 
 
 EXCHANGES: dict[str, Callable[[Api], object]] = {
@@ -114,13 +132,23 @@ EXCHANGES: dict[str, Callable[[Api], object]] = {
     ),
     "instructions": lambda api: api.respond(input="Hello", instructions="Be brief."),
     "an image": lambda api: api.respond(
-        input=[{"role": "user", "content": [{"type": "input_text", "text": "What is this?"},
-                                            {"type": "input_image", "image_url": IMAGE}]}]
-    ),  # fmt: skip
+        input=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_text", "text": "What is this?"},
+                    {"type": "input_image", "image_url": IMAGE},
+                ],
+            }
+        ]
+    ),
     "an earlier turn in the input": lambda api: api.respond(
-        input=[{"role": "user", "content": "My name is Alice."}, {"role": "assistant", "content": "Hello Alice."},
-               {"role": "user", "content": "What is my name?"}]
-    ),  # fmt: skip
+        input=[
+            {"role": "user", "content": "My name is Alice."},
+            {"role": "assistant", "content": "Hello Alice."},
+            {"role": "user", "content": "What is my name?"},
+        ]
+    ),
     "a function call": lambda api: api.respond(input="What's the weather in San Francisco?", tools=[WEATHER]),
     "a function call and its output": call_and_answer,
     "a tool choice by name": lambda api: api.respond(
@@ -129,7 +157,8 @@ EXCHANGES: dict[str, Callable[[Api], object]] = {
     "a required call": lambda api: api.respond(input="Hello", tools=[WEATHER], tool_choice="required"),
     "no call allowed": lambda api: api.respond(input="Weather in Rome?", tools=[WEATHER], tool_choice="none"),
     "allowed tools": lambda api: api.respond(
-        input="Weather in Rome?", tools=[WEATHER],
+        input="Weather in Rome?",
+        tools=[WEATHER],
         tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "get_weather"}]},
     ),
     "structured output": lambda api: api.respond(input="Alice is 30 years old.", text={"format": PERSON}),
@@ -138,7 +167,9 @@ EXCHANGES: dict[str, Callable[[Api], object]] = {
     "metadata and user": lambda api: api.respond(input="Hello", metadata={"a": "b"}, user="u", safety_identifier="s"),
     "sampling settings": lambda api: api.respond(input="Hello", temperature=0.2, top_p=0.5, service_tier="auto"),
     "reasoning settings": lambda api: api.respond(
-        input="Weather in Rome?", tools=[WEATHER], reasoning={"effort": "low", "summary": "auto"},
+        input="Weather in Rome?",
+        tools=[WEATHER],
+        reasoning={"effort": "low", "summary": "auto"},
         include=["reasoning.encrypted_content"],
     ),
     "nothing stored": lambda api: api.respond(input="Hello", store=False),
@@ -176,12 +207,13 @@ EXCHANGES: dict[str, Callable[[Api], object]] = {
         "POST", "/responses", status=400, json={"model": "m", "input": "Hi", "colour": "red"}
     ),
     "a wrong type": lambda api: api.call("POST", "/responses", status=400, json={"model": "m", "input": 7}),
-    "no JSON": lambda api: api.call("POST", "/responses", status=400, content=b"{",
-                                    headers={"Content-Type": "application/json"}),
+    "no JSON": lambda api: api.call(
+        "POST", "/responses", status=400, content=b"{", headers={"Content-Type": "application/json"}
+    ),
     "an unknown URL": lambda api: api.call("GET", "/nothing", status=404),
     "a wrong method": lambda api: api.call("PUT", "/responses", status=405),
     "no key": lambda api: api.call("GET", "/models", status=401, headers={"Authorization": ""}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
@@ -217,8 +249,10 @@ def test_an_item_of_a_conversation_fits_the_description(api: Api) -> None:
 def test_files_and_vector_stores_fit_the_description(api: Api, store_id: str) -> None:
     file, batch = api.kept["file"], api.kept["batch"]
     store = f"/vector_stores/{store_id}"
-    filters = {"type": "and", "filters": [{"type": "eq", "key": "kind", "value": "leaflet"},
-                                          {"type": "gte", "key": "year", "value": 2020}]}  # fmt: skip
+    filters = {
+        "type": "and",
+        "filters": [{"type": "eq", "key": "kind", "value": "leaflet"}, {"type": "gte", "key": "year", "value": 2020}],
+    }
     api.call("GET", "/files", "ListFilesResponse")
     api.call("GET", f"/files/{file}", "OpenAIFile")
     api.call("GET", "/vector_stores", "ListVectorStoresResponse")
@@ -239,9 +273,10 @@ def test_files_and_vector_stores_fit_the_description(api: Api, store_id: str) ->
 
 def test_hosted_file_search_fits_the_description(api: Api, store_id: str) -> None:
     request: Json = {
-        "input": "When is metformin contraindicated?", "include": ["file_search_call.results"],
+        "input": "When is metformin contraindicated?",
+        "include": ["file_search_call.results"],
         "tools": [{"type": "file_search", "vector_store_ids": [store_id], "max_num_results": 3}],
-    }  # fmt: skip
+    }
     answered = api.respond(**request)
     streamed = api.stream(**request)
     kinds = [item["type"] for item in answered["output"]]
