@@ -10,7 +10,7 @@ from chat_app.offline.extraction.text import LEAD, sentences, squeeze
 from chat_app.offline.extraction.vocabulary import word_list
 
 _CAPTION: Final = re.compile(r"^Table\s+\d", re.IGNORECASE)
-_CLOSED: Final = (".", "!", "?", ":", ";", ")", "”", '"')
+_CLOSED: Final = (".", "!", "?", ".”", '."', ".)")
 _HEADING_WORDS: Final = 10
 _LEAST_WORDS: Final = 4
 _LEAST_LETTERS: Final = 12
