@@ -1,0 +1,188 @@
+"""References as clinicians copy them: Vancouver style, Markdown, and RIS for reference managers.
+
+Pure functions of ``Reference``. A part that the source does not state is left out, never made up, and no title, however
+odd, breaks the line, the list or the record it stands in.
+
+Sources: NLM's Citing Medicine, 2nd edition (Vancouver style; chapters on reports and on parts of them); the RIS format
+as Reference Manager described it (tags, CRLF line ends, one ``TY`` to ``ER`` record for each reference).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from typing import Literal, assert_never
+
+from chat_app.events import Reference
+from tools.types import Passage
+
+ReferenceFormat = Literal["vancouver", "markdown", "ris"]
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DATE = re.compile(r"((?:1[89]|20|21)\d\d)(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&!$])")
+_LIST_MARK = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CLOSING = (".", "?", "!")
+_UNSAFE_IN_LINK = {" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60", '"': "%22"}
+
+
+def formatted(references: Iterable[Reference], style: ReferenceFormat, *, cited: date | None = None) -> str:
+    """The whole list in one of the three styles; empty for no references."""
+    match style:
+        case "vancouver":
+            return vancouver_list(references, cited=cited)
+        case "markdown":
+            return markdown_list(references)
+        case "ris":
+            return ris_list(references)
+        case _:
+            assert_never(style)
+
+
+# -- Vancouver
+
+
+def vancouver(reference: Reference, *, cited: date | None = None) -> str:
+    """``1. Issuer. Title. Edition; 2024 Feb. Section; p. 4 (PDF p. 20). Available from: https://…``, on one line.
+
+    ``cited`` is the day on which a source on the web was looked at; Citing Medicine asks for it, where it is known.
+    """
+    passage = reference.passage
+    parts = [
+        _line(passage.issuer),
+        _line(passage.title) or "[Title not stated]",
+        _version(passage.version),
+        _place(passage, separator="; "),
+    ]
+    text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
+    url = _web_address(passage)
+    if url:
+        looked_at = f" [cited {cited.year} {_MONTHS[cited.month - 1]} {cited.day}]." if cited else ""
+        text += f"{looked_at} Available from: {url}"
+    return text
+
+
+def vancouver_list(references: Iterable[Reference], *, cited: date | None = None) -> str:
+    """One reference a line, numbered as in the answer."""
+    return "\n".join(vancouver(reference, cited=cited) for reference in references)
+
+
+# -- Markdown
+
+
+def markdown(reference: Reference) -> str:
+    """A list item: the linked title, where it stands, and below it each verified quote as a block quotation."""
+    passage = reference.passage
+    title = _escaped(passage.title) or "Title not stated"
+    url = _web_address(passage)
+    head = f"[{title}]({_link(url)})" if url else title
+    parts = [head, *map(_escaped, (passage.issuer, _version(passage.version), _place(passage, separator=", ")))]
+    number = f"{reference.number}. "
+    indent = " " * len(number)
+    quotes = "".join(f"\n\n{indent}> {_escaped(quote)}" for quote in reference.quotes)
+    return number + " ".join(_closed(part) for part in parts if part) + quotes
+
+
+def markdown_list(references: Iterable[Reference]) -> str:
+    """A numbered list."""
+    return "\n\n".join(markdown(reference) for reference in references)
+
+
+# -- RIS
+
+
+def ris(reference: Reference) -> str:
+    """One RIS record, ``TY`` to ``ER``, each line ended by CRLF."""
+    passage = reference.passage
+    issuer, version = _line(passage.issuer), _line(passage.version)
+    printed = _DATE.fullmatch(version)
+    fields = [
+        # A guideline is a report; a drug record is an entry of a data set.
+        ("TY", "RPRT" if passage.kind == "guideline" else "DATA"),
+        ("TI", _line(passage.title)),
+        # A comma separates a person's surname from the rest: an institution with one in its name cannot be an author.
+        ("AU", issuer if "," not in issuer else ""),
+        ("PB", issuer),
+        ("PY", printed[1] if printed else ""),
+        ("DA", "/".join(part or "" for part in (*printed.groups(), "")) if printed else ""),
+        ("ET", "" if printed else version),
+        ("SE", _line(passage.section)),
+        ("SP", _printed_page(passage)),
+        ("UR", _web_address(passage)),
+        ("N1", _pdf_page(passage)),
+        *(("N1", f"“{_line(quote)}”") for quote in reference.quotes),
+        ("ID", _line(passage.id)),
+    ]
+    return "".join(f"{tag}  - {value}\r\n" for tag, value in fields if value) + "ER  - \r\n"
+
+
+def ris_list(references: Iterable[Reference]) -> str:
+    """All records, one after the other: a file for a reference manager to import."""
+    return "".join(ris(reference) for reference in references)
+
+
+# -- parts
+
+
+def _line(text: str) -> str:
+    """``text`` on one line, without control characters."""
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def _closed(part: str) -> str:
+    """``part`` as a sentence of the reference: it ends in one full stop, unless it has an end of its own."""
+    return part if part.rstrip("\"'”’)]*_").endswith(_CLOSING) else f"{part}."
+
+
+def _version(version: str) -> str:
+    """An ISO date as Citing Medicine writes it (``2024 Feb 3``); anything else as the source prints it."""
+    printed = _line(version)
+    found = _DATE.fullmatch(printed)
+    if found is None:
+        return printed
+    year, month, day = found.groups()
+    parts = [year, _MONTHS[int(month) - 1] if month else "", str(int(day)) if day else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _place(passage: Passage, *, separator: str) -> str:
+    """Section and page: ``3 Treatment › Drugs; p. 4 (PDF p. 20)``."""
+    page = _printed_page(passage)
+    shown = f"p. {page}" if page else ""
+    if passage.page is not None and page != str(passage.page):
+        shown += f" (PDF p. {passage.page})"
+    return separator.join(part for part in (_line(passage.section), shown) if part)
+
+
+def _printed_page(passage: Passage) -> str:
+    """The number printed on the page; where it has none, that of the PDF's page."""
+    label = _line(passage.page_label or "")
+    return label or ("" if passage.page is None else str(passage.page))
+
+
+def _pdf_page(passage: Passage) -> str:
+    if passage.page is None or _printed_page(passage) == str(passage.page):
+        return ""
+    return f"Page {passage.page} of the PDF file"
+
+
+def _web_address(passage: Passage) -> str:
+    """The source's address if it is one of the web; nothing else becomes a link."""
+    url = _line(passage.url or "")
+    return url if url.lower().startswith(("https://", "http://")) else ""
+
+
+def _escaped(text: str) -> str:
+    """``text`` so that Markdown shows it as it is."""
+    return _LIST_MARK.sub(_unlisted, _MARKDOWN.sub(r"\\\1", _line(text)))
+
+
+def _unlisted(mark: re.Match[str]) -> str:
+    """A beginning such as ``1.`` or ``-`` so that it begins no list."""
+    return f"{mark[1]}\\{mark[2]}" if mark[2] else f"\\{mark[1]}"
+
+
+def _link(url: str) -> str:
+    return "<" + "".join(_UNSAFE_IN_LINK.get(character, character) for character in url) + ">"
