@@ -144,7 +144,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         tool_manager=tools,
         guideline_tools=frozenset(tool.name for tool in from_guidelines),
         drug_tools=frozenset(tool.name for tool in from_drugs),
-        default_model="asclepius-extractive" if settings.uses_offline_model else settings.model.model,
+        default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions)

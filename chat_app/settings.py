@@ -29,6 +29,13 @@ _CONFIG = SettingsConfigDict(
 
 S = TypeVar("S", bound=BaseSettings)
 
+OFFLINE_MODEL = "asclepius-extractive"
+
+
+def comma_separated(value: object) -> object:
+    """The parts of a text between its commas; anything else as it is."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
 
 class ModelSettings(BaseSettings):
     """The model server and how it is asked."""
@@ -41,6 +48,9 @@ class ModelSettings(BaseSettings):
     """Base URL of an OpenAI-compatible Responses server, such as http://llm.hospital.example/v1."""
     model: str = Field("gpt-4o-mini", validation_alias=AliasChoices("ASCLEPIUS_MODEL", "OPENAI_MODEL"))
     """Model that is asked; the offline model answers to any name."""
+    models: Annotated[tuple[str, ...], NoDecode] = ()
+    """Models, separated by commas, that users may choose from and compare. Unset: the model above; the demo user may
+    name any."""
     max_steps: int = Field(5, ge=1, le=20)
     """Most responses per question; the last one is asked for without tools."""
     max_output_tokens: int | None = Field(None, ge=16)
@@ -54,6 +64,11 @@ class ModelSettings(BaseSettings):
     chaining: Literal["auto", "replay"] = "auto"
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return comma_separated(value)
 
 
 class StorageSettings(BaseSettings):
@@ -103,11 +118,15 @@ class ServerSettings(BaseSettings):
     """Further web origins, separated by commas, that may connect; the page's own always may."""
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
+    questions_per_minute: int = Field(60, ge=1)
+    """Questions that one user may ask in a minute, in each process; each model of a comparison counts."""
+    concurrent_turns: int = Field(10, ge=1)
+    """Questions of one user that may be answered at the same time, in each process."""
 
     @field_validator("trusted_proxies", "allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return comma_separated(value)
 
 
 class OfflineSettings(BaseSettings):
@@ -170,6 +189,21 @@ class Settings:
     @cached_property
     def uses_offline_model(self) -> bool:
         return self.model.api_key is None and self.model.base_url is None
+
+    @cached_property
+    def default_model(self) -> str:
+        """The model that is asked when none is named."""
+        return OFFLINE_MODEL if self.uses_offline_model else self.model.model
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models that users are offered, the default one first."""
+        return tuple(dict.fromkeys((self.default_model, *self.model.models)))
+
+    def may_ask(self, model: str) -> bool:
+        """Whether users may name ``model``. The demo user is whoever runs the app, and is held only to a list that
+        was set."""
+        return model in self.models or (self.server.auth == "demo" and not self.model.models)
 
     def check(self) -> None:
         """Raises ``ConfigurationError`` for a mix of settings that would be unsafe or cannot work."""
