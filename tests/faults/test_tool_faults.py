@@ -1,4 +1,4 @@
-"""Tools that are called wrongly, fail, hang or never end: an output for the model each time, and nothing lost beside."""
+"""Tools that are called wrongly, fail, hang or never end: an output for the model each time, no other one lost."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_blocking_tools_run_in_threads_side_by_side_and_never_hold_the_loo
     )
     took = time.perf_counter() - began
     watching.cancel()
-    assert len(set(told.values())) == 2  # type: ignore[arg-type]
+    assert len(set(told.values())) == 2
     assert took < 0.75
     assert longest < 0.3
 

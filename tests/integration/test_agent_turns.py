@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chat_app.errors import InputRejected
@@ -17,16 +19,17 @@ from tests.support.engine import (
     passage,
     text_of,
 )
-from tests.support.scripted_server import ScriptedServer, calls_reply, text_reply
+from tests.support.scripted_server import ScriptedServer, ScriptedTurn, calls_reply, text_reply
 
 ASK = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
 
 
 async def test_a_question_is_answered_from_a_tool_with_citations_that_can_be_checked(redis_url: str) -> None:
     found = passage(text="Start metformin at 500 mg once daily with food. Do not use it when eGFR is below 30.")
-    turns = [
+    turns: list[ScriptedTurn] = [
         calls_reply(ASK, response_id="resp_1"),
-        chained(text_reply("Start metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake care.", response_id="resp_2")),
+        chained(text_reply("Start metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake care.",
+                           response_id="resp_2")),
     ]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool(found)]) as agent:
         events = await consult(agent)
@@ -58,7 +61,7 @@ async def test_a_question_is_answered_from_a_tool_with_citations_that_can_be_che
 async def test_a_follow_up_chains_and_keeps_the_numbers_of_what_was_retrieved(redis_url: str) -> None:
     first, second = passage("a:1", "The first thing that is known."), passage("b:1", "The second thing that is known.")
     tools = [guideline_tool(first, second)]
-    turns = [
+    turns: list[ScriptedTurn] = [
         calls_reply(ASK, response_id="resp_1"),
         chained(text_reply("Yes [2].", response_id="resp_2")),
         chained(text_reply("Again [1].", response_id="resp_3")),
@@ -82,7 +85,7 @@ async def test_a_follow_up_chains_and_keeps_the_numbers_of_what_was_retrieved(re
 
 
 async def test_a_citation_at_the_very_end_is_numbered_and_recorded(redis_url: str) -> None:
-    turns = [calls_reply(ASK), chained(text_reply("It is so [1]", response_id="resp_2"))]
+    turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("It is so [1]", response_id="resp_2"))]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         events = await consult(agent)
         assert isinstance(events[0], TurnStarted)
@@ -104,7 +107,7 @@ async def test_a_citation_at_the_very_end_is_numbered_and_recorded(redis_url: st
     ],
 )
 async def test_only_the_tools_that_were_switched_on_are_declared(
-    redis_url: str, switches: dict[str, bool], declared: list[str]
+    redis_url: str, switches: dict[str, Any], declared: list[str]
 ) -> None:
     async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         assert ended(await consult(agent, **switches)).outcome.kind == "completed"
@@ -112,7 +115,7 @@ async def test_only_the_tools_that_were_switched_on_are_declared(
 
 
 async def test_the_standard_query_is_the_streamed_one_drained(redis_url: str) -> None:
-    turns = [calls_reply(ASK), chained(text_reply("It is so [1]. And [9].", response_id="resp_2"))]
+    turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("It is so [1]. And [9].", response_id="resp_2"))]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         result = await agent.answer("Is it?")
     assert (result.answer, result.outcome.kind) == ("It is so . And .", "completed")

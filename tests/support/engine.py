@@ -26,7 +26,8 @@ KEY = "sk-test-canary-key"
 
 
 def passage(identity: str = "guide:1", text: str = "Start metformin at 500 mg once daily with food.") -> Passage:
-    return Passage(id=identity, kind="guideline", document_id=identity.split(":", maxsplit=1)[0], title="Diabetes", text=text)
+    document_id = identity.partition(":")[0]
+    return Passage(id=identity, kind="guideline", document_id=document_id, title="Diabetes", text=text)
 
 
 def guideline_tool(*passages: Passage) -> FunctionTool:
@@ -178,5 +179,7 @@ async def clinic(
         await sessions.aclose()
 
 
-async def consult(agent: AsclepiusHealthcareAgent, message: str = "How much metformin?", **how: Any) -> list[AgentEvent]:
+async def consult(
+    agent: AsclepiusHealthcareAgent, message: str = "How much metformin?", **how: Any
+) -> list[AgentEvent]:
     return [event async for event in agent.consult(message, **how)]
