@@ -110,7 +110,8 @@ def _write_whole(descriptor: int, data: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
     except OSError:
         # The disk filled up in the middle: half a line would spoil the next one.
-        os.ftruncate(descriptor, before)
+        with suppress(OSError):
+            os.ftruncate(descriptor, before)
         raise
 
 

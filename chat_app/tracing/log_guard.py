@@ -58,7 +58,7 @@ def _named(error: BaseException) -> str:
 
 
 def _described(error: BaseException) -> str:
-    return describe_error(error) + (str(error) if isinstance(error, _OWN) else "")
+    return _named(error) + describe_error(error).removeprefix(type(error).__name__)
 
 
 def guard_unraised() -> Callable[[], None]:
