@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
+    from chat_app.cli.ask_output import JsonLines, Plain
     from chat_app.events import AgentEvent
 
 
@@ -26,19 +27,24 @@ def ask(
     model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
     guidelines: Annotated[bool, typer.Option(help="Search the guidelines.")] = True,
     drugs: Annotated[bool, typer.Option(help="Look drugs up.")] = True,
+    references: Annotated[
+        Literal["vancouver", "markdown", "ris"] | None,
+        typer.Option(help="Print the references in this style, to be copied; with --json they are events as ever."),
+    ] = None,
 ) -> None:
     """Ask a question; the answer is streamed, its references follow. With --json: one event a line."""
+    from chat_app.cli.ask_output import JsonLines, Plain
+
     text = sys.stdin.read() if question == "-" else question
     options = {"model": model, "use_clinical_guidelines": guidelines, "use_drug_database": drugs}
-    code = shell.run(lambda: _ask(text, session, {k: v for k, v in options.items() if v is not None}, json=json))
+    output = JsonLines() if json else Plain(references)
+    code = shell.run(lambda: _ask(text, session, {k: v for k, v in options.items() if v is not None}, output))
     raise typer.Exit(code)
 
 
-async def _ask(text: str, session: str | None, options: dict[str, object], *, json: bool) -> int:
-    from chat_app.cli.ask_output import JsonLines, Plain
+async def _ask(text: str, session: str | None, options: dict[str, object], output: JsonLines | Plain) -> int:
     from chat_app.cli.running_app import running_app
 
-    output = JsonLines() if json else Plain()
     settings = shell.settings()
     address = running_app(settings)
     if address is not None:

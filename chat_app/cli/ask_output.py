@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import assert_never
 
 import typer
 
+from chat_app.agent.reference_formats import ReferenceFormat, formatted
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -39,7 +41,8 @@ class JsonLines:
 class Plain:
     """The answer on standard output; notices and tool calls on standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, references: ReferenceFormat | None = None) -> None:
+        self._references = references
         self.exit_code = 0
         self._conversation_id = ""
         self._at_line_start = True
@@ -59,11 +62,17 @@ class Plain:
             case RawResponsesStreamEvent():
                 return
             case ReferencesReady():
-                self._write("\n\nReferences\n" + "\n".join(map(reference_line, event.references)))
+                self._write(f"\n\nReferences\n{self._reference_list(event.references)}")
             case TurnEnded():
                 self._end(event)
             case _:
                 assert_never(event)
+
+    def _reference_list(self, references: Sequence[Reference]) -> str:
+        if self._references is None:
+            return "\n".join(map(reference_line, references))
+        # A line end of RIS is CRLF in a file; a terminal, and what text mode writes, has its own.
+        return formatted(references, self._references).replace("\r\n", "\n")
 
     def _write(self, text: str) -> None:
         if text:
