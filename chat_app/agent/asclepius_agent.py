@@ -57,8 +57,10 @@ class AsclepiusHealthcareAgent:
         length: AnswerLength = "standard",
         vector_store_id: str | None = None,
         include_raw: bool = False,
+        turn_id: str | None = None,
     ) -> AsyncGenerator[AgentEvent, None]:
-        """Answers ``message`` as a stream of events; closing it stops the turn.
+        """Answers ``message`` as a stream of events; closing it stops the turn. ``turn_id`` is the name that the turn
+        goes by; one is made when none is given.
 
         Raises ``InputRejected`` before the first event when the message is empty or too long. Nothing else is raised:
         every other failure is the turn's outcome.
@@ -76,6 +78,7 @@ class AsclepiusHealthcareAgent:
                 "model": model or self._default_model,
                 "vector_store_id": vector_store_id,
                 "include_raw": include_raw,
+                **({"turn_id": turn_id} if turn_id else {}),
             }
         )
         async with aclosing(self._responses.process_streaming_query(request)) as events:

@@ -66,6 +66,7 @@ class TurnRequest(Frozen):
     vector_store_id: str | None = None
     prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
     include_raw: bool = False
+    turn_id: str = Field(default_factory=lambda: uuid4().hex)
 
 
 class ConsultResult(Frozen):
@@ -100,7 +101,7 @@ class OpenAIResponseManager:
 
     async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events; see ``chat_app.events`` for their order."""
-        turn_id = uuid4().hex
+        turn_id = request.turn_id
         model_key = f"{self._server_key}#{request.model}"
         started = False
         try:

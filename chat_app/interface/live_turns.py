@@ -47,6 +47,10 @@ class Cursor(NamedTuple):
     offset: int = 0
 
 
+LoggedEvent = tuple[AgentEvent, Cursor]
+"""An event and the point behind it."""
+
+
 class TurnLog:
     """The events of a turn; runs of text are kept as one growing entry."""
 
@@ -58,6 +62,8 @@ class TurnLog:
 
     def append(self, event: AgentEvent) -> None:
         if isinstance(event, TextDelta):
+            if not event.text:
+                return
             if not self._entries or not isinstance(self._entries[-1], list):
                 self._entries.append([])
             last = len(self._entries) - 1
@@ -72,21 +78,28 @@ class TurnLog:
 
     def read(self, cursor: Cursor) -> tuple[list[AgentEvent], Cursor]:
         """What came after ``cursor``, waiting text as one delta per run, and where reading goes on."""
-        found: list[AgentEvent] = []
+        found = self.read_each(cursor)
+        return [event for event, _ in found], found[-1][1] if found else cursor
+
+    def read_each(self, cursor: Cursor) -> list[LoggedEvent]:
+        """The same, each event with the point behind it: a reader may be cut off after any of them."""
+        found: list[LoggedEvent] = []
         position, offset = cursor
         while position < len(self._entries):
             entry = self._entries[position]
-            if isinstance(entry, list):
-                text = self._joined(position)[offset:]
-                if text:
-                    found.append(TextDelta(text=text))
-                    offset += len(text)
-                if position == len(self._entries) - 1:
-                    break
-            else:
-                found.append(entry)
+            if not isinstance(entry, list):
+                found.append((entry, Cursor(position + 1)))
+            elif text := self._joined(position)[offset:]:
+                found.append((TextDelta(text=text), Cursor(position, offset + len(text))))
             position, offset = position + 1, 0
-        return found, Cursor(position, offset)
+        return found
+
+    def holds(self, cursor: Cursor) -> bool:
+        """Whether ``cursor`` is a point of this log: one that its end has reached."""
+        entry, offset = cursor
+        if entry == len(self._entries):
+            return offset == 0
+        return entry < len(self._entries) and offset <= self._lengths.get(entry, 0)
 
     def has_more(self, cursor: Cursor) -> bool:
         if cursor.entry >= len(self._entries):
@@ -143,15 +156,20 @@ class LiveTurn:
 
     async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
         """Batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
+        async with aclosing(self.events_each(cursor)) as batches:
+            async for batch in batches:
+                yield [event for event, _ in batch], batch[-1][1]
+
+    async def events_each(self, cursor: Cursor | None = None) -> AsyncGenerator[list[LoggedEvent], None]:
+        """The same, each event with the point behind it."""
         at = cursor or Cursor()
         self._readers += 1
         try:
-            while True:
+            while self.log.ended is None or self.log.has_more(at):
                 await self.log.wait(at)
-                batch, at = self.log.read(at)
-                yield batch, at
-                if batch and isinstance(batch[-1], TurnEnded):
-                    return
+                batch = self.log.read_each(at)
+                at = batch[-1][1]
+                yield batch
         finally:
             self._readers -= 1
             self._unread_since = None if self._readers else asyncio.get_running_loop().time()
@@ -212,10 +230,13 @@ class LiveTurns:
         self._check_every = check_every
         self._watch: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = False
 
     def start(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], *, save: Save | None = None) -> LiveTurn:
         """Runs ``turn`` detached; ``save`` is called once, after it has ended."""
         self._turns[turn.id] = turn
+        if self._ending:
+            turn.stop("stopped", SHUT_DOWN)
         task = asyncio.create_task(self._run(turn, events, save))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -235,6 +256,7 @@ class LiveTurns:
 
     async def end_all(self, *, within: float = 5.0) -> None:
         """Ends every turn with its terminal event, as the server is stopping, and waits until they are saved."""
+        self._ending = True
         turns = list(self._turns.values())
         for turn in turns:
             turn.stop("stopped", SHUT_DOWN)
@@ -249,7 +271,7 @@ class LiveTurns:
         try:
             if save is not None:
                 await save(turn)
-        except Exception:  # noqa: BLE001 - the boundary: an answer that cannot be saved has still been given
+        except Exception:  # the boundary: an answer that cannot be saved has still been given
             logger.exception("An answer could not be written to the history")
         finally:
             turn.saved.set()
