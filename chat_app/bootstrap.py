@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,7 +103,9 @@ def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], Non
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, on_progress: Callable[[str], None] | None = None) -> AsyncIterator[App]:
+async def open_app(
+    settings: Settings, *, on_progress: Callable[[str], None] | None = None
+) -> AsyncGenerator[App, None]:
     """Starts the services that no URL replaces, and wires the app to them.
 
     Raises ``ConfigurationError`` for unsafe settings and ``EmbeddedServiceError`` when a service does not come up.

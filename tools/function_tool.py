@@ -93,39 +93,27 @@ class FunctionTool:
         call = function or self._function(arguments)
         started = time.perf_counter()
         deadline = asyncio.get_running_loop().time() + self.timeout
-        result: object = None
-        error: str | None = None
+        streaming = self.is_generator_function
+        fields: dict[str, Any]
         try:
             kwargs = self._schema.parse(call.arguments)
+            result: object = None
             async with aclosing(self._attempts(kwargs, deadline)) as items:
                 async for progress, item in items:
                     if progress:
-                        data = self._bounded(item).data
-                        yield ToolProgress(call_id=call.call_id, name=self.name, item=data)
+                        yield ToolProgress(call_id=call.call_id, name=self.name, item=_jsonable(item))
                     else:
                         result = item
             output = self._bounded(result)
+            fields = {"output": output.data, "passages": output.passages, "summary": output.summary}
         except ToolError as failure:
-            error = str(failure)
+            fields = {"error": str(failure)}
         except Exception as failure:  # noqa: BLE001 - the boundary to code that is not ours
             logger.warning("Tool %s failed: %s", self.name, type(failure).__name__)
-            error = f"The tool {self.name} failed. It may work with other arguments; do not rely on its result."
+            message = f"The tool {self.name} failed. It may work with other arguments; do not rely on its result."
+            fields = {"error": message}
         elapsed = (time.perf_counter() - started) * 1000
-        streaming = self.is_generator_function
-        if error is not None:
-            yield FunctionOutput(
-                name=self.name, input=call, error=error, is_streaming=streaming, duration_ms=elapsed
-            )
-            return
-        yield FunctionOutput(
-            name=self.name,
-            input=call,
-            output=output.data,
-            passages=output.passages,
-            summary=output.summary,
-            is_streaming=streaming,
-            duration_ms=elapsed,
-        )
+        yield FunctionOutput(name=self.name, input=call, is_streaming=streaming, duration_ms=elapsed, **fields)
 
     async def acall(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """Runs one call to its end."""

@@ -7,7 +7,7 @@ and the reader is told that it was not saved.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
@@ -150,7 +150,7 @@ class ChatManager:
     @asynccontextmanager
     async def open(
         self, conversation_id: str | None, user_id: str, *, model_key: str | None = None
-    ) -> AsyncIterator[Conversation]:
+    ) -> AsyncGenerator[Conversation, None]:
         """The conversation, held for this turn; a new one when ``conversation_id`` is None or unknown to this user.
 
         Raises ``SessionBusy`` when another question of it is still being answered.

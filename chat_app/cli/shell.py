@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -84,7 +84,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[App]:
+async def opened() -> AsyncGenerator[App, None]:
     """The app; the services of a running ``asclepius serve`` are used when there is one."""
     from chat_app.bootstrap import open_app
 

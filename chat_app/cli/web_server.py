@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import uvicorn
@@ -34,7 +34,7 @@ async def run_server(settings: Settings) -> None:
     logging.getLogger("chainlit").setLevel(logging.WARNING)
 
     @asynccontextmanager
-    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncIterator[App]:
+    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
         def tell(message: str) -> None:
             shell.note(message)
             on_progress(message)

@@ -98,7 +98,7 @@ class ResponseAPIAdapter:
         return True
 
     @asynccontextmanager
-    async def _opened(self, opening: Any, *, chained: bool) -> AsyncIterator[AsyncIterator[ResponseEvent]]:
+    async def _opened(self, opening: Any, *, chained: bool) -> AsyncGenerator[AsyncIterator[ResponseEvent], None]:
         until = asyncio.get_running_loop().time() + self._total
         try:
             async with asyncio.timeout(min(self._idle, self._total)):

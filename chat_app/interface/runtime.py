@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ class Runtime:
         return self.app
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncGenerator[None, None]:
         """Opens history and services; ends the live turns, then the services, when left."""
         await self.history.setup()
         stop = asyncio.Event()
@@ -83,7 +83,8 @@ class Runtime:
                 loading.cancel()
                 await asyncio.wait({loading})
         except AsclepiusError as error:
-            logger.error("%s", error)
+            # Its sentence says all there is; a traceback would bury it.
+            logger.error("%s", error)  # noqa: TRY400
             self.problem = str(error)
         except Exception:
             logger.exception("The app's services could not be opened")

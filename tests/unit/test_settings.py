@@ -27,7 +27,12 @@ def test_the_readme_documents_every_setting_with_its_default() -> None:
 
 
 def test_every_setting_says_what_it_means() -> None:
-    silent = [variable_name(s, name) for s in SECTIONS for name, field in s.model_fields.items() if not field.description]
+    silent = [
+        variable_name(section, name)
+        for section in SECTIONS
+        for name, field in section.model_fields.items()
+        if not field.description
+    ]
     assert silent == []
 
 
