@@ -178,6 +178,19 @@ class GuidelineLibrary:
         stored = self._store.passage(*parsed) if parsed else None
         return as_passage(*found, stored) if found and stored else None
 
+    async def passages_of(self, document_id: str) -> tuple[Passage, ...]:
+        """All passages of a document, or of the version that a passage's ``document_id`` names, in reading order.
+
+        Empty when there is no such document.
+        """
+        return await self._run(lambda: self._passages_of(document_id))
+
+    def _passages_of(self, document_id: str) -> tuple[Passage, ...]:
+        found = self._catalog.version(document_id)
+        if found is None or not self._store.has_version(found[0]):
+            return ()
+        return tuple(as_passage(*found, stored) for stored in self._store.passages(found[0]))
+
     async def page_image(
         self, document_id: str, page: int, *, highlight: str | None = None, scale: float = 2.0
     ) -> bytes:
