@@ -71,8 +71,7 @@ class Delivery:
                 async with self._open() as events:
                     async for event in events:
                         if await self._take(event, seen):
-                            # The event was validated when it was parsed.
-                            yield RawResponsesStreamEvent.model_construct(data=event)
+                            yield RawResponsesStreamEvent(data=event)
             except (RateLimited, ProviderUnavailable, StreamTruncated) as error:
                 failure = error
             except ProviderRejected as error:
