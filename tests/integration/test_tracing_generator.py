@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -72,6 +71,10 @@ def document(path: Path) -> dict[str, Any]:
     loaded = json.loads(path.read_text("utf-8"))
     assert isinstance(loaded, dict)
     return loaded
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def settings(folder: Path, **more: Any) -> DiagnosticsSettings:
@@ -282,7 +285,7 @@ async def test_without_a_trace_directory_nothing_is_touched(tmp_path: Path, monk
         assert vars(generator) == before
         await generator.acall(items=asked())
         await trace.aclose()
-    assert os.listdir(tmp_path) == []
+    assert files_below(tmp_path) == []
 
 
 async def test_loggers_can_be_used_by_hand_and_files_are_the_owners_alone(tmp_path: Path) -> None:
@@ -296,7 +299,7 @@ async def test_loggers_can_be_used_by_hand_and_files_are_the_owners_alone(tmp_pa
         await generator.acall(items=asked())
     assert writer.close()
     assert calls.path("main") == tmp_path / "traces" / "By_hand" / "main_call.jsonl"
-    written = [path for path in (tmp_path / "traces").rglob("*") if path.is_file()]
+    written = files_below(tmp_path)
     assert {path.name for path in written} >= {"main_call.jsonl", "generator_state_trace.json", ".hash_key"}
     assert {path.stat().st_mode & 0o077 for path in [*written, folder.path]} == {0}
 
