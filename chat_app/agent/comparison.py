@@ -1,0 +1,117 @@
+"""One question to several models side by side, as one stream of events that say whose they are.
+
+The models answer in parallel, each in a conversation of its own. One that fails ends in its own outcome and holds up
+nobody; closing the stream stops them all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol, TypeVar
+
+from chat_app.errors import AsclepiusError
+from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
+from tools.types import Frozen
+
+logger = logging.getLogger(__name__)
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+BROKEN = Outcome(
+    kind="failed",
+    message="Something went wrong while this model was asked. Ask again; if it happens again, the log says more.",
+    retryable=True,
+)
+
+
+class ModelEvent(Frozen):
+    """An event of the turn that ``model`` answers."""
+
+    model: str
+    event: AgentEvent
+
+
+class Consulting(Protocol):
+    """What can be compared: ``AsclepiusHealthcareAgent``."""
+
+    def check_message(self, message: str) -> None:
+        """Raises ``InputRejected`` for a message that cannot be taken."""
+        ...
+
+    @property
+    def consult(self) -> Callable[..., AsyncGenerator[AgentEvent, None]]:
+        """Called with a message, ``model`` and options: a turn's events."""
+        ...
+
+
+async def compare(
+    agent: Consulting, message: str, models: Sequence[str], **options: Any
+) -> AsyncGenerator[ModelEvent, None]:
+    """Asks each of ``models`` once; ``options`` are those of ``consult``.
+
+    Per model the events are those of one turn, in its order, ending with ``TurnEnded``; between models any order.
+    Raises ``InputRejected`` before the first event when the message cannot be taken.
+    """
+    agent.check_message(message)
+    turns = {model: _whole_turn(agent.consult(message, model=model, **options)) for model in dict.fromkeys(models)}
+    async with aclosing(interleave(turns)) as events:
+        async for model, event in events:
+            yield ModelEvent(model=model, event=event)
+
+
+async def interleave(streams: Mapping[K, AsyncGenerator[T, None]]) -> AsyncGenerator[tuple[K, T], None]:
+    """The items of all ``streams`` as they come, each with its key; the order within one is kept.
+
+    No more items wait here than there are streams, so a slow reader slows the streams and not the memory. Closing it
+    closes them all; what a stream raises is raised here and closes the others.
+    """
+    waiting: asyncio.Queue[tuple[K, T] | Exception | None] = asyncio.Queue(maxsize=max(1, len(streams)))
+
+    async def read(key: K, stream: AsyncGenerator[T, None]) -> None:
+        # In one task from its beginning to its end: the time limits inside a stream belong to the task that reads it.
+        try:
+            async with aclosing(stream):
+                async for item in stream:
+                    await waiting.put((key, item))
+        except Exception as error:  # noqa: BLE001 - handed over, and raised where the streams are read
+            await waiting.put(error)
+        else:
+            await waiting.put(None)
+
+    tasks = [asyncio.create_task(read(key, stream)) for key, stream in streams.items()]
+    try:
+        running = len(tasks)
+        while running:
+            item = await waiting.get()
+            if isinstance(item, Exception):
+                raise item
+            if item is None:
+                running -= 1
+            else:
+                yield item
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _whole_turn(events: AsyncGenerator[AgentEvent, None]) -> AsyncGenerator[AgentEvent, None]:
+    """``events``, ended by an outcome also when they break off with an error."""
+    answer: list[str] = []
+    try:
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    answer.append(event.text)
+                yield event
+    except AsclepiusError as error:
+        outcome = Outcome(kind="failed", message=str(error), retryable=True)
+        yield TurnEnded(outcome=outcome, answer="".join(answer))
+    except Exception as error:  # noqa: BLE001 - the boundary of one model's turn: it ends in an outcome
+        # Its message may quote the question.
+        logger.error("One of several models broke off with %s", type(error).__name__)  # noqa: TRY400
+        yield TurnEnded(outcome=BROKEN, answer="".join(answer))

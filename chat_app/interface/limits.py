@@ -1,0 +1,77 @@
+"""How much one user may ask, over the page and the API together: questions in a minute, and questions at once.
+
+Each process counts for itself. Nothing is kept about a user who has not asked for a minute.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chat_app.errors import AsclepiusError, InputRejected
+
+_FORGET_BEYOND = 1_000
+_BUSY_RETRY_SECONDS = 5
+
+
+class TooManyQuestions(AsclepiusError):
+    """The user has to wait. ``retry_after``: whole seconds."""
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass
+class _Allowance:
+    """Questions left, as a number that grows evenly up to a minute's worth."""
+
+    left: float
+    at: float
+
+
+class UserLimits:
+    """Admits questions; ``clock`` gives seconds that never go back."""
+
+    def __init__(self, *, per_minute: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._at_once = at_once
+        self._clock = clock
+        self._allowances: dict[str, _Allowance] = {}
+
+    def admit(self, user: str, *, running: int, asked: int = 1) -> None:
+        """Counts ``asked`` questions of ``user``, who has ``running`` others being answered.
+
+        Raises ``TooManyQuestions`` and counts nothing when they are too many for now, ``InputRejected`` when they
+        always will be.
+        """
+        if asked > (most := min(self._at_once, self._per_minute)):
+            raise InputRejected(f"At most {most} models can be asked at once. Ask fewer.")
+        if running + asked > self._at_once:
+            raise TooManyQuestions(
+                f"{running} of your questions are being answered; at most {self._at_once} can be at once. "
+                "Wait for one to end, or stop one.",
+                retry_after=_BUSY_RETRY_SECONDS,
+            )
+        now = self._clock()
+        left = self._left(user, now)
+        if left < asked:
+            wait = math.ceil((asked - left) * 60 / self._per_minute)
+            raise TooManyQuestions(
+                f"At most {self._per_minute} questions can be asked in a minute. Ask again in {wait} seconds.",
+                retry_after=max(1, wait),
+            )
+        self._forget(now)
+        self._allowances[user] = _Allowance(left - asked, now)
+
+    def _left(self, user: str, now: float) -> float:
+        known = self._allowances.get(user)
+        if known is None:
+            return float(self._per_minute)
+        return min(float(self._per_minute), known.left + (now - known.at) * self._per_minute / 60)
+
+    def _forget(self, now: float) -> None:
+        if len(self._allowances) > _FORGET_BEYOND:
+            self._allowances = {user: known for user, known in self._allowances.items() if now - known.at < 60}
