@@ -27,7 +27,7 @@ def page_sources() -> Path:
     for folder in (_PACKAGE.parent, _PACKAGE / "assets"):
         if (folder / ".chainlit" / "config.toml").is_file():
             return folder
-    raise ConfigurationError("The page's files (.chainlit, public) are missing from this installation: install it again.")
+    raise ConfigurationError("The page's files (.chainlit, public) are missing here: install Asclepius again.")
 
 
 def prepare_page_root(data_dir: Path) -> Path:
@@ -38,6 +38,10 @@ def prepare_page_root(data_dir: Path) -> Path:
         _mirror(source / folder, target / folder)
     for name in _FILES:
         _copy(source / name, target / name)
+    for language in (path.stem for path in (source / ".chainlit" / "translations").glob("*.json")):
+        # A text of its own for each language, or Chainlit warns on every page load.
+        own = source / f"chainlit_{language}.md"
+        _copy(own if own.is_file() else source / "chainlit.md", target / f"chainlit_{language}.md")
     os.environ[ROOT_VARIABLE] = str(target)
     return target
 

@@ -36,7 +36,7 @@ from chat_app.events import (
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
 from chat_app.interface.reference_cards import card, reference_list
-from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_name
+from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
 from tools.types import Function
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
@@ -67,7 +67,7 @@ class TurnIds:
     question: str = ""
 
     def part(self, name: str) -> str:
-        return str(uuid5(NAMESPACE_URL, f"asclepius:{self.turn_id}:{name}"))
+        return _part(self.turn_id, name)
 
     @property
     def message_id(self) -> str:
@@ -181,6 +181,7 @@ class TurnPainter:
         self._calls[call.call_id] = call
         self._open_calls.add(call.call_id)
         step = self._step(self.ids.part(call.call_id), step_name(call), "tool", self.ids.run_id, item.timestamp)
+        step["metadata"]["icon"] = step_icon(call)
         self.steps[step["id"]] = step
         return [*self._enter_phase(None), Emission("new_message", dict(step))]
 
@@ -255,6 +256,7 @@ class TurnPainter:
             return []
         before, self._phase = self._phase, phase
         line = self._step(self.ids.part("phase"), phase or "", "undefined", self.ids.run_id, _now())
+        line["metadata"]["icon"] = "hourglass"
         if phase is None:
             return [Emission("delete_message", line)]
         return [Emission("update_message" if before else "new_message", line)]
@@ -266,6 +268,15 @@ class TurnPainter:
             "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": self.ids.turn_id},
             "createdAt": _iso(at), "start": _iso(at), "end": None,
         }
+
+
+def _part(turn_id: str, name: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"asclepius:{turn_id}:{name}"))
+
+
+def phase_id(turn_id: str) -> str:
+    """The id of the line that says what is going on in a turn."""
+    return _part(turn_id, "phase")
 
 
 def run_step(ids: TurnIds, question_id: str) -> StepDict:

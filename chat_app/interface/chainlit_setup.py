@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import chainlit.data as chainlit_data
-from chainlit.config import config
+from chainlit.auth import ensure_jwt_secret
+from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from fastapi import FastAPI
 
@@ -69,9 +70,14 @@ async def close_standalone() -> None:
     await _standalone.aclose()
 
 
-def mount(host: FastAPI, open_path: str = "/") -> None:
-    """Mounts Chainlit with our target at ``open_path`` of ``host``."""
-    from chainlit.utils import mount_chainlit
+def mount(host: FastAPI) -> None:
+    """Mounts Chainlit with our target at ``/`` of ``host``.
 
-    os.environ.setdefault("CHAINLIT_COOKIE_SAMESITE", "lax")
-    mount_chainlit(app=host, target=str(TARGET), path=open_path)
+    What ``mount_chainlit`` does, without its middleware: at ``/`` that has nothing to route, and it turns every
+    request that a browser gives up into an error.
+    """
+    os.environ["CHAINLIT_ROOT_PATH"] = "/"
+    config.run.module_name = str(TARGET)
+    load_module(str(TARGET))
+    ensure_jwt_secret()
+    host.mount("/", chainlit_app)

@@ -41,7 +41,12 @@ class History(SQLAlchemyDataLayer):
     """The data layer of the page."""
 
     def __init__(self, url: str) -> None:
+        chainlit_logger = logging.getLogger("chainlit")
+        level = chainlit_logger.level
+        # It would warn of a missing file store, which is not used.
+        chainlit_logger.setLevel(logging.ERROR)
         super().__init__(url)
+        chainlit_logger.setLevel(level)
         # Without hide_parameters an error's text would hold the question.
         self.engine: AsyncEngine = create_async_engine(url, hide_parameters=True, pool_pre_ping="sqlite" not in url)
         self.async_session.configure(bind=self.engine)

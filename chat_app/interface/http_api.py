@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
 from chat_app import bootstrap
-from chat_app.interface import problems, runtime as runtimes
+from chat_app.interface import problems
+from chat_app.interface import runtime as runtimes
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.consult_routes import consult_router
 from chat_app.interface.guard import Guard
@@ -36,7 +37,7 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     runtimes.use(runtime)
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncGenerator[None, None]:
         async with runtime.running():
             yield
 

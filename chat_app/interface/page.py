@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnStarted
-from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter, run_step
+from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter, phase_id, run_step
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import Cursor, LiveTurn
 from chat_app.interface.runtime import Runtime
@@ -65,10 +65,27 @@ class Page:
         return task
 
     async def reattach(self, session: WebsocketSession) -> None:
-        """A socket has come (back): if its conversation is being answered, it sees that answer whole and live."""
+        """A socket has come (back): it sees what it missed, and an answer that is being given, whole and live."""
         owner = owner_of(session)
-        if owner and (turn := self.runtime.turns.of_thread(session.thread_id, owner)):
+        if owner is None:
+            return
+        turn = self.runtime.turns.of_thread(session.thread_id, owner)
+        if session.restored and session.has_first_interaction:
+            await self._repeat(session, owner)
+        if turn is not None:
             self.follow(turn, session)
+
+    async def _repeat(self, session: WebsocketSession, owner: str) -> None:
+        """Shows the stored conversation again: what is there already stays as it is."""
+        thread = await self.runtime.history.get_thread(session.thread_id)
+        if thread is None or thread.get("userIdentifier") != owner:
+            return
+        for step in thread["steps"] or []:
+            await session.emit("new_message", step)
+            if turn_id := (step.get("metadata") or {}).get("turn"):
+                await session.emit("delete_message", {"id": phase_id(turn_id)})
+        for element in thread["elements"] or []:
+            await session.emit("element", element)
 
     async def _show(self, turn: LiveTurn, session: WebsocketSession) -> None:
         painter = TurnPainter(self._ids[turn.id], extracts=self.runtime.settings.uses_offline_model)

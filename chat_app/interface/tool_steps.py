@@ -17,6 +17,7 @@ _NAMES = {
     "check_drug_interactions": "Interactions",
     "file_search": "Guidelines",
 }
+_ICONS = {"Drug database": "pill", "Drug label": "pill", "Interactions": "shuffle", "Guidelines": "book-open"}
 _SUBJECTS = ("drug_name", "drug_names", "drugs", "question", "query", "name", "text")
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
@@ -27,6 +28,11 @@ def step_name(call: Function) -> str:
     name = _NAMES.get(call.name) or call.name.replace("_", " ").strip().capitalize() or "Tool"
     subject = _subject(_arguments(call))
     return f"{name}: {subject}" if subject else name
+
+
+def step_icon(call: Function) -> str:
+    """The icon in front of the step."""
+    return _ICONS.get(_NAMES.get(call.name, ""), "wrench")
 
 
 def finished_name(output: FunctionOutput) -> str:

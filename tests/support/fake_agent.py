@@ -7,12 +7,15 @@ browser says what it wants by asking for it.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from pydantic import BaseModel
 
 from chat_app.errors import InputRejected, ProviderUnavailable
 from chat_app.events import (
@@ -29,8 +32,6 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.settings import Settings
-from pydantic import BaseModel
-
 from tools.errors import SourceRejected
 from tools.types import Function, FunctionOutput, Passage
 
@@ -103,6 +104,8 @@ class FakeAgent:
     asked: list[dict[str, Any]] = field(default_factory=list)
     closed_early: int = 0
     delay: float = 0.01
+    gates: Path | None = None
+    """A folder: a gated script goes on when a file of its name is there."""
 
     async def consult(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo",
                       **options: Any) -> AsyncIterator[AgentEvent]:
@@ -124,7 +127,7 @@ class FakeAgent:
 
     def _script(self, message: str) -> AsyncIterator[AgentEvent]:
         scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
-            "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
+            "gated": self._gated, "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
             "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
@@ -175,6 +178,20 @@ class FakeAgent:
         written = []
         for number in range(1, last + 1):
             await asyncio.sleep(self.delay)
+            written.append(f"n{number} ")
+            yield TextDelta(text=written[-1])
+        yield TurnEnded(outcome=Outcome(), answer="".join(written))
+
+    async def _gated(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``gated 40 of 100 NAME``: stops after 40 numbers until ``gates/NAME`` exists."""
+        found = re.search(r"gated (\d+) of (\d+) (\w+)", message)
+        assert found is not None and self.gates is not None
+        first, last, gate = int(found.group(1)), int(found.group(2)), self.gates / found.group(3)
+        written = []
+        for number in range(1, last + 1):
+            while number > first and not gate.exists():
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(self.delay / 10)
             written.append(f"n{number} ")
             yield TextDelta(text=written[-1])
         yield TurnEnded(outcome=Outcome(), answer="".join(written))

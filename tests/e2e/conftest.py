@@ -1,0 +1,35 @@
+"""One browser and one served page for the browser tests of a run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.support.browser import chromium, chromium_path
+from tests.support.page_server import PROJECT, ServedPage, fake_page
+
+DEMO_PDF = PROJECT / "tools" / "guidelines" / "demo" / "hypertension.pdf"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.path).parent.name == "e2e":
+            item.add_marker(pytest.mark.e2e)
+            if chromium_path() is None:
+                item.add_marker(pytest.mark.skip(reason="no Chromium on this machine (ASCLEPIUS_CHROMIUM)"))
+
+
+@pytest.fixture(scope="session")
+def fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """The page with the stand-in agent."""
+    with fake_page(tmp_path_factory.mktemp("page"), pdf=DEMO_PDF) as page:
+        yield page
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as running:
+        yield running

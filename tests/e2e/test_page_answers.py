@@ -1,0 +1,139 @@
+"""What a clinician sees: text as it was sent, steps, numbers, references, the source itself."""
+
+from __future__ import annotations
+
+from playwright.async_api import Browser, expect
+
+from tests.support.browser import answer_text, answered, ask, recorded
+from tests.support.page_server import ServedPage
+
+QUESTION = "What are the contraindications for ACE inhibitors?"
+QUOTE = "ACE inhibitors are contraindicated in pregnancy."
+
+
+async def test_the_page_asks_nothing_of_any_other_host(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "hosts") as context:
+        page = await context.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        await page.locator("a[href^='#cite-']").first.click()
+        await page.locator("#asc-panel img").wait_for()
+        own = (fake.url, fake.url.replace("http", "ws"), "data:", "blob:")
+        foreign = [url for url in asked if not url.startswith(own)]
+        assert foreign == []
+        assert len(asked) > 10
+
+
+async def test_the_start_page_says_what_is_loaded_and_what_this_is(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "start") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await expect(page.locator("#asc-statement")).to_contain_text("2 guidelines, 150 drugs")
+        await expect(page.locator("#asc-statement")).to_contain_text("Decision support")
+        await expect(page.locator("#starters button")).to_have_count(3)
+        assert await page.title() == "Asclepius"
+
+
+async def test_an_answer_shows_its_characters_and_its_markdown(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "markdown") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        text = await answer_text(page)
+        assert "HER2:negative\t5*3*2" in text
+        assert "<script>\tbold" in text
+        await expect(page.locator(".ai-message table tbody tr")).to_have_count(2)
+
+
+async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "citation") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        for _ in range(2):
+            assert await page.locator("#asc-panel").count() == 0, "the panel opens on a click alone"
+            await page.locator("a[href^='#cite-']").first.click()
+            panel = page.locator("#asc-panel")
+            await expect(panel.locator("mark")).to_have_text(QUOTE)
+            await expect(panel).to_contain_text("Hypertension in adults")
+            await expect(panel).to_contain_text("page 5 (PDF page 3)")
+            await expect(panel.locator(".asc-page-box")).to_have_attribute("data-state", "shown")
+            await panel.get_by_role("button", name="Next page").click()
+            await expect(panel).to_contain_text("PDF page 4")
+            await page.keyboard.press("ArrowLeft")
+            await expect(panel).to_contain_text("PDF page 3")
+            link = panel.get_by_role("link", name="Open the PDF here")
+            address = await link.get_attribute("href")
+            assert address is not None
+            assert address.endswith("original.pdf#page=3")
+            await page.keyboard.press("Escape")
+            await expect(panel).to_have_count(0)
+            await page.reload()
+            await answered(page)
+
+
+async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "keyboard") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        await page.locator("a[href^='#cite-']").first.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#asc-panel-title")).to_be_focused()
+        await page.keyboard.press("Escape")
+        await expect(page.locator("a[href^='#cite-']").first).to_be_focused()
+
+
+async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "step") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "What formulations of metformin are available in our database?")
+        await answered(page)
+        step = page.locator(".step[data-step-type='tool']")
+        await expect(step).to_have_count(1)
+        await expect(step).to_contain_text("Drug database: metformin · 5 products · 40 ms")
+        await expect(step).not_to_contain_text("Glucophage")
+        await step.get_by_role("button").first.click()
+        for words in ("search_drug_database", "drug_name", "500 mg, 850 mg", "Glucophage"):
+            await expect(step).to_contain_text(words)
+        await step.get_by_role("button", name="Raw result").click()
+        await expect(step).to_contain_text('"generic_name": "metformin"')
+
+
+async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "references") as context:
+        await context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        entry = page.locator(".asc-reference")
+        await expect(entry).to_have_count(1)
+        await expect(entry).to_contain_text("Hypertension in adults")
+        await expect(entry.locator("q")).to_have_text(QUOTE)
+        await page.get_by_role("button", name="Copy with references").click()
+        await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        copied = await page.evaluate("navigator.clipboard.readText()")
+        assert f"{QUOTE}[1]" in copied
+        assert "HER2:negative" in copied
+        assert "1. Demonstration. Hypertension in adults. 2024" in copied
+
+
+async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_it(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "phone", phone=True) as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+        await page.locator("a[href^='#cite-']").first.click()
+        box = await page.locator("#asc-panel").bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"]) == (0, 390)

@@ -1,0 +1,124 @@
+"""A turn goes on whatever happens to the browser, and every tab sees the whole of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.support.browser import answer_text, answered, ask, recorded
+from tests.support.page_server import ServedPage
+
+
+async def _numbers(page: Page) -> list[int]:
+    return [int(number) for number in re.findall(r"n(\d+)", await answer_text(page))]
+
+
+async def _shows(page: Page, number: int) -> None:
+    await expect(page.locator(".ai-message").last).to_contain_text(f"n{number} ")
+
+
+async def _open(page: Page, url: str) -> Page:
+    await page.goto(url)
+    await page.locator("#chat-input").wait_for()
+    return page
+
+
+async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "reload") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "gated 60 of 120 reload")
+        await _shows(page, 60)
+        await page.reload()
+        await _shows(page, 60)
+        assert await _numbers(page) == list(range(1, 61))
+        fake.open_gate("reload")
+        await answered(page)
+        assert await _numbers(page) == list(range(1, 121))
+        await expect(page.locator("#stop-button")).to_have_count(0)
+
+
+async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "second-tab") as context:
+        first = await _open(await context.new_page(), fake.url)
+        await ask(first, "gated 50 of 100 secondtab")
+        await _shows(first, 50)
+        second = await context.new_page()
+        await second.goto(first.url)
+        await _shows(second, 50)
+        await second.locator("#stop-button").click()
+        for page in (first, second):
+            await answered(page)
+            await expect(page.locator(".asc-outcome")).to_contain_text("You stopped this answer")
+            assert await _numbers(page) == list(range(1, 51))
+
+
+async def test_a_question_asked_in_one_tab_appears_in_the_other(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "two-tabs") as context:
+        first = await _open(await context.new_page(), fake.url)
+        await ask(first, "say: one")
+        await answered(first)
+        second = await context.new_page()
+        await second.goto(first.url)
+        await answered(second)
+        await ask(first, "say: two")
+        await answered(second, count=2)
+        assert await answer_text(second) == "two"
+        await expect(second.locator("[data-step-type='user_message']")).to_have_count(2)
+
+
+async def test_a_network_blip_leaves_no_gap(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "blip") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "gated 40 of 160 blip")
+        await _shows(page, 40)
+        # A cut socket, as a laptop lid or a lost network makes it, while the answer goes on.
+        await context.set_offline(True)
+        await page.evaluate("() => window.dispatchEvent(new Event('offline'))")
+        fake.open_gate("blip")
+        await page.wait_for_timeout(1500)
+        await context.set_offline(False)
+        await answered(page)
+        assert await _numbers(page) == list(range(1, 161))
+
+
+async def test_an_answer_that_ended_while_nobody_looked_is_there(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "away") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "gated 30 of 60 away")
+        await _shows(page, 30)
+        address = page.url
+        await page.close()
+        fake.open_gate("away")
+        again = await context.new_page()
+        await again.goto(address)
+        await answered(again)
+        assert await _numbers(again) == list(range(1, 61))
+
+
+@pytest.mark.parametrize(("question", "kind", "words"), [
+    ("fail", "failed", "The model server cannot be reached. Check OPENAI_BASE_URL."),
+    ("break", "failed", "Something unexpected went wrong"),
+    ("truncated", "incomplete", "The stream ended early."),
+])
+async def test_an_answer_that_did_not_complete_is_marked_live_and_after_a_reload(
+    browser: Browser, fake: ServedPage, question: str, kind: str, words: str
+) -> None:
+    async with recorded(browser, f"outcome-{question}") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, question)
+        await answered(page)
+        for _ in range(2):
+            mark = page.locator(f".asc-outcome[data-outcome={kind}]")
+            await expect(mark).to_contain_text(words)
+            await page.reload()
+            await answered(page)
+
+
+async def test_half_a_sentence_stays_readable_under_its_mark(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "half") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "truncated")
+        await answered(page)
+        assert await answer_text(page) == "Give 5 mg, but not"

@@ -1,0 +1,77 @@
+"""Real Chromium for tests: the system's, driven by playwright; each failure leaves a screenshot and a trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+RESULTS = Path("test-results")
+DESKTOP = {"width": 1280, "height": 860}
+PHONE = {"width": 390, "height": 844}
+
+
+def chromium_path() -> str | None:
+    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the system's."""
+    given = os.environ.get("ASCLEPIUS_CHROMIUM")
+    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium_path(), args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bool = False,
+                   locale: str = "en-US") -> AsyncIterator[BrowserContext]:
+    """A fresh browser profile; when the block fails, its pages and trace are kept under ``test-results``."""
+    context = await browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone,
+                                        color_scheme="dark" if dark else "light", locale=locale)
+    context.set_default_timeout(20_000)
+    await context.tracing.start(screenshots=True, snapshots=True)
+    try:
+        yield context
+    except BaseException:
+        RESULTS.mkdir(exist_ok=True)
+        slug = re.sub(r"\W+", "-", name)
+        for number, page in enumerate(context.pages):
+            await page.screenshot(path=RESULTS / f"{slug}-{number}.png")
+        await context.tracing.stop(path=RESULTS / f"{slug}.zip")
+        raise
+    else:
+        await context.tracing.stop()
+    finally:
+        await context.close()
+
+
+async def ask(page: Page, question: str) -> None:
+    """Types ``question`` and sends it."""
+    await page.locator("#chat-input").fill(question)
+    # Enabled once the page is connected and nothing is being answered.
+    await page.locator("#chat-submit:not([disabled])").wait_for()
+    await page.locator("#chat-input").press("Enter")
+
+
+async def answered(page: Page, *, count: int = 1) -> None:
+    """Waits until ``count`` answers have ended."""
+    await page.locator(".asc-answer-end").nth(count - 1).wait_for()
+
+
+async def answer_text(page: Page, *, index: int = -1) -> str:
+    """What the reader sees of an answer's text, without what stands under it."""
+    texts = page.locator(".ai-message .message-content > .flex.flex-col.gap-4:has(> .prose)")
+    chosen = texts.nth(index) if index >= 0 else texts.last
+    return await chosen.inner_text()
