@@ -31,6 +31,8 @@ class Passage:
     file_id: str = ""
     rank: int = 0
     score: float = 0.0
+    doubtful: bool = False
+    """The search itself says that its passages may not answer."""
 
 
 @dataclass(frozen=True)
@@ -121,15 +123,15 @@ def _decoded(text: str) -> Any:
 def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.searched_documents = True
     rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
-    if body.get("answerable", bool(rows)):
-        evidence.answerable = True
-        evidence.passages += [
-            Passage(
-                row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
-                section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
-            )
-            for rank, row in enumerate(rows)
-        ]  # fmt: skip
+    answerable = bool(body.get("answerable", True)) and bool(rows)
+    evidence.answerable = evidence.answerable or answerable
+    evidence.passages += [
+        Passage(
+            row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
+            section=_text(row.get("section")), page=_text(row.get("page")), rank=rank, doubtful=not answerable,
+        )
+        for rank, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 def _is_drug_output(body: Json) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from chat_app.offline.extraction.contrasts import opposite_of
 from chat_app.offline.extraction.drug_names import drug_classes, drug_names
 from chat_app.offline.extraction.text import terms
 from chat_app.offline.extraction.topics import Aspect, aspects
@@ -27,6 +28,10 @@ _PRONOUN: Final = re.compile(
 _PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
 _POPULATIONS: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
 """Aspects that say in whom; they narrow a question instead of replacing what it asks."""
+_PATIENT: Final = re.compile(
+    r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
+    re.IGNORECASE,
+)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 
 
@@ -48,8 +53,7 @@ def _resolve(question: str, before: str) -> str:
     if named and known and (_LEAD.match(question) or len(terms(rest)) <= len(_all_terms(named)) + 1):
         return _replace(before, known, named)
     if _PLACE.match(rest) or (not named and set(aspects(rest)) <= _POPULATIONS and _is_fragment(question)):
-        joined = rest if _PLACE.match(rest) else f"in {rest}"
-        return f"{_ENDING.sub('', before)} {joined}?"
+        return _narrowed(before, rest)
     if known and _PRONOUN.search(rest):
         return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?"
     if known and not named:
@@ -57,6 +61,22 @@ def _resolve(question: str, before: str) -> str:
     if named:
         return f"{rest}?"
     return f"{_ENDING.sub('', before)}, {rest}?"
+
+
+def _narrowed(before: str, rest: str) -> str:
+    """``before`` asked of other patients: what ``rest`` says takes the place of its opposite, or is added."""
+    rest = _PATIENT.sub("", rest)
+    joined = rest if _PLACE.match(rest) else f"in {rest}"
+    repeated = re.search(re.escape(" ".join(joined.split()[:2])) + r"\b", before, re.IGNORECASE)
+    if repeated:
+        return f"{before[: repeated.start()].rstrip()} {joined}?"
+    opposite = opposite_of(rest)
+    match = opposite.search(before) if opposite else None
+    if match is None:
+        return f"{_ENDING.sub('', before)} {joined}?"
+    phrase = re.search(rf"\b(?:in|for|of|with)?\s*{re.escape(before[match.start() : match.end()])}[\w-]*", before)
+    start, end = phrase.span() if phrase else match.span()
+    return f"{_ENDING.sub('', before[:start] + before[end:])} {joined}?".replace("  ", " ")
 
 
 def _is_fragment(question: str) -> bool:

@@ -11,15 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
+from chat_app.offline.extraction.contrasts import contradicts
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.followups import subjects
-from chat_app.offline.extraction.text import terms
+from chat_app.offline.extraction.text import stem, terms
+from chat_app.offline.extraction.topics import Aspect, aspects
 from chat_app.offline.extraction.units import Unit, units
+from chat_app.offline.extraction.vocabulary import word_list
 
 HEADING_WEIGHT: Final = 0.6
 """Of a term that only a heading holds."""
+LIST_WEIGHT: Final = 1.25
+"""The same for rows, when the question asks for a list."""
 ABOUT_WEIGHT: Final = 0.35
 """On top, for a term that both the unit and its heading hold: the whole section is about it."""
 RANK_WEIGHT: Final = 0.02
@@ -27,10 +33,24 @@ KEEP: Final = 0.72
 """Units below this share of the best one's score are left out."""
 LEAST_COVERAGE: Final = 0.5
 """Share of the question's weight that a unit with its headings must hold."""
+DOUBTFUL_COVERAGE: Final = 0.8
+"""The same where the search itself says that its passages may not answer."""
+ASKING_WEIGHT: Final = 0.3
+"""Of the word that names the aspect, where the question names the patients, too."""
+_POPULATIONS: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
+_ASKING: Final = frozenset({"=contraindication", "=dose", "=therapy"})
+WEAK_WEIGHT: Final = 0.25
+"""Of a question's word that the answer often does without."""
 _LIST: Final = re.compile(
     r"^\s*(?:what|which) (?:are|drugs|features|components|signs|risk factors|tests|medicines|medications|antibiotics)\b"
     r"|\bcontraindicat|\blist\b|\bcriteria\b|\bcomponents\b|^\s*who\b", re.IGNORECASE,
 )  # fmt: skip
+_SCOPE: Final = re.compile(
+    r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
+    r"|\bfor demonstration\b|^Demonstration\b",
+    re.IGNORECASE,
+)
+"""What a document says of itself answers no clinical question."""
 MOST: Final = 5
 MOST_OF_A_LIST: Final = 9
 
@@ -60,19 +80,27 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
         return []
     candidates = list(_candidates(passages))
     weights = _weights(wanted, candidates)
+    _favour_population(question, weights)
     total = sum(weights.values())
     named = [terms(subject) for subject in subjects(question)]
+    lists = _LIST.search(question) is not None
     quotes: list[Quote] = []
     for place, candidate in enumerate(candidates):
         own = sum(weights[term] for term in wanted & candidate.held)
         lent = sum(weights[term] for term in (wanted & candidate.above) - candidate.held)
         about = sum(weights[term] for term in wanted & candidate.above & candidate.held)
         covered = (own + lent) / total
-        if own == 0 or covered < LEAST_COVERAGE or not _names(candidate, named):
+        least = DOUBTFUL_COVERAGE if candidate.passage.doubtful else LEAST_COVERAGE
+        if covered < least or not _fits(question, candidate, named):
             continue
-        score = own + HEADING_WEIGHT * lent + ABOUT_WEIGHT * about - RANK_WEIGHT * candidate.passage.rank * total
+        row_of_a_list = lists and candidate.unit.table is not None
+        if own == 0 and not row_of_a_list:
+            continue
+        # All rows of a table whose caption is what was asked for belong to the answer.
+        lent *= LIST_WEIGHT if row_of_a_list else HEADING_WEIGHT
+        score = own + lent + ABOUT_WEIGHT * about - RANK_WEIGHT * candidate.passage.rank * total
         quotes.append(Quote(candidate.unit, candidate.passage, score, place))
-    return _best(quotes, most or (MOST_OF_A_LIST if _LIST.search(question) else MOST))
+    return _best(quotes, most or (MOST_OF_A_LIST if lists else MOST))
 
 
 def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
@@ -81,11 +109,18 @@ def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
         around = terms(f"{passage.document} {passage.section}")
         for unit in units(passage.text):
             key = unit.text.lower()
-            if key in seen:
+            if key in seen or _SCOPE.search(unit.text):
                 continue
             seen.add(key)
             caption = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
             yield _Candidate(unit, passage, terms(unit.text), around | terms(unit.heading) | terms(caption))
+
+
+def _fits(question: str, candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
+    """True when the unit is about the question's subjects, ages and patients."""
+    limits = {term for term in terms(question) if term.startswith("agebelow")}
+    text = candidate.unit.text
+    return limits <= candidate.held and _names(candidate, named) and not contradicts(question, text)
 
 
 def _names(candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
@@ -100,7 +135,22 @@ def _names(candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
 def _weights(wanted: frozenset[str], candidates: Sequence[_Candidate]) -> dict[str, float]:
     counts = Counter(term for candidate in candidates for term in candidate.held & wanted)
     size = len(candidates) + 1
-    return {term: math.log(1 + size / (1 + counts[term])) for term in wanted}
+    rarity = {term: math.log(1 + size / (1 + counts[term])) for term in wanted}
+    return {term: weight * (WEAK_WEIGHT if term in _weak() else 1.0) for term, weight in rarity.items()}
+
+
+def _favour_population(question: str, weights: dict[str, float]) -> None:
+    """Asked of certain patients, what is said of them counts more than the word that asks (contraindicated, dose)."""
+    if not _POPULATIONS & set(aspects(question)) or not subjects(question):
+        return
+    for term in weights:
+        if term in _ASKING:
+            weights[term] *= ASKING_WEIGHT
+
+
+@cache
+def _weak() -> frozenset[str]:
+    return frozenset(stem(word) for word in word_list("weak"))
 
 
 def _best(quotes: list[Quote], most: int) -> list[Quote]:

@@ -21,7 +21,7 @@ _ABBREVIATIONS: Final = word_list("abbreviations")
 STOP: Final = word_list("stop")
 
 _SYNONYMS: Final = (
-    ("kidney", "renal", "ckd", "egfr", "nephropathy", "dialysis"),
+    ("kidney", "renal", "ckd", "nephropathy"),
     ("liver", "hepatic", "cirrhosis"),
     ("pregnancy", "pregnant", "pregnancies", "gestation", "fetal", "fetus"),
     ("breastfeeding", "lactation", "breast-feeding", "breastmilk"),
@@ -57,6 +57,17 @@ _SYNONYMS: Final = (
     ("effect", "reaction", "reactions", "adverse", "effects"),
     ("oedema", "edema", "angioedema", "angio-oedema"),
     ("diabetes", "diabetic"),
+    ("egfr", "gfr"),
+    ("dialysis", "haemodialysis", "hemodialysis"),
+    ("nose", "nasal"),
+    ("reverse", "reversal", "reversed", "antidote"),
+    ("eye", "eyes", "retinopathy", "retinal"),
+    ("anaemia", "anemia"),
+    ("haemoglobin", "hemoglobin", "hb"),
+    ("adrenaline", "epinephrine"),
+    ("urgent", "emergency", "emergencies"),
+    ("weekly", "week"),
+    ("salt", "sodium"),
     ("asthma", "asthmatic"),
 )  # fmt: skip
 _PHRASES: Final = (
@@ -74,6 +85,11 @@ _PHRASES: Final = (
     (re.compile(r"beta[ -]?(?:adrenergic )?blockers?", re.IGNORECASE), "betablocker"),
     (re.compile(r"CHA2DS2[ -]?VA(?:Sc)?", re.IGNORECASE), "cha2ds2va"),
     (re.compile(r"side[ -]effects?|adverse (?:effects?|reactions?|events?)", re.IGNORECASE), "effect"),
+    (re.compile(r"oxygen saturations?", re.IGNORECASE), "spo2"),
+    (re.compile(r"hospital[ -]acquired", re.IGNORECASE), "hospitalacquired"),
+    (re.compile(r"\bnon-?severe\b", re.IGNORECASE), "nonsevere"),
+    (re.compile(r"\b(?:without|no) (?:major )?(comorbidit|risk factor)", re.IGNORECASE), r"no\1"),
+    (re.compile(r"\b(?:under|below|younger than) (\d+) (?:years|months)", re.IGNORECASE), r"agebelow\1"),
     (re.compile(r"how often", re.IGNORECASE), "often"),
     (re.compile(r"how long", re.IGNORECASE), "duration"),
 )  # fmt: skip
@@ -100,7 +116,7 @@ def words(text: str) -> list[str]:
 def terms(text: str) -> frozenset[str]:
     """The content terms of ``text``: stems, with synonyms folded into one term, stop words left out."""
     for pattern, replacement in _PHRASES:
-        text = pattern.sub(f" {replacement} ", text)
+        text = pattern.sub(rf" {replacement} ", text)
     found: set[str] = set()
     for word in words(text):
         if word in STOP or (len(word) == 1 and not word.isdigit()):

@@ -9,7 +9,7 @@ from typing import Literal
 
 @cache
 def word_list(
-    name: Literal["abbreviations", "common", "drugs", "function_words", "not_drugs", "stop"],
+    name: Literal["abbreviations", "common", "drugs", "function_words", "not_drugs", "stop", "weak"],
 ) -> frozenset[str]:
     """The words of one list, in lower case. Lines that begin with ``#`` are comments."""
     text = (resources.files("chat_app.offline.extraction") / "words" / f"{name}.txt").read_text(encoding="utf-8")
