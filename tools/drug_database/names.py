@@ -37,6 +37,8 @@ class SaltWords(BaseModel):
     """Words that are taken off the end of a substance's name, one after the other."""
     hydrates: frozenset[str]
     """Endings that name only crystal water; they are taken off every substance."""
+    phrases: tuple[str, ...]
+    """Endings of several words."""
     elements: frozenset[str]
     """First words after which nothing is taken off: calcium carbonate is not calcium."""
     kept: frozenset[str]
@@ -80,7 +82,8 @@ def base_moiety(substance: str) -> str:
     folded = fold(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
     if folded in words.renamed:
         return words.renamed[folded]
-    parts = folded.split()
+    phrase = next((one for one in words.phrases if folded.endswith(f" {one}")), "")
+    parts = folded.removesuffix(phrase).split()
     while len(parts) > 1 and _is_ending(parts, words):
         parts = parts[:-1]
         if " ".join(parts) in words.renamed:

@@ -26,6 +26,8 @@ class Question(NamedTuple):
     whole: str
     words: tuple[str, ...]
     core: tuple[str, ...]
+    trimmed: str
+    """``whole`` without noise at its ends: ``phosphodiesterase 5 inhibitor drugs`` keeps its number."""
     strength: str
     """The first strength named, as typed; empty without one."""
 
@@ -38,4 +40,10 @@ def understand(typed: str) -> Question:
     strength = _STRENGTH.search(plain)
     words = tuple(fold(plain).split())
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
-    return Question(whole=" ".join(words), words=words, core=core, strength=strength[0] if strength else "")
+    return Question(whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words),
+                    strength=strength[0] if strength else "")  # fmt: skip
+
+
+def _trimmed(words: tuple[str, ...]) -> str:
+    meant = [place for place, word in enumerate(words) if word not in NOISE]
+    return " ".join(words[meant[0] : meant[-1] + 1]) if meant else ""

@@ -6,6 +6,7 @@ near spelling. A near spelling is marked as such and never presented as the name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -56,18 +57,16 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     whole, note = _named(index, aliases, question.whole)
     if whole:
         return Reading(_distinct(whole), notes=_with_combinations(index, whole, note))
-    members = classed(index, aliases, question.whole)
-    if members:
-        return Reading(members)
+    core = " ".join(question.core)
+    for text in dict.fromkeys((question.whole, question.trimmed, core)):
+        members = classed(index, aliases, text) if text else ()
+        if members:
+            return Reading(members)
     spans = _spans(index, aliases, question)
     covered = {place for span in spans for place in range(span.start, span.end)}
     open_words = [word for place, word in enumerate(question.words) if place not in covered and word in question.core]
     if spans and not open_words:
         return _from_spans(index, spans)
-    core = " ".join(question.core)
-    members = classed(index, aliases, core) if core else ()
-    if members and not spans:
-        return Reading(members)
     spellings = near_names(index, core) if core else []
     if spans and not (spellings and spellings[0].score >= _SURE_SPELLING):
         return _from_spans(index, spans)
@@ -86,9 +85,16 @@ def _named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidat
     by_alias = [
         Candidate(known.entry, "synonym", alias.alias, 97.0)
         for name in alias.names
-        for known in _leading_meanings(index, index.exact(name))
+        for known in _leading_meanings(index, _meanings(index, name))
     ]
     return [*by_alias, *found], alias.note
+
+
+def _meanings(index: NameIndex, name: str) -> Sequence[Known]:
+    """The meanings of a name that an alias gives, such as ``sulfamethoxazole and trimethoprim``."""
+    found = index.exact(name)
+    together = None if found else index.ingredient_set(re.split(r",| and ", name))
+    return found if together is None else [Known(together, "generic", index.generics[together])]
 
 
 def _candidate(known: Known) -> Candidate:
@@ -140,11 +146,11 @@ def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidate, .
 
 
 def _alias_members(index: NameIndex, alias: ClassAlias) -> tuple[Candidate, ...]:
-    by_class = _members(index, [fold(name) for name in alias.classes])
+    by_class = [one for name in alias.classes for one in _members(index, [fold(name)])]
     by_name = [
         Candidate(known.entry, "class", alias.alias, 95.0)
         for name in alias.names
-        for known in index.exact(name)
+        for known in _meanings(index, name)
         if known.kind == "generic"
     ]
     return _distinct([*by_class, *by_name])
