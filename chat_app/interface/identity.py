@@ -23,7 +23,7 @@ from chat_app.settings import ServerSettings, Settings
 
 DEMO_USER = "demo"
 COOKIE = "access_token"
-SECRET_VARIABLE = "CHAINLIT_AUTH_SECRET"
+SECRET_VARIABLE = "CHAINLIT_AUTH_SECRET"  # noqa: S105 - the name of a variable
 _LONGEST_NAME = 200
 
 

@@ -12,6 +12,7 @@ import re
 from collections import deque
 
 from chat_app.interface.markdown_inline import CITATION, Line, next_piece
+from chat_app.interface.markdown_lists import OpenLists
 
 _MARKS = re.compile(r"[ \t\-+*=_#>`~|:.)\d\\]*")
 _LONGEST_MARKS = 400
@@ -21,8 +22,17 @@ _FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
 _BULLET = re.compile(r"[-*](?=[ \t])")
 _NUMBER = re.compile(r"(\d{1,9})\.(?=[ \t])")
 _BRACKETED_NUMBER = re.compile(r"(\d{1,9})\)(?=[ \t])")
+_NUMBER_ALONE = re.compile(r"(\d{1,9})[.)][ \t]*")
+_BARE = re.compile(r"[-*_ \t]+|#{1,6}[ \t]*")
+_QUOTATION = re.compile(r"> [*_]*")
+_GAP = re.compile(r"[ \t]+")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _TAB_WIDTH = 4
+
+
+def _stretch(pattern: re.Pattern[str], text: str, at: int) -> str:
+    found = pattern.match(text, at)
+    return found.group() if found else ""
 
 
 def _columns(space: str) -> int:
@@ -47,8 +57,7 @@ class MarkdownFold:
         self._fence: tuple[str, int] | None = None
         self._fence_owes: list[str] = []
         self._at_fence_line = False
-        self._list: list[int] = []
-        self._numbers: dict[int, int] = {}
+        self._lists = OpenLists()
         self._after_blank = True
         self._after_quote = False
         self._cells_above = 0
@@ -127,28 +136,26 @@ class MarkdownFold:
     def _fence_line(self, at: int, fence: tuple[str, int], *, final: bool) -> tuple[int, str] | None:
         """At the start of a line inside a code block: is this its closing fence?"""
         mark, length = fence
-        seen = re.compile(rf"[ \t]*{re.escape(mark)}*[ \t]*").match(self._buffer, at)
-        assert seen is not None
-        undecided = seen.end() == len(self._buffer) and not final
-        if undecided and len(seen.group()) < _LONGEST_MARKS:
+        seen = _stretch(re.compile(rf"[ \t]*{re.escape(mark)}*[ \t]*"), self._buffer, at)
+        end = at + len(seen)
+        if end == len(self._buffer) and not final and len(seen) < _LONGEST_MARKS:
             return None
-        ends_line = seen.end() >= len(self._buffer) or self._buffer[seen.end()] == "\n"
+        ends_line = end >= len(self._buffer) or self._buffer[end] == "\n"
         self._at_fence_line = False
-        if ends_line and seen.group().count(mark) >= length:
+        if ends_line and seen.count(mark) >= length:
             self._fence = None
             owed = "".join(self._fence_owes)
             self._fence_owes.clear()
             self._after_blank = True
-            newline = seen.end() < len(self._buffer)
-            return len(seen.group()) + int(newline), seen.group() + "\n" + (owed + "\n" if owed else "")
-        return len(seen.group()), seen.group()
+            newline = int(end < len(self._buffer))
+            return len(seen) + newline, seen + "\n" + (owed + "\n" if owed else "")
+        return len(seen), seen
 
     # -- the start of a line -------------------------------------------------------------------------------------
 
     def _line_start(self, at: int, *, final: bool) -> tuple[int, str] | None:
-        found = _MARKS.match(self._buffer, at)
-        assert found is not None
-        marks, end = found.group(), found.end()
+        marks = _stretch(_MARKS, self._buffer, at)
+        end = at + len(marks)
         whole = end >= len(self._buffer) or self._buffer[end] == "\n"
         if end >= len(self._buffer) and not final and len(marks) < _LONGEST_MARKS:
             return None
@@ -188,18 +195,14 @@ class MarkdownFold:
         space = marks[: len(marks) - len(marks.lstrip(" \t"))]
         rest = marks[len(space) :]
         fence = _FENCE.match(self._buffer, at + len(space))
-        if fence and _columns(space) - self._offset(_columns(space)) < _TAB_WIDTH:
+        if fence and _columns(space) - self._lists.offset(_columns(space)) < _TAB_WIDTH:
             return self._open_fence(fence, space, final=final)
-        self._line = Line(row_of=self._columns)
-        self._line.wrote(space)
+        line = self._line = Line(row_of=self._columns)
+        line.wrote(space)
         if self._columns and rest.startswith("|"):
             return len(space), space
-        taken, written = self._markers(space, rest)
+        taken, written = self._markers(line, space, rest)
         return len(space) + taken, written
-
-    def _offset(self, columns: int) -> int:
-        inner = [offset for offset in self._list if offset <= columns]
-        return inner[-1] if inner else 0
 
     def _open_fence(self, fence: re.Match[str], space: str, *, final: bool) -> tuple[int, str] | None:
         whole = fence.end() < len(self._buffer) or final
@@ -218,65 +221,42 @@ class MarkdownFold:
         self._fence_owes.extend(self._citations.popleft() for _ in range(opening.count(CITATION)))
         return len(space) + len(opening) + newline, space + opening.replace(CITATION, "") + "\n" * newline
 
-    def _markers(self, space: str, rest: str) -> tuple[int, str]:
+    def _markers(self, line: Line, space: str, rest: str) -> tuple[int, str]:
         """What opens the line after its ``space``: list markers, a heading, a quotation, or text to be escaped."""
-        line = self._line
-        assert line is not None
         columns = _columns(space)
-        outer = self._offset(columns)
-        lazy = not self._after_blank and not _opens_block(rest)
-        if not lazy:
-            self._list = [offset for offset in self._list if offset <= columns]
-            if self._after_blank and not self._list and not _opens_list(rest):
-                self._numbers.clear()
+        outer = self._lists.offset(columns)
+        if self._after_blank or _opens_block(rest):
+            self._lists.leave(columns)
+            if self._after_blank and not self._lists.any and not _opens_list(rest):
+                self._lists.forget_numbers()
         if columns - outer >= _TAB_WIDTH or (columns > outer and not _opens_block(rest) and not rest.startswith("|")):
             kept = space[:outer] if "\t" not in space else ""
-            return self._escaped(rest, kept + _as_references(space[len(kept) :]))
-        return self._items(space, rest, columns)
+            return self._escaped(line, rest, kept + _as_references(space[len(kept) :]))
+        return self._items(line, space, rest, columns)
 
-    def _items(self, space: str, rest: str, columns: int) -> tuple[int, str]:
-        line = self._line
-        assert line is not None
-        written, taken, in_item = space, 0, False
-        while True:
-            here = rest[taken:]
-            if bullet := _BULLET.match(here):
-                marker = bullet.group()
-            elif number := _NUMBER.match(here):
-                if not self._shown_as_sent(columns + taken, int(number.group(1))):
-                    break
-                marker = number.group()
-            else:
-                break
-            gap = re.compile(r"[ \t]+").match(here, len(marker))
-            assert gap is not None
-            width = len(marker) + (len(gap.group()) if len(gap.group()) <= _TAB_WIDTH else 1)
-            self._list = [offset for offset in self._list if offset <= columns + taken]
-            self._list.append(columns + taken + width)
-            step = marker + " " * (width - len(marker))
-            written += step
-            taken += len(marker) + len(gap.group())
-            in_item = True
+    def _items(self, line: Line, space: str, rest: str, columns: int) -> tuple[int, str]:
+        written, taken = space, 0
+        while (marker := self._marker(columns + taken, rest[taken:])) is not None:
+            gap = _stretch(_GAP, rest, taken + len(marker))
+            # More space than this would be code in the item.
+            width = len(marker) + (len(gap) if len(gap) <= _TAB_WIDTH else 1)
+            self._lists.enter(columns + taken, width)
+            written += marker + " " * (width - len(marker))
+            taken += len(marker) + len(gap)
             line.wrote(marker + " ")
             line.started = False
-        return self._opening(written, rest, taken, in_item=in_item)
+        return self._opening(line, written, rest, taken)
 
-    def _shown_as_sent(self, column: int, number: int) -> bool:
-        """A list counts on by itself: a number that it would not show is text."""
-        last = self._numbers.get(column)
-        if last is None or number == last + 1:
-            self._numbers[column] = number
-            for inner in [c for c in self._numbers if c > column]:
-                del self._numbers[inner]
-            return True
-        return False
+    def _marker(self, column: int, rest: str) -> str | None:
+        if bullet := _BULLET.match(rest):
+            return bullet.group()
+        number = _NUMBER.match(rest)
+        return number.group() if number and self._lists.shows(column, int(number.group(1))) else None
 
-    def _opening(self, written: str, rest: str, taken: int, *, in_item: bool) -> tuple[int, str]:
-        line = self._line
-        assert line is not None
+    def _opening(self, line: Line, written: str, rest: str, taken: int) -> tuple[int, str]:
         here = rest[taken:]
-        quoted = here.startswith(">") and not in_item and (self._after_quote or re.fullmatch(r"> [*_]*", here))
-        self._after_quote = bool(quoted)
+        quoted = here.startswith(">") and not taken and (self._after_quote or bool(_QUOTATION.fullmatch(here)))
+        self._after_quote = quoted
         if heading := _HEADING.match(here):
             line.heading = True
             line.wrote(heading.group())
@@ -284,32 +264,29 @@ class MarkdownFold:
         if quoted:
             line.wrote(">")
             return taken + 1, written + ">"
-        count, escaped = self._escaped(here, "")
+        count, escaped = self._escaped(line, here, "")
         return taken + count, written + escaped
 
-    def _escaped(self, rest: str, written: str) -> tuple[int, str]:
+    def _escaped(self, line: Line, rest: str, written: str) -> tuple[int, str]:
         """Escapes the one mark that would make a block of the line's text; the inline rules see to the others."""
-        line = self._line
-        assert line is not None
         only = self._marks_only
         number = _NUMBER.match(rest) or _BRACKETED_NUMBER.match(rest)
-        number = number or (re.fullmatch(r"(\d{1,9})[.)]", rest) if only else None)
+        number = number or (_NUMBER_ALONE.fullmatch(rest) if only else None)
         if number:
             digits = number.group(1)
             line.wrote(digits + rest[len(digits)])
             return len(digits) + 1, f"{written}{digits}\\{rest[len(digits)]}"
-        bare = only and (not rest.strip("-*_ \t") or bool(re.fullmatch(r"#{1,6}[ \t]*", rest)))
+        bare = only and bool(_BARE.fullmatch(rest))
         if rest and (bare or rest.startswith(("=", "+", ">")) or _BULLET.match(rest) or _HEADING.match(rest)):
             line.wrote(rest[0])
             return 1, f"{written}\\{rest[0]}"
         return 0, written
 
     def _end_line(self) -> None:
-        line = self._line
-        assert line is not None
-        self._line = None
-        self._cells_above = line.cells if line.bars else 0
-        self._after_blank = line.heading
+        line, self._line = self._line, None
+        if line is not None:
+            self._cells_above = line.cells if line.bars else 0
+            self._after_blank = line.heading
 
 
 def _opens_list(rest: str) -> bool:

@@ -12,6 +12,7 @@ when it has to see more first.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 Piece = tuple[int, str]
@@ -63,34 +64,13 @@ def next_piece(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None
     """The next piece of the line at ``buffer[at]`` (never a line end), or None when more has to be seen."""
     if line.url and (piece := _url(buffer, at, line)) is not None:
         return piece
-    plain = _PLAIN.match(buffer, at)
-    if plain:
+    if plain := _PLAIN.match(buffer, at):
         return _taken(plain.group(), plain.group(), line)
     character = buffer[at]
     if character in _ALWAYS_ESCAPED:
         return _taken(character, "\\" + character, line)
-    match character:
-        case " ":
-            return _spaces(buffer, at, line, final=final)
-        case "`":
-            return _code(buffer, at, line, final=final)
-        case "\\":
-            return _backslash(buffer, at, line, final=final)
-        case "*" | "_":
-            return _emphasis(buffer, at, line, final=final)
-        case ":":
-            return _colon(buffer, at, line, final=final)
-        case "|":
-            return _bar(buffer, at, line, final=final)
-        case "w":
-            return _www(buffer, at, line, final=final)
-        case "#":
-            return _taken("#", "\\#" if line.heading else "#", line)
-        case "\u200b":
-            # The page shows its blinking cursor wherever this invisible character stands.
-            return _taken(character, "\u2060", line)
-        case _:
-            return _taken(character, character, line)
+    rule = _RULES.get(character)
+    return rule(buffer, at, line, final) if rule else _taken(character, _ALONE.get(character, character), line)
 
 
 def _taken(source: str, written: str, line: Line) -> Piece:
@@ -110,7 +90,7 @@ def _after(buffer: str, at: int) -> str:
     return buffer[at] if at < len(buffer) else "\n"
 
 
-def _spaces(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _spaces(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     end = at + 1
     while end < len(buffer) and buffer[end] == " ":
         end += 1
@@ -122,7 +102,7 @@ def _spaces(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
     return _taken(run, run[:-1] + "&#32;" if trailing else run, line)
 
 
-def _code(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _code(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     fence = _run(buffer, at, final=final)
     if fence is None:
         return None
@@ -148,7 +128,7 @@ def _closing(buffer: str, start: int, stop: int, length: int) -> int | None:
     return None
 
 
-def _backslash(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _backslash(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     if at + 1 >= len(buffer) and not final:
         return None
     following = _after(buffer, at + 1)
@@ -161,7 +141,7 @@ def _is_word(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def _emphasis(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _emphasis(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     run = _run(buffer, at, final=final)
     if run is None:
         return None
@@ -178,7 +158,7 @@ def _emphasis(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
     return _taken(run, ("\\" + run[0]) * len(run) if text else run, line)
 
 
-def _colon(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _colon(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     following = buffer[at + 1 : at + 3]
     if not final and (not following or following == "/"):
         return None
@@ -191,7 +171,7 @@ def _colon(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
     return _taken(":", "\\:" if directive else ":", line)
 
 
-def _www(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _www(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     seen = buffer[at : at + 4]
     starts_word = line.previous in "\n (*_]" or line.previous.isspace()
     if starts_word and "www.".startswith(seen) and len(seen) < 4 and not final:
@@ -217,7 +197,7 @@ def _url(buffer: str, at: int, line: Line) -> Piece | None:
     return _taken(character, character, line)
 
 
-def _bar(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
+def _bar(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     first = not line.started
     if line.row_of and not first and line.bars + 1 - int(line.leading_bar) >= line.row_of:
         rest = buffer[at + 1 : at + 1 + _LONGEST_PADDING].lstrip(" \t")
@@ -230,3 +210,16 @@ def _bar(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
         line.leading_bar = True
     line.bars += 1
     return _taken("|", "|", line)
+
+
+def _number_sign(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+    # At the end of a heading number signs would be taken for its closing.
+    return _taken("#", "\\#" if line.heading else "#", line)
+
+
+_RULES: dict[str, Callable[[str, int, Line, bool], Piece | None]] = {
+    " ": _spaces, "`": _code, "\\": _backslash, "*": _emphasis, "_": _emphasis, ":": _colon, "|": _bar, "w": _www,
+    "#": _number_sign,
+}
+# The page shows its blinking cursor wherever a zero width space stands: another invisible character takes its place.
+_ALONE = {"\u200b": "\u2060"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -21,7 +21,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnStarted
-from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter, phase_id, run_step
+from chat_app.interface.chainlit_renderer import (
+    ElementDict,
+    Emission,
+    StepDict,
+    TurnIds,
+    TurnPainter,
+    phase_id,
+    run_step,
+)
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import Cursor, LiveTurn
 from chat_app.interface.runtime import Runtime
@@ -81,16 +89,16 @@ class Page:
         if thread is None or thread.get("userIdentifier") != owner:
             return
         for step in thread["steps"] or []:
-            await session.emit("new_message", step)
+            await emit(session, "new_message", step)
             if turn_id := (step.get("metadata") or {}).get("turn"):
-                await session.emit("delete_message", {"id": phase_id(turn_id)})
+                await emit(session, "delete_message", {"id": phase_id(turn_id)})
         for element in thread["elements"] or []:
-            await session.emit("element", element)
+            await emit(session, "element", element)
 
     async def _show(self, turn: LiveTurn, session: WebsocketSession) -> None:
         painter = TurnPainter(self._ids[turn.id], extracts=self.runtime.settings.uses_offline_model)
         socket = session.socket_id
-        await session.emit("task_start", {})
+        await emit(session, "task_start", {})
         clock = asyncio.get_running_loop()
         async for batch, _ in turn.events():
             if session.socket_id != socket or session.id not in ws_sessions_id:
@@ -100,12 +108,12 @@ class Page:
             await send(session, painter.paint(batch))
             if painter.written and not (first and _is_text(batch)):
                 await self._pace(session, painter.written, clock.time() - began)
-        await session.emit("task_end", {})
+        await emit(session, "task_end", {})
 
     async def _pace(self, session: WebsocketSession, written: int, spent: float) -> None:
         window = LONG_WINDOW if written > LONG_ANSWER else WINDOW
         await asyncio.sleep(max(0.0, window - spent))
-        while _waiting(session) > _MOST_WAITING:
+        while _waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
             await asyncio.sleep(_BACKLOG_PAUSE)
 
     # -- asking --------------------------------------------------------------------------------------------------
@@ -114,17 +122,18 @@ class Page:
         """Answers ``message`` of ``session``; returns when the answer has ended."""
         owner = self._who(session)
         if owner is None:
-            await session.emit("toast", {"message": SIGNED_OUT, "type": "error"})
+            await emit(session, "toast", {"message": SIGNED_OUT, "type": "error"})
             return
         busy = self.runtime.turns.of_thread(session.thread_id, owner) is not None
         turn = LiveTurn(owner=owner, thread_id=session.thread_id, question_id=message.id)
         self._ids[turn.id] = TurnIds(turn.id, turn.thread_id, run_id, turn.started_at, config.ui.name, message.content)
-        self.runtime.turns.start(turn, self._refused() if busy else self._consult(turn, message.content), save=self.save)
+        events = self._refused() if busy else self._consult(turn, message.content)
+        self.runtime.turns.start(turn, events, save=self.save)
         keeping = asyncio.create_task(self.keep_checkpoints(turn))
         for other in self.sessions_of(turn.thread_id, owner):
             if other.id != session.id:
-                await other.emit("new_message", message.to_dict())
-                await other.emit("new_message", run_step(self._ids[turn.id], turn.question_id))
+                await emit(other, "new_message", message.to_dict())
+                await emit(other, "new_message", run_step(self._ids[turn.id], turn.question_id))
                 self.follow(turn, other)
         await asyncio.wait({self.follow(turn, session)})
         await turn.saved.wait()
@@ -179,23 +188,30 @@ class Page:
                 with suppress(SQLAlchemyError, OSError):
                     await self._write(turn, painter.interrupted(INTERRUPTED), (), _conversation(turn))
 
-    async def _write(self, turn: LiveTurn, steps: Iterable[dict[str, Any]], elements: Iterable[dict[str, Any]],
-                     metadata: dict[str, Any]) -> None:
+    async def _write(
+        self, turn: LiveTurn, steps: Iterable[StepDict], elements: Iterable[ElementDict], metadata: dict[str, Any]
+    ) -> None:
         await self.runtime.history.save_turn(turn.thread_id, list(steps), list(elements), metadata)
 
     async def tell(self, turn: LiveTurn, message: str) -> None:
         """Shows a short message to everybody who has the conversation open."""
         for session in self.sessions_of(turn.thread_id, turn.owner):
-            await session.emit("toast", {"message": message, "type": "warning"})
+            await emit(session, "toast", {"message": message, "type": "warning"})
 
 
 def owner_of(session: WebsocketSession) -> str | None:
     return session.user.identifier if session.user else None
 
 
+async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
+    """One message to one browser. Chainlit's annotation says this returns nothing; it returns an awaitable."""
+    sending: Any = session.emit
+    await sending(event, payload)
+
+
 async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:
     for emission in emissions:
-        await session.emit(emission.event, emission.payload)
+        await emit(session, emission.event, emission.payload)
 
 
 def _is_text(batch: Iterable[object]) -> bool:

@@ -27,7 +27,9 @@ async def test_the_page_asks_nothing_of_any_other_host(browser: Browser, fake: S
         assert len(asked) > 10
 
 
-async def test_the_start_page_says_what_is_loaded_and_what_this_is(browser: Browser, fake: ServedPage) -> None:
+async def test_the_start_page_says_what_is_loaded_and_what_this_is(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "start") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -49,7 +51,9 @@ async def test_an_answer_shows_its_characters_and_its_markdown(browser: Browser,
         await expect(page.locator(".ai-message table tbody tr")).to_have_count(2)
 
 
-async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(browser: Browser, fake: ServedPage) -> None:
+async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "citation") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -77,7 +81,9 @@ async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(bro
             await answered(page)
 
 
-async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(browser: Browser, fake: ServedPage) -> None:
+async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "keyboard") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -90,7 +96,9 @@ async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(browser: Br
         await expect(page.locator("a[href^='#cite-']").first).to_be_focused()
 
 
-async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(browser: Browser, fake: ServedPage) -> None:
+async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "step") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -107,7 +115,9 @@ async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(br
         await expect(step).to_contain_text('"generic_name": "metformin"')
 
 
-async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser: Browser, fake: ServedPage) -> None:
+async def test_references_are_numbered_as_in_the_text_and_can_be_copied(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "references") as context:
         await context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = await context.new_page()
@@ -126,7 +136,9 @@ async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser:
         assert "1. Demonstration. Hypertension in adults. 2024" in copied
 
 
-async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_it(browser: Browser, fake: ServedPage) -> None:
+async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_it(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "phone", phone=True) as context:
         page = await context.new_page()
         await page.goto(fake.url)

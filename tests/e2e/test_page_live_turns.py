@@ -25,7 +25,9 @@ async def _open(page: Page, url: str) -> Page:
     return page
 
 
-async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(browser: Browser, fake: ServedPage) -> None:
+async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "reload") as context:
         page = await _open(await context.new_page(), fake.url)
         await ask(page, "gated 60 of 120 reload")
@@ -39,7 +41,9 @@ async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(bro
         await expect(page.locator("#stop-button")).to_have_count(0)
 
 
-async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(browser: Browser, fake: ServedPage) -> None:
+async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(
+    browser: Browser, fake: ServedPage
+) -> None:
     async with recorded(browser, "second-tab") as context:
         first = await _open(await context.new_page(), fake.url)
         await ask(first, "gated 50 of 100 secondtab")

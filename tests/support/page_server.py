@@ -36,7 +36,9 @@ class ServedPage:
 
 
 @contextmanager
-def fake_page(folder: Path, *, environment: Mapping[str, str] | None = None, pdf: Path | None = None) -> Iterator[ServedPage]:
+def fake_page(
+    folder: Path, *, environment: Mapping[str, str] | None = None, pdf: Path | None = None
+) -> Iterator[ServedPage]:
     """The page with the stand-in agent of ``tests.support.fake_agent``."""
     gates = folder / "gates"
     gates.mkdir(parents=True, exist_ok=True)

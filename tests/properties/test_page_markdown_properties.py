@@ -1,0 +1,53 @@
+"""However the text is cut, the page shows the same; nothing that was sent is left out."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_app.interface.markdown_fold import MarkdownFold
+
+# What Markdown gives a meaning to, in any order, with words between.
+_PIECES = st.sampled_from([
+    *"\n\n\n  |:-*_`~#>[]()<&!\\=+.1234567890\t", "HER2:neg", "word ", "**", "```\n", "\n- ", "\n1. ", "\n2. ",
+    "| a | b |\n|---|---|\n", "https://x.org/a:b", "www.x.org", "&amp;", "\r\n", "\r", "é", "\u200b", "5*3*2",
+    "\n    ", "~~~\n", "\n> ", "\n# ",
+])
+texts = st.lists(st.one_of(_PIECES, st.text(max_size=4)), max_size=40).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts, st.lists(st.integers(0, 400), max_size=8))
+def test_the_result_does_not_depend_on_how_the_text_was_cut(text: str, cuts: list[int]) -> None:
+    whole = MarkdownFold()
+    expected = whole.feed(text) + whole.close()
+    places = [0, *sorted({cut for cut in cuts if cut < len(text)}), len(text)]
+    sliced = MarkdownFold()
+    pieces = [sliced.feed(text[a:b]) for a, b in zip(places, places[1:], strict=False)]
+    assert "".join(pieces) + sliced.close() == expected
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text if character.isalnum())
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts)
+def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
+    whole = MarkdownFold()
+    written = whole.feed(text) + whole.close()
+    # The references written for white space are the one thing that adds digits.
+    shown = re.sub(r"&#(?:32|9);", " ", written)
+    assert _letters(html.unescape(shown) if "&" not in text else shown) == _letters(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts)
+def test_no_html_link_image_or_directive_is_left_outside_code(text: str) -> None:
+    whole = MarkdownFold()
+    written = whole.feed(text.replace("`", "").replace("~", "").replace("https", "").replace("www", "")) + whole.close()
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[]", written)
+    assert not re.search(r"(?<!\\)(?:\\\\)*:[^\W\d]", written)
