@@ -101,7 +101,8 @@ class FunctionTool:
             async with aclosing(self._attempts(kwargs, deadline)) as items:
                 async for progress, item in items:
                     if progress:
-                        yield ToolProgress(call_id=call.call_id, name=self.name, item=_jsonable(item))
+                        data = self._bounded(item).data
+                        yield ToolProgress(call_id=call.call_id, name=self.name, item=data)
                     else:
                         result = item
             output = self._bounded(result)
