@@ -13,8 +13,8 @@ from typing import Final
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import fallback, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
-from chat_app.offline.extraction.dialogue import Exchange, ToolOutput, exchanges
-from chat_app.offline.extraction.evidence import Evidence, Passage, gather
+from chat_app.offline.extraction.dialogue import Exchange, exchanges
+from chat_app.offline.extraction.evidence import Evidence, Passage, gather, looked_up
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
@@ -44,7 +44,7 @@ class ExtractiveModel:
             yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
             return
         current = turns[-1]
-        question = standalone([turn.question for turn in turns])
+        question = standalone(turns)
         small_talk = _small_talk(current)
         calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt)
         if calls:
@@ -79,7 +79,7 @@ def _small_talk(current: Exchange) -> str:
 
 def _calls(question: str, current: Exchange, prompt: Prompt) -> list[Call]:
     """The calls that are still to be made for this question."""
-    made = {(output.name, _looked_up(output)) for output in current.outputs}
+    made = {(output.name, looked_up(output)) for output in current.outputs}
     planned = plan(question, prompt.functions, forced=prompt.forced and not current.outputs)
     calls = [call for call in planned if (call.name, _subject(call)) not in made]
     if calls or not current.outputs:
@@ -91,17 +91,12 @@ def _calls(question: str, current: Exchange, prompt: Prompt) -> list[Call]:
 
 
 def _nothing(evidence: Evidence) -> bool:
-    return not (evidence.answerable or evidence.records or evidence.fields or evidence.failures)
+    return not (evidence.answerable or evidence.lookups or evidence.fields or evidence.failures)
 
 
 def _subject(call: Call) -> str:
     """What a call is about: its drug, or nothing for a call that is made once for a question."""
     return next((str(value) for key, value in call.arguments.items() if "drug" in key and value), "")
-
-
-def _looked_up(output: ToolOutput) -> str:
-    evidence = gather([ToolOutput(output.name, output.arguments, '{"results": [], "did_you_mean": []}')])
-    return evidence.drugs_looked_up[0] if evidence.drugs_looked_up else ""
 
 
 def _doing(calls: Sequence[Call], prompt: Prompt) -> str:

@@ -54,6 +54,29 @@ class DrugRecord:
     products: tuple[Product, ...] = ()
     label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matched: str = ""
+    """How the name was found: exact, brand, synonym, class, spelling, text."""
+    asked: str = ""
+    """The name that was looked up."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What one look-up in the drug database brought, best record first."""
+
+    asked: str
+    records: tuple[DrugRecord, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def is_exact(self) -> bool:
+        """True when the first record is the very drug that was asked for."""
+        return bool(self.records) and self.records[0].matched not in {"class", "spelling", "text"}
+
+    @property
+    def is_guess(self) -> bool:
+        """True when the name is not in the database and the records are only spelt like it."""
+        return bool(self.records) and self.records[0].matched == "spelling"
 
 
 @dataclass(frozen=True)
@@ -70,13 +93,13 @@ class Evidence:
     """All that one question's calls brought."""
 
     passages: list[Passage] = field(default_factory=list[Passage])
-    records: list[DrugRecord] = field(default_factory=list[DrugRecord])
+    lookups: list[Lookup] = field(default_factory=list[Lookup])
     fields: list[Fields] = field(default_factory=list[Fields])
     searched_documents: bool = False
     answerable: bool = False
     """False when every document search said that its passages do not answer."""
-    drugs_looked_up: list[str] = field(default_factory=list[str])
-    suggestions: list[str] = field(default_factory=list[str])
+    hosted: bool = False
+    """True when the documents were searched by the server's own file search."""
     failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Function and message of each call that failed."""
 
@@ -87,7 +110,7 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
     for output in outputs:
         _read(output, evidence)
     if searched:
-        evidence.searched_documents = True
+        evidence.searched_documents = evidence.hosted = True
         evidence.answerable = evidence.answerable or bool(found)
         evidence.passages += [
             Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank, score=item.score)
@@ -140,19 +163,21 @@ def _is_drug_output(body: Json) -> bool:
 
 
 def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
+    asked = looked_up(output)
+    records = tuple(_record(row, asked) for row in body["results"] if isinstance(row, dict))
+    suggestions = tuple(str(name) for name in body.get("did_you_mean") or [])
+    evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
+
+
+def looked_up(output: ToolOutput) -> str:
+    """The drug that a call asked for: the first argument whose name speaks of a drug, and is text."""
     arguments = _decoded(output.arguments)
-    if isinstance(arguments, dict):
-        asked = [value for key, value in arguments.items() if "drug" in key and isinstance(value, str)]
-        evidence.drugs_looked_up += asked[:1]
-    evidence.suggestions += [str(name) for name in body.get("did_you_mean") or []]
-    for row in body["results"]:
-        if isinstance(row, dict):
-            record = _record(row)
-            if all(record.name != known.name for known in evidence.records):
-                evidence.records.append(record)
+    if not isinstance(arguments, dict):
+        return ""
+    return next((value for key, value in arguments.items() if "drug" in key and isinstance(value, str)), "")
 
 
-def _record(row: Json) -> DrugRecord:
+def _record(row: Json, asked: str) -> DrugRecord:
     label = row.get("label")
     matched = row.get("matched")
     return DrugRecord(
@@ -163,6 +188,7 @@ def _record(row: Json) -> DrugRecord:
         products=tuple(_product(product) for product in row.get("products") or [] if isinstance(product, dict)),
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
+        asked=asked,
     )
 
 

@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.contrasts import opposite_of
+from chat_app.offline.extraction.dialogue import Exchange
 from chat_app.offline.extraction.drug_names import drug_classes, drug_names
 from chat_app.offline.extraction.text import terms
 from chat_app.offline.extraction.topics import Aspect, aspects
@@ -32,15 +34,35 @@ _PATIENT: Final = re.compile(
     r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
     re.IGNORECASE,
 )
+_OFFER: Final = re.compile(re.escape(phrases.DID_YOU_MEAN).replace(re.escape("{names}"), "(.+?)"))
+_YES: Final = re.compile(
+    r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
+)
 _ENDING: Final = re.compile(r"[\s?.!]+$")
 
 
-def standalone(questions: Sequence[str]) -> str:
-    """The last of ``questions`` as one that can be searched for without the others."""
-    resolved = ""
-    for question in questions:
-        resolved = _resolve(question.strip(), resolved)
+def standalone(turns: Sequence[Exchange]) -> str:
+    """The last question of a conversation as one that can be searched for without the others."""
+    resolved = answer = ""
+    for turn in turns:
+        question = turn.question.strip()
+        resolved = _confirmed(question, resolved, answer) or _resolve(question, resolved)
+        answer = turn.answer
     return resolved
+
+
+def _confirmed(question: str, before: str, answer: str) -> str:
+    """The question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
+    offered = _OFFER.search(answer)
+    misspelt = drug_names(before)
+    if offered is None or not misspelt:
+        return ""
+    names = re.split(r", | or ", offered.group(1))
+    said = _ENDING.sub("", question).lower()
+    chosen = next((name for name in names if name.lower() == re.sub(r"^yes\W+", "", said)), None)
+    if chosen is None and _YES.match(question):
+        chosen = names[0]
+    return before.replace(misspelt[0], chosen, 1) if chosen else ""
 
 
 def _resolve(question: str, before: str) -> str:

@@ -23,17 +23,20 @@ FROM_FILES: Final = "From the files:"
 PRODUCTS: Final = "Products of {name} in the drug database:"
 LABEL: Final = "{name}, {section}:"
 RECORDS: Final = "Matching records in the drug database:"
-BRANDS: Final = "Brand names of {name}: {names}."
-CLASSES: Final = "Drug classes of {name}: {names}."
+NAMED: Final = {
+    "BRANDS": "Brand names of {name}: {names}.",
+    "DRUG_CLASS": "Drug classes of {name}: {names}.",
+}
 FIELDS: Final = "{tool} returned:"
 FAILED: Final = "{tool} failed: {message}"
 NOTHING_IN_GUIDELINES: Final = "I searched the guidelines, and found no passage that answers this question."
 NOTHING_IN_FILES: Final = "I searched the files, and found no passage that answers this question."
 NO_RECORD: Final = "I searched the drug database for {name}, and found no matching record."
-NOTHING_IN_RECORD: Final = "The record of {name} in the drug database has no {section}."
+NO_NAME: Final = "The drug database has no medicine named {name}."
+NOTHING_IN_RECORD: Final = "The record of {name} in the drug database does not answer this question."
+NO_INTERACTION: Final = "The records of {names} in the drug database name no interaction between them."
 DID_YOU_MEAN: Final = "Did you mean {names}?"
 NO_ANSWER: Final = "The sources I searched do not answer this question."
-SPELLING: Final = "The drug database has no {asked}; the closest name is {name}."
 
 SEARCHING_DOCUMENTS: Final = "Searching the guidelines."
 SEARCHING_FILES: Final = "Searching the files."
@@ -42,6 +45,7 @@ CALLING: Final = "Calling {names}."
 CHOOSING: Final = "Choosing the sentences that answer the question."
 
 PRODUCT_COLUMNS: Final = ("Dosage form", "Route", "Strengths", "Brand names")
+RECORD_COLUMNS: Final = ("Medicine", "Drug classes", "Brand names")
 NOT_GIVEN: Final = "not given"
 
 SECTION_NAMES: Final = {

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
+from functools import cache
 from typing import Final
+
+from chat_app.offline.extraction.text import terms
 
 
 class Aspect(Enum):
@@ -63,6 +66,16 @@ SECTIONS: Final[dict[Aspect, tuple[str, ...]]] = {
 }
 OVERVIEW: Final = ("indications", "dosage", "contraindications", "boxed_warning")
 """The sections that answer a question that names a drug and nothing else."""
+
+
+@cache
+def asking_terms() -> frozenset[str]:
+    """The terms of words that name an aspect, and so add nothing to it."""
+    return terms(
+        "contraindications avoid dose dosage dosing interactions combination indications indicated approved warnings "
+        "precautions safety risk side effects adverse reactions boxed black box label formulations strengths forms "
+        "products brand trade class safe kidney liver pregnancy breastfeeding renal impairment function drug medicine"
+    )
 
 
 def aspects(question: str) -> tuple[Aspect, ...]:

@@ -1,0 +1,52 @@
+"""The answer as it grows: blocks of text, list items and table rows, each with its citation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chat_app.offline.extraction.evidence import Passage
+from chat_app.offline.extraction.units import Table
+from chat_app.offline.model import Answer, FileCitation
+
+
+@dataclass
+class Draft:
+    text: str = ""
+    citations: list[FileCitation] = field(default_factory=list[FileCitation])
+
+    def block(self, text: str) -> None:
+        """A paragraph of its own."""
+        self.text += f"\n\n{text}" if self.text else text
+
+    def quote(self, sentence: str, source: Passage, *, first: bool) -> None:
+        """One list item: the sentence and its citation."""
+        self.text += ("\n\n" if first else "\n") + f"- {sentence}"
+        self.cite(source)
+
+    def head(self, table: Table) -> None:
+        """The caption and the header of a table whose rows follow."""
+        if table.caption:
+            self.block(table.caption)
+        cells = [_cell(cell) for cell in table.header]
+        self.block(f"| {' | '.join(cells)} |\n|{'---|' * len(cells)}")
+
+    def row(self, cells: Sequence[str], source: Passage) -> None:
+        """One row, its citation at the end of its last cell."""
+        self.text += "\n| " + " | ".join(_cell(cell) for cell in cells)
+        self.cite(source)
+        self.text += " |"
+
+    def cite(self, source: Passage) -> None:
+        """The citation of what was just written: a marker, or an annotation of the file."""
+        if source.file_id:
+            self.citations.append(FileCitation(len(self.text), source.file_id, source.document))
+        if source.cite:
+            self.text += f" {source.cite}"
+
+    def answer(self) -> Answer:
+        return Answer(self.text, tuple(self.citations))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
