@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 3
-_LOCK_SECONDS = 2.0
+_LOCK_SECONDS = 1.0
 _PRIVATE = 0o600
 
 
