@@ -15,11 +15,15 @@ from typing import Any
 
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.guideline_route import GuidelineRoute
+from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.embedded import EmbeddedServices, embedded_services
 from chat_app.generation.generator import Generator
+from chat_app.generation.hosted_search import HostedSearch
 from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from chat_app.generation.vector_store_adapter import VectorStoreAdapter
 from chat_app.sessions.redis import RedisSessionStore
 from chat_app.sessions.store import SessionStore
 from chat_app.settings import ModelSettings, Settings
@@ -55,6 +59,8 @@ class App:
     drugs: DrugDatabase
     guidelines: GuidelineLibrary
     sessions: SessionStore
+    route: GuidelineRoute
+    """Whether guidelines are searched here or by the model server."""
     loading: str | None = "Starting"
     """What is still being loaded; None when all is there."""
     load_problems: list[str] = field(default_factory=list)
@@ -79,6 +85,9 @@ class App:
                 await self.guidelines.load_demo(lambda p: _show_guideline(p, show))
             show(LoadProgress("Guidelines: loading the index"))
             await self.guidelines.load()
+            self.load_problems += await self.route.prepare(
+                lambda p: show(LoadProgress(f"Guidelines: {p.stage} at the model server", p.done, p.total))
+            )
         except ToolError as error:
             self._problem(error)
 
@@ -129,16 +138,22 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     tools = ToolManager([*from_guidelines, *from_drugs])
     base_url = urls.model_base_url if settings.uses_offline_model else settings.model.base_url
     server_key = base_url or "openai"
+    # The offline server's port changes from start to start; what it stores does not.
+    server_name = "offline" if settings.uses_offline_model else server_key
     chats = ChatManager(sessions, model_key=server_key)
     adapter = _adapter(settings, base_url)
+    hosted = _hosted_search(settings, base_url, server_name)
+    route = GuidelineRoute(
+        guidelines, hosted, choice=settings.model.guideline_search, offline=settings.uses_offline_model
+    )
     responses = OpenAIResponseManager(
         generator=_generator(settings, adapter),
         tool_manager=tools,
         chat_manager=chats,
-        # The offline server's port changes from start to start; its stored responses do not.
-        server_key="offline" if settings.uses_offline_model else server_key,
+        server_key=server_name,
         max_steps=settings.model.max_steps,
         chaining=settings.model.chaining == "auto",
+        hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,
@@ -148,8 +163,9 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         drug_tools=frozenset(tool.name for tool in from_drugs),
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
+        route=route,
     )
-    return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions)
+    return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route)
 
 
 def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
@@ -160,6 +176,11 @@ def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
         idle_timeout=model.idle_timeout,
         total_timeout=model.total_timeout,
     )
+
+
+def _hosted_search(settings: Settings, base_url: str | None, server_name: str) -> HostedSearch:
+    stores = VectorStoreAdapter(api_key=_key(settings, settings.model), base_url=base_url)
+    return HostedSearch(stores, settings.storage.data_dir / "hosted-search", server_key=server_name)
 
 
 def _generator(settings: Settings, adapter: ModelClient) -> Generator[Any]:
@@ -178,7 +199,8 @@ def _key(settings: Settings, model: ModelSettings) -> str:
 async def _close(app: App) -> None:
     app.tools.close()
     results = await asyncio.gather(
-        app.agent.aclose(), app.sessions.aclose(), app.drugs.aclose(), app.guidelines.aclose(), return_exceptions=True
+        app.agent.aclose(), app.route.aclose(), app.sessions.aclose(), app.drugs.aclose(), app.guidelines.aclose(),
+        return_exceptions=True,
     )
     for result in results:
         if isinstance(result, Exception):

@@ -61,6 +61,10 @@ class ModelSettings(BaseSettings):
     """Seconds that one response may take in all."""
     max_retries: int = Field(2, ge=0, le=10)
     """Retries of a request that failed before its first event."""
+    guideline_search: Literal["auto", "hosted", "tool"] = "auto"
+    """How guidelines are searched. tool: by the app's own index, here. hosted: by the model server's file search; all
+    guidelines are uploaded to it and kept in step. auto: by that file search once `asclepius guidelines sync` has
+    uploaded the guidelines, and else here; auto uploads nothing by itself."""
     chaining: Literal["auto", "replay"] = "auto"
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import ConsultResult, OpenAIResponseManager, TurnRequest
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent
@@ -23,7 +24,10 @@ INSTRUCTIONS = Prompt.from_file(Path(__file__).with_name("instructions.jinja"), 
 
 
 class AsclepiusHealthcareAgent:
-    """Answers clinicians' questions. ``guideline_tools`` and ``drug_tools`` are names in ``tool_manager``."""
+    """Answers clinicians' questions. ``guideline_tools`` and ``drug_tools`` are names in ``tool_manager``.
+
+    ``route`` says, question by question, whether the model server's own file search takes the guideline tools' place.
+    """
 
     def __init__(
         self,
@@ -35,6 +39,7 @@ class AsclepiusHealthcareAgent:
         drug_tools: frozenset[str],
         default_model: str,
         max_message_length: int = 20_000,
+        route: GuidelineRoute | None = None,
     ) -> None:
         self._responses = responses
         self.chats = chats
@@ -43,6 +48,7 @@ class AsclepiusHealthcareAgent:
         self._drug_tools = drug_tools
         self._default_model = default_model
         self._max_length = max_message_length
+        self._route = route
 
     async def consult(
         self,
@@ -81,16 +87,15 @@ class AsclepiusHealthcareAgent:
                 **({"turn_id": turn_id} if turn_id else {}),
             }
         )
-        async with aclosing(self._responses.process_streaming_query(request)) as events:
+        async with aclosing(self._responses.process_streaming_query(await self._routed(request))) as events:
             async for event in events:
                 yield event
 
     async def answer(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo") -> ConsultResult:
         """The whole answer at once, for callers that do not stream. Raises ``InputRejected``."""
         request = self._request(message, guidelines=True, drugs=True, tools=True, length="standard")
-        return await self._responses.handle_standard_query(
-            request.model_copy(update={"conversation_id": conversation_id, "user_id": user_id})
-        )
+        request = request.model_copy(update={"conversation_id": conversation_id, "user_id": user_id})
+        return await self._responses.handle_standard_query(await self._routed(request))
 
     async def aclose(self) -> None:
         """Closes the connections to the model server."""
@@ -104,6 +109,16 @@ class AsclepiusHealthcareAgent:
             raise InputRejected(
                 f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."
             )
+
+    async def _routed(self, request: TurnRequest) -> TurnRequest:
+        """``request`` with the model server's file search in place of the app's own, where that is the way in."""
+        if self._route is None or request.vector_store_id or not self._guideline_tools & set(request.tools):
+            return request
+        store = await self._route.vector_store()
+        if store is None:
+            return request
+        others = tuple(name for name in request.tools if name not in self._guideline_tools)
+        return request.model_copy(update={"vector_store_id": store, "tools": others})
 
     def _request(
         self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength

@@ -15,6 +15,7 @@ import orjson
 from pydantic import JsonValue
 
 from chat_app.agent.citation_markers import Marker, MarkerParser
+from chat_app.agent.passage_choice import best_source
 from chat_app.agent.quotes import quotes_in
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from tools.types import FunctionOutput, Passage
@@ -76,7 +77,7 @@ class CitationManager:
         if not candidates:
             return [*events, *self._drop()]
         statement = citation.statement or self._said()
-        passage = max(candidates, key=lambda p: (_overlap(statement, p.text), p.score))
+        passage = best_source(statement, candidates)
         return [*events, self._cite(passage, "", statement=citation.statement)]
 
     def finish(self) -> list[CitedEvent]:
@@ -160,10 +161,6 @@ def _file_names(result: JsonValue) -> list[str]:
     if not isinstance(result, dict):
         return []
     attributes = result.get("attributes")
-    named = [result.get("filename"), attributes.get("document_id") if isinstance(attributes, dict) else None]
+    document_id = attributes.get("document_id") if isinstance(attributes, dict) else None
+    named = [result.get("file_id"), result.get("filename"), document_id]
     return [name for name in named if isinstance(name, str) and name]
-
-
-def _overlap(statement: str, text: str) -> int:
-    words = set(statement.lower().split())
-    return len(words & set(text.lower().split()))

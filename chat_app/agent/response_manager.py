@@ -21,6 +21,7 @@ from pydantic import Field
 
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citation_manager import CitationManager
+from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.run_step import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
@@ -91,6 +92,7 @@ class OpenAIResponseManager:
         server_key: str,
         max_steps: int = 5,
         chaining: bool = True,
+        hosted: HostedPassages | None = None,
     ) -> None:
         self._generator = generator
         self._tools = tool_manager
@@ -98,6 +100,7 @@ class OpenAIResponseManager:
         self._server_key = server_key
         self._max_steps = max_steps
         self._chaining = chaining
+        self._hosted = hosted
 
     async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events; see ``chat_app.events`` for their order."""
@@ -150,6 +153,14 @@ class OpenAIResponseManager:
         """Closes the connections to the model server."""
         await self._generator.model_client.aclose()
 
+    async def joined(self, event: RunItemStreamEvent) -> RunItemStreamEvent:
+        """``event``; what the server's own file search found is joined with the passages that are stored here."""
+        item = event.item
+        if self._hosted is None or not isinstance(item, ToolOutputRunItem) or item.function_output.name != FILE_SEARCH:
+            return event
+        output = await self._hosted.join(item.function_output)
+        return event.model_copy(update={"item": item.model_copy(update={"function_output": output})})
+
     def runner(self, citations: CitationManager) -> Runner:
         return Runner(
             self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output
@@ -200,7 +211,8 @@ class _Turn:
                 yield notice
             async with aclosing(running.stream_events()) as events:
                 async for event in events:
-                    for shown in self._shown(event):
+                    known = await self._manager.joined(event) if isinstance(event, RunItemStreamEvent) else event
+                    for shown in self._shown(known):
                         yield shown
             outcome = running.result.outcome
         except AsclepiusError as error:
@@ -244,11 +256,20 @@ class _Turn:
         self._noticed += len(fresh)
         return fresh
 
+    async def _save(self, seen: RunnerResult) -> None:
+        cited = [reference.passage for reference in self._citations.references().references]
+        # What the server's own search found becomes part of the conversation when it is cited, and no sooner: a number
+        # that the model was never given must not turn into a citation.
+        numbered = {passage.id for passage in self._conversation.retrieved.values()}
+        found = [passage for passage in cited if passage.id not in numbered]
+        if found:
+            await self._conversation.number_passages(found)
+        await self._conversation.record(self._request.message, seen, [passage.id for passage in cited])
+
     async def _record(self, result: RunnerResult, outcome: Outcome) -> None:
         """Saves the turn as the reader saw it; a second Stop does not interrupt that."""
         seen = result.model_copy(update={"outcome": outcome, "answer": str(self._answer)})
-        cited = [reference.passage.id for reference in self._citations.references().references]
-        saving = asyncio.ensure_future(self._conversation.record(self._request.message, seen, cited))
+        saving = asyncio.ensure_future(self._save(seen))
         try:
             await asyncio.wait_for(asyncio.shield(saving), _SAVE_SECONDS)
         except TimeoutError:

@@ -1,0 +1,141 @@
+"""Which way in a question's guidelines are searched: by the model server's own file search, or by the app's tool.
+
+``tool``: always the app's own index. ``hosted``: the server's file search; the guidelines are uploaded to it and kept
+in step. ``auto``: the server's file search once the operator has uploaded the guidelines and as long as what was
+uploaded is what is loaded here; nothing is ever uploaded by itself, since data leaves the house only when somebody who
+may decide that has said so. Whenever the server's search cannot be used (it has none, it does not answer, a guideline
+is missing there), the app's own tool searches: a question is never without its guidelines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from chat_app.errors import AsclepiusError, ProviderRejected
+from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress, SyncReport
+from tools.errors import ToolError
+from tools.guidelines import GuidelineLibrary
+
+logger = logging.getLogger(__name__)
+
+GuidelineSearch = Literal["auto", "hosted", "tool"]
+Progress = Callable[[SyncProgress], None]
+
+_LISTED_FOR = 5.0
+"""Seconds for which the list of what is loaded is taken as read."""
+_SYNC_AGAIN_AFTER = 900.0
+"""Seconds until a sync that did not bring everything is tried again unasked."""
+
+
+class GuidelineRoute:
+    """Chooses between the library's own search and ``hosted``, and keeps the latter in step with the library."""
+
+    def __init__(
+        self, library: GuidelineLibrary, hosted: HostedSearch, *, choice: GuidelineSearch, offline: bool
+    ) -> None:
+        self._library = library
+        self._hosted = hosted
+        # The built-in server's file search is there to be tried; the app's own index is the better one.
+        self._choice: GuidelineSearch = "tool" if choice == "auto" and offline else choice
+        self._listed: tuple[float, tuple[GuidelineFile, ...]] | None = None
+        self._syncing: asyncio.Task[None] | None = None
+        self._tried: tuple[float, tuple[GuidelineFile, ...]] | None = None
+
+    async def vector_store(self) -> str | None:
+        """The vector store that this question's guidelines are to be searched in; None for the app's own tool."""
+        if self._choice == "tool":
+            return None
+        try:
+            wanted = await self._wanted()
+        except ToolError:
+            return None
+        store = self._hosted.ready(wanted)
+        if store is not None and await self._hosted.usable(store):
+            return store
+        if self._choice == "hosted" and wanted:
+            self._begin(wanted)
+        return None
+
+    async def prepare(self, progress: Progress | None = None) -> list[str]:
+        """With ``hosted``: uploads what is not at the server yet. Returns what is wrong, one sentence each."""
+        if self._choice != "hosted":
+            return []
+        try:
+            wanted = await self._wanted()
+            self._tried = (time.monotonic(), wanted)
+            if self._hosted.ready(wanted) is not None or not wanted:
+                return []
+            report = await self.sync(progress)
+        except (AsclepiusError, ToolError) as error:
+            return [f"Guidelines are searched with the app's own index: {error}"]
+        return [
+            f"Guidelines are searched with the app's own index, since the model server does not take "
+            f"{failure.document_id}: {failure.reason}"
+            for failure in report.failed
+        ]
+
+    async def sync(self, progress: Progress | None = None) -> SyncReport:
+        """Uploads what is new or changed, takes away what is gone, and waits until the server can search it.
+
+        Raises ``ProviderRejected`` when the server has no vector stores, and what ``HostedSearch.sync`` raises.
+        """
+        if not await self._hosted.available():
+            raise ProviderRejected(
+                "The model server has no vector stores, or refuses the key for them. Guidelines are searched with the "
+                "app's own index; ASCLEPIUS_GUIDELINE_SEARCH=tool says so for good.",
+                status=404,
+            )
+        self._listed = None
+        return await self._hosted.sync(await self._wanted(), progress=progress)
+
+    async def withdraw(self, progress: Progress | None = None) -> tuple[str, ...]:
+        """Deletes everything that was uploaded; returns the ids of the guidelines that were there."""
+        return await self._hosted.withdraw(progress=progress)
+
+    async def aclose(self) -> None:
+        """Ends a sync that runs, and closes the connections; what was uploaded is found again by the next sync."""
+        if self._syncing is not None:
+            self._syncing.cancel()
+            await asyncio.wait({self._syncing})
+        await self._hosted.aclose()
+
+    async def _wanted(self) -> tuple[GuidelineFile, ...]:
+        """What is loaded and has words, as it is to be uploaded. Raises ``ToolError``."""
+        now = time.monotonic()
+        if self._listed is None or now - self._listed[0] > _LISTED_FOR:
+            documents = await self._library.documents()
+            files = tuple(
+                GuidelineFile(
+                    document_id=document.id,
+                    version=document.sha256[:12],
+                    title=document.title,
+                    path=self._library.original(document.id),
+                )
+                for document in documents
+                if document.passages
+            )
+            self._listed = (now, files)
+        return self._listed[1]
+
+    def _begin(self, wanted: tuple[GuidelineFile, ...]) -> None:
+        """Begins a sync beside the questions, unless one runs or the same one has just failed."""
+        if self._syncing is not None and not self._syncing.done():
+            return
+        now = time.monotonic()
+        if self._tried is not None and self._tried[1] == wanted and now - self._tried[0] < _SYNC_AGAIN_AFTER:
+            return
+        self._tried = (now, wanted)
+        self._syncing = asyncio.create_task(self._sync_quietly(), name="guideline sync")
+
+    async def _sync_quietly(self) -> None:
+        try:
+            report = await self.sync()
+        except (AsclepiusError, ToolError) as error:
+            logger.warning("The guidelines were not uploaded: %s", error)
+        else:
+            for failure in report.failed:
+                logger.warning("Guideline %s is not at the model server: %s", failure.document_id, failure.reason)

@@ -1,0 +1,102 @@
+"""What was uploaded to a model server's vector store: kept in the data directory, one file for each server.
+
+Written whole and renamed, so that a sync that is killed goes on where it stopped; one sync at a time holds the lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from chat_app.errors import ConfigurationError
+from tools.types import Frozen
+
+_LOCK_POLL = 0.2
+
+
+class UploadedFile(Frozen):
+    """One version of a guideline at the server. ``completed``: it was seen to be searchable."""
+
+    file_id: str
+    document_id: str
+    version: str
+    completed: bool = False
+
+
+class HostedState(Frozen):
+    """A vector store and the files that were uploaded for it."""
+
+    vector_store_id: str
+    files: tuple[UploadedFile, ...] = ()
+
+    def find(self, document_id: str, version: str) -> UploadedFile | None:
+        return next((f for f in self.files if (f.document_id, f.version) == (document_id, version)), None)
+
+    def with_file(self, file: UploadedFile) -> HostedState:
+        """The state with ``file`` in place of what has its file id."""
+        return self.without(file.file_id).model_copy(update={"files": (*self.without(file.file_id).files, file)})
+
+    def without(self, file_id: str) -> HostedState:
+        return self.model_copy(update={"files": tuple(f for f in self.files if f.file_id != file_id)})
+
+
+class HostedStateFile:
+    """The state of the server that ``server_key`` names, in ``folder``."""
+
+    def __init__(self, folder: Path, server_key: str) -> None:
+        # The address may hold a password, and need not be a file's name.
+        self._path = folder / f"{hashlib.sha256(server_key.encode()).hexdigest()[:16]}.json"
+
+    def read(self) -> HostedState | None:
+        """The state; None when nothing was uploaded, or what is there cannot be read."""
+        try:
+            return HostedState.model_validate_json(self._path.read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def write(self, state: HostedState | None) -> None:
+        """Keeps ``state``; None forgets it. Raises ``ConfigurationError`` when the data directory cannot be written."""
+        try:
+            if state is None:
+                self._path.unlink(missing_ok=True)
+                return
+            fresh = self._path.with_suffix(f".{os.getpid()}")
+            fresh.write_text(state.model_dump_json(indent=1), encoding="utf-8")
+            fresh.replace(self._path)
+        except OSError as error:
+            raise _unwritable(error) from None
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Waits for any other sync with this server, of whichever process; a dead process holds nothing."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = self._path.with_suffix(".lock").open("a")
+        except OSError as error:
+            raise _unwritable(error) from None
+        with handle:
+            # Another process holds it: no event of this loop tells when it is free.
+            while not _taken(handle.fileno()):  # noqa: ASYNC110
+                await asyncio.sleep(_LOCK_POLL)
+            yield
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unwritable(error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"The data directory cannot be written ({error.strerror}). Check ASCLEPIUS_DATA_DIR and its rights."
+    )
