@@ -1,47 +1,68 @@
 """The HTTP API of a consultation: the same events as the page's, as server-sent events or as one JSON answer.
 
 A turn runs on its own: a client that loses its connection takes the stream up again where it left off, by sending the
-last ``id`` it saw as ``Last-Event-ID`` to the turn's address. Turns that have ended can be read for a few minutes.
+last ``id`` it saw as ``Last-Event-ID`` to the turn's address. One that waits for the whole JSON answer and leaves has
+no way back to it, so its turn is stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
-from fastapi.responses import StreamingResponse
-from pydantic import Field
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from pydantic import Field, StringConstraints
 
 from chat_app.agent.asclepius_agent import AnswerLength
-from chat_app.events import AgentEvent, Notice, Outcome, Reference, ReferencesReady, TurnEnded, TurnStarted
-from chat_app.events import agent_event_adapter as adapter
-from chat_app.interface.identity import require_owner
+from chat_app.errors import InputRejected
+from chat_app.events import (
+    CitationAdded,
+    Notice,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    TextDelta,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.interface import api_docs
 from chat_app.interface.live_turns import Cursor, LiveTurn
 from chat_app.interface.problems import problem
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, event_stream
+from chat_app.response_events import Usage
 from tools.types import Frozen
 
-KEPT_TURNS = 500
-KEPT_SECONDS = 300.0
-KEEP_ALIVE_SECONDS = 15.0
-_SSE = {"cache-control": "no-store", "x-accel-buffering": "no"}
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+
+ModelName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./:@+-]+$")]
+TurnId = Annotated[str, Path(max_length=64, description="The answer's `x-turn-id`, or a `turn_started`'s `turn_id`.")]
 
 
 class ConsultBody(Frozen):
     """A question, and what may help to answer it."""
 
-    message: str = Field(examples=["What are the contraindications for ACE inhibitors?"])
-    conversation_id: str | None = Field(None, max_length=100, description="Go on with this conversation.")
-    use_clinical_guidelines: bool = True
-    use_drug_database: bool = True
-    enable_tool_execution: bool = True
-    model: str | None = Field(None, max_length=200, pattern=r"^[\w./:@+-]+$", description="Ask this model.")
-    length: AnswerLength = "standard"
+    message: str = Field(description="The question.", examples=["What are the contraindications for ACE inhibitors?"])
+    conversation_id: str | None = Field(
+        None, max_length=100, description="Go on with this conversation; one that is unknown or over begins anew."
+    )
+    use_clinical_guidelines: bool = Field(True, description="Search the guidelines.")
+    use_drug_database: bool = Field(True, description="Look drugs up.")
+    enable_tool_execution: bool = Field(True, description="False: no tool at all.")
+    model: ModelName | None = Field(None, description="Ask this model; see `models` of `/api/v1/status`.")
+    models: tuple[ModelName, ...] = Field(
+        (), max_length=8, description="Ask each of these models side by side, each in a conversation of its own."
+    )
+    length: AnswerLength = Field("standard", description="How much detail the answer is to have.")
     stream: bool = Field(True, description="Server-sent events; false: one JSON answer at the end.")
+
+
+class PlacedCitation(Frozen):
+    """A citation of the answer: the reference's number, and the place in the answer, in characters."""
+
+    number: int
+    at: int
 
 
 class ConsultAnswer(Frozen):
@@ -49,65 +70,67 @@ class ConsultAnswer(Frozen):
 
     turn_id: str
     conversation_id: str
+    model: str
     answer: str
     outcome: Outcome
+    citations: tuple[PlacedCitation, ...] = ()
     references: tuple[Reference, ...] = ()
     notices: tuple[Notice, ...] = ()
+    usage: Usage | None = None
 
 
-class RecentTurns:
-    """Turns begun over the API, kept for a while after their end so that a client can read the rest."""
+class ComparisonAnswer(Frozen):
+    """The turns of several models, in the order in which they were named."""
 
-    def __init__(self) -> None:
-        self._turns: OrderedDict[str, tuple[float, LiveTurn]] = OrderedDict()
-
-    def add(self, turn: LiveTurn) -> None:
-        self._turns[turn.id] = (time.monotonic(), turn)
-        while len(self._turns) > KEPT_TURNS:
-            self._turns.popitem(last=False)
-
-    def get(self, turn_id: str, owner: str) -> LiveTurn:
-        """Raises ``NotOwner`` when there is no such turn of ``owner``."""
-        begun, turn = self._turns.get(turn_id, (0.0, None))
-        gone = turn is not None and turn.log.ended is not None and time.monotonic() - begun > KEPT_SECONDS
-        require_owner(owner, None if turn is None or gone else turn.owner)
-        assert turn is not None  # noqa: S101 - require_owner has raised otherwise
-        return turn
+    turn_id: str
+    answers: tuple[ConsultAnswer, ...]
 
 
 def consult_router(runtime: Runtime) -> APIRouter:
     """Consult, take a stream up again, stop a turn."""
-    router = APIRouter(tags=["consult"])
-    recent = RecentTurns()
 
     def asker(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)
 
-    @router.post("/consult", response_model=ConsultAnswer)
-    async def consult(request: Request, body: ConsultBody) -> Response | ConsultAnswer:
-        """Ask a question. With ``stream`` the answer is a ``text/event-stream`` of the turn's events."""
+    # As a dependency, too: who is not signed in learns nothing about what a valid request is.
+    router = APIRouter(tags=["consult"], dependencies=[Depends(asker)])
+    recent = RecentQuestions()
+
+    @router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT,
+                 openapi_extra=api_docs.CONSULT_EXAMPLES)
+    async def consult(request: Request, body: ConsultBody) -> Response:
+        """Ask a question.
+
+        With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its
+        `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
+        `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
+        """
         user = asker(request)
         app = await runtime.ready()
-        app.agent.check_message(body.message)
-        options = body.model_dump(exclude={"message", "stream"})
-        turn = LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="")
-        recent.add(turn)
-        runtime.turns.start(turn, app.agent.consult(body.message, user_id=user, **options))
+        _check(runtime, app, body)
+        runtime.admit(user, asked=max(1, len(set(body.models))))
+        question = _begin(runtime, app, body, user, recent)
         if body.stream:
-            return _stream(turn, Cursor())
-        return await _whole(turn)
+            return event_stream(question, dict.fromkeys(question.turns, Cursor()))
+        return await _whole(request, question)
 
-    @router.get("/turns/{turn_id}/events")
+    @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
     async def resume(
-        request: Request, turn_id: str, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+        request: Request, turn_id: TurnId,
+        last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
     ) -> Response:
-        """The turn's events after ``Last-Event-ID``, or all of them."""
-        turn = recent.get(turn_id, asker(request))
-        cursor = _cursor(turn, last_event_id)
-        return problem(422, "Last-Event-ID is not one of this turn.") if cursor is None else _stream(turn, cursor)
+        """The turn's events after `Last-Event-ID`, or all of them; 204 when there are no more.
 
-    @router.delete("/turns/{turn_id}", status_code=204)
-    async def stop(request: Request, turn_id: str) -> Response:
+        Possible while the turn runs, and for five minutes after.
+        """
+        question = recent.get(turn_id, asker(request))
+        cursors = question.cursors(last_event_id)
+        if cursors is None:
+            return problem(422, "Last-Event-ID is not one of this turn.")
+        return event_stream(question, cursors) if question.has_more(cursors) else Response(status_code=204)
+
+    @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
+    async def stop(request: Request, turn_id: TurnId) -> Response:
         """Stop a turn; what was read stays. Stopping twice changes nothing."""
         recent.get(turn_id, asker(request)).stop()
         return Response(status_code=204)
@@ -115,77 +138,80 @@ def consult_router(runtime: Runtime) -> APIRouter:
     return router
 
 
-def _stream(turn: LiveTurn, cursor: Cursor) -> StreamingResponse:
-    headers = {**_SSE, "x-turn-id": turn.id}
-    return StreamingResponse(_frames(turn, cursor), media_type="text/event-stream", headers=headers)
+def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
+    """Raises ``InputRejected`` for what can be seen to be wrong before anything starts."""
+    app.agent.check_message(body.message)
+    if body.models and body.model:
+        raise InputRejected("Name one model in `model`, or several in `models`, not both.")
+    if body.models and body.conversation_id:
+        raise InputRejected("Models that are compared begin conversations of their own: leave `conversation_id` out.")
+    named = body.models or ((body.model,) if body.model else ())
+    if not all(map(runtime.settings.may_ask, named)):
+        raise InputRejected(f"Models that may be asked are: {', '.join(runtime.settings.models)}.")
 
 
-async def _frames(turn: LiveTurn, cursor: Cursor) -> AsyncIterator[bytes]:
-    batches = turn.events(cursor)
-    waiting: asyncio.Task[tuple[list[AgentEvent], Cursor]] | None = None
+def _begin(runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions) -> AskedQuestion:
+    models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
+    turns = {
+        model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models
+    }
+    first = next(iter(turns.values()))
+    compared = bool(body.models)
+    question = AskedQuestion(user, turns, True) if compared else AskedQuestion(user, turns, id=first.id)
+    recent.add(question)
+    options = body.model_dump(exclude={"message", "stream", "model", "models"})
+    for model, turn in turns.items():
+        events = app.agent.consult(body.message, user_id=user, model=model, turn_id=turn.id, **options)
+        runtime.turns.start(turn, events, save=recent.keep_a_while)
+    return question
+
+
+async def _whole(request: Request, question: AskedQuestion) -> Response:
+    """The answer as JSON, once it has ended; a client that leaves before stops it."""
+    reading = asyncio.ensure_future(_answers(question))
+    leaving = asyncio.ensure_future(_left(request))
     try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(_next(batches))
-            done, _ = await asyncio.wait({waiting}, timeout=KEEP_ALIVE_SECONDS)
-            if not done:
-                yield b": still working\n\n"
-                continue
-            try:
-                events, cursor = waiting.result()
-            except StopAsyncIteration:
-                return
-            waiting = None
-            for event in events[:-1]:
-                yield _frame(event)
-            yield _frame(events[-1], f"{turn.id}.{cursor.entry}.{cursor.offset}")
+        await asyncio.wait((reading, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not reading.done():
+            question.stop()
+        answers = await reading
     finally:
-        if waiting is not None:
-            waiting.cancel()
+        leaving.cancel()
+    whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
+    headers = {"cache-control": "no-store", "x-turn-id": question.id}
+    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 
-async def _next(batches: AsyncIterator[tuple[list[AgentEvent], Cursor]]) -> tuple[list[AgentEvent], Cursor]:
-    return await anext(batches)
+async def _left(request: Request) -> None:
+    """Returns when the client has closed its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
-def _frame(event: AgentEvent, event_id: str | None = None) -> bytes:
-    # Only the last event of a batch carries an id: reading can be taken up again behind it and nowhere before.
-    head = f"id: {event_id}\n" if event_id else ""
-    return f"{head}event: {event.type}\ndata: ".encode() + adapter.dump_json(event) + b"\n\n"
+async def _answers(question: AskedQuestion) -> tuple[ConsultAnswer, ...]:
+    return tuple(await asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items())))
 
 
-def _cursor(turn: LiveTurn, event_id: str | None) -> Cursor | None:
-    """The point behind ``event_id``; None when it is not one of this turn."""
-    if event_id is None:
-        return Cursor()
-    turn_id, _, place = event_id.partition(".")
-    entry, _, offset = place.partition(".")
-    if turn_id != turn.id or not (entry.isdecimal() and offset.isdecimal()):
-        return None
-    return Cursor(int(entry[:9]), int(offset[:9]))
-
-
-async def _whole(turn: LiveTurn) -> ConsultAnswer:
-    conversation_id = ""
-    references: tuple[Reference, ...] = ()
+async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
+    found: dict[str, Any] = {"turn_id": turn.id, "conversation_id": "", "model": model}
+    citations: list[PlacedCitation] = []
     notices: list[Notice] = []
+    length = 0
     async for events, _ in turn.events():
         for event in events:
             match event:
                 case TurnStarted():
-                    conversation_id = event.conversation_id
+                    found["conversation_id"] = event.conversation_id
+                case TextDelta():
+                    length += len(event.text)
+                case CitationAdded():
+                    citations.append(PlacedCitation(number=event.number, at=length))
                 case ReferencesReady():
-                    references = event.references
+                    found["references"] = event.references
                 case Notice():
                     notices.append(event)
                 case TurnEnded():
-                    return ConsultAnswer(
-                        turn_id=turn.id,
-                        conversation_id=conversation_id,
-                        answer=event.answer,
-                        outcome=event.outcome,
-                        references=references,
-                        notices=tuple(notices),
-                    )
+                    found |= {"answer": event.answer, "outcome": event.outcome, "usage": event.usage}
                 case _:
                     continue
-    raise AssertionError("a turn always ends with TurnEnded")
+    return ConsultAnswer(**found, citations=tuple(citations), notices=tuple(notices))

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 
 from chat_app import bootstrap
-from chat_app.interface import problems
+from chat_app.interface import api_docs, problems
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.consult_routes import consult_router
@@ -45,6 +45,7 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
                   openapi_url="/api/v1/openapi.json")
     app.state.runtime = runtime
     problems.install(app)
+    api_docs.document(app)
     app.include_router(api_router(runtime))
     chainlit_setup.mount(app)
     app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -9,10 +12,12 @@ from starlette.exceptions import HTTPException
 
 from chat_app.errors import AsclepiusError, InputRejected, SessionBusy, SessionStoreUnavailable
 from chat_app.interface.identity import NotOwner, Unauthenticated
+from chat_app.interface.limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError, ToolUnavailable
 
 _TITLES = {400: "Bad request", 401: "Not signed in", 404: "Not found", 409: "Conflict", 413: "Too large",
            422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available"}
+_MOST_ERRORS = 20
 _NOT_FOUND = "There is nothing here for you."
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (InputRejected, 422), (SessionBusy, 409), (SessionStoreUnavailable, 503), (ToolUnavailable, 503),
@@ -20,10 +25,10 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-def problem(status: int, detail: str, **more: object) -> JSONResponse:
+def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
     """A problem document."""
     content = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": detail, **more}
-    return JSONResponse(content, status_code=status, media_type="application/problem+json")
+    return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
 
 
 def as_problem(error: Exception) -> JSONResponse | None:
@@ -32,6 +37,8 @@ def as_problem(error: Exception) -> JSONResponse | None:
         return problem(404, _NOT_FOUND)
     if isinstance(error, Unauthenticated):
         return problem(401, "Sign in first.")
+    if isinstance(error, TooManyQuestions):
+        return problem(429, str(error), headers={"Retry-After": str(error.retry_after)})
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return problem(status, str(error))
@@ -45,16 +52,25 @@ def install(app: FastAPI) -> None:
         return as_problem(error) or problem(500, "Something unexpected went wrong. The server's log says where.")
 
     async def invalid(_request: Request, error: Exception) -> Response:
-        places = [".".join(str(part) for part in e["loc"]) for e in getattr(error, "errors", list)()]
-        kinds = [e["type"] for e in getattr(error, "errors", list)()]
-        listed = [{"field": place, "problem": kind} for place, kind in zip(places, kinds, strict=True)]
-        return problem(422, "The request is not valid: " + ", ".join(places), errors=listed)
+        found: list[dict[str, Any]] = getattr(error, "errors", list)()[:_MOST_ERRORS]
+        listed = [{"field": _place(e), "problem": str(e["type"])} for e in found]
+        places = ", ".join(dict.fromkeys(entry["field"] for entry in listed))
+        return problem(422, f"The request is not valid: {places}.", errors=listed)
 
     async def http(_request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 500)
-        return problem(status, str(getattr(error, "detail", "")) if status != 404 else _NOT_FOUND)
+        detail = str(getattr(error, "detail", "")) if status != 404 else _NOT_FOUND
+        return problem(status, detail, headers=getattr(error, "headers", None))
 
     for kind in (NotOwner, Unauthenticated, AsclepiusError, ToolError, Exception):
         app.add_exception_handler(kind, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """Where in the request ``error`` is. The name of a field that is not known was made up by the sender."""
+    place = [str(part) for part in error["loc"]]
+    if error["type"] == "extra_forbidden":
+        place[-1] = "(unknown field)"
+    return ".".join(place)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from chat_app.errors import AsclepiusError
 from chat_app.interface.identity import Identity
-from chat_app.interface.live_turns import LiveTurns
+from chat_app.interface.limits import UserLimits
+from chat_app.interface.live_turns import LiveTurn, LiveTurns
 from chat_app.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Runtime:
         self.settings = settings
         self.identity = Identity(settings)
         self.turns = LiveTurns()
+        server = settings.server
+        self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
         self.app: App | None = None
         self.problem: str | None = None
@@ -57,6 +60,14 @@ class Runtime:
         if self.app is None:
             raise AsclepiusError(self.problem or "The app is not running.")
         return self.app
+
+    def admit(self, user: str, *, asked: int = 1, besides: LiveTurn | None = None) -> None:
+        """Counts ``asked`` questions of ``user``; ``besides`` has been started, and is what is asked about.
+
+        Raises ``TooManyQuestions``, or ``InputRejected`` for more than can ever be asked at once.
+        """
+        running = [turn for turn in self.turns.of_owner(user) if turn is not besides and turn.log.ended is None]
+        self.limits.admit(user, running=len(running), asked=asked)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:

@@ -1,0 +1,134 @@
+"""The HTTP API on a real socket in the test's own process: the real routes and guard around any agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import jwt
+from fastapi import FastAPI
+
+from chat_app.interface import api_docs, problems
+from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.guard import Guard
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.serving import page_server
+from chat_app.settings import Settings
+from tests.support.fake_agent import FakeDrugs, FakeGuidelines
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One server-sent event."""
+
+    id: str
+    event: str
+    data: Json
+
+    @property
+    def tagged(self) -> Json:
+        """The event inside a comparison's event."""
+        assert self.event == "model_event"
+        return dict(self.data["event"])
+
+
+@dataclass
+class Api:
+    """A running API. ``client(user)`` is signed in; ``client(None)`` is not."""
+
+    url: str
+    runtime: Runtime
+
+    def client(self, user: str | None = "ana") -> httpx.AsyncClient:
+        cookies = {"access_token": jwt.encode({"identifier": user}, self.runtime.identity.secret)} if user else {}
+        return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=30)
+
+
+@asynccontextmanager
+async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json | None = None,
+              **server: Any) -> AsyncIterator[Api]:
+    """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless they say otherwise."""
+    settings = Settings(
+        model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
+    )
+    prepare_page_root(data_dir)
+    from chat_app.interface.http_api import api_router
+
+    @asynccontextmanager
+    async def open_app(*_: Any, **__: Any) -> AsyncIterator[Any]:
+        async def warm_up() -> None:
+            return None
+
+        yield SimpleNamespace(agent=agent, sessions=sessions, guidelines=FakeGuidelines(), drugs=FakeDrugs(),
+                              loading=None, warm_up=warm_up, settings=settings)
+
+    runtime = Runtime(settings, open_app)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
+        async with runtime.running():
+            yield
+
+    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
+    app.state.runtime = runtime
+    problems.install(app)
+    api_docs.document(app)
+    app.include_router(api_router(runtime))
+    app.add_middleware(Guard, identity=runtime.identity)
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running = page_server(app, settings, on_ready=address.set_result)
+    serving = asyncio.create_task(running.serve())
+    try:
+        await asyncio.wait({serving, address}, return_when=asyncio.FIRST_COMPLETED)
+        yield Api(address.result(), runtime)
+    finally:
+        running.should_exit = True
+        await serving
+
+
+async def frames(response: httpx.Response) -> AsyncIterator[Frame]:
+    """The events of a stream, comments left out; what is cut off in the middle of an event is no event."""
+    rest = b""
+    async for data in response.aiter_bytes():
+        *whole, rest = (rest + data).split(b"\n\n")
+        for frame in whole:
+            if not frame.startswith(b":"):
+                yield _frame(frame.decode())
+
+
+def _frame(text: str) -> Frame:
+    fields = dict(line.split(": ", 1) for line in text.split("\n"))
+    return Frame(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
+
+
+async def ask(client: httpx.AsyncClient, message: str = "How much metformin?", **body: Any) -> list[Frame]:
+    """A question's whole stream."""
+    async with client.stream("POST", "/api/v1/consult", json={"message": message, **body}) as response:
+        assert response.status_code == 200, (await response.aread()).decode()
+        return [frame async for frame in frames(response)]
+
+
+async def resume(client: httpx.AsyncClient, turn_id: str, after: str | None = None) -> list[Frame]:
+    """The rest of a stream."""
+    headers = {"last-event-id": after} if after else {}
+    async with client.stream("GET", f"/api/v1/turns/{turn_id}/events", headers=headers) as response:
+        assert response.status_code in {200, 204}, (await response.aread()).decode()
+        return [frame async for frame in frames(response)]
+
+
+def text_of(read: list[Frame]) -> str:
+    return "".join(frame.data["text"] for frame in read if frame.event == "text_delta")
+
+
+def others(read: list[Frame]) -> list[Json]:
+    """Everything but the text, in order."""
+    return [frame.data for frame in read if frame.event != "text_delta"]
