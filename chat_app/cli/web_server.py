@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -16,6 +15,7 @@ from chat_app.cli.progress import LoadingBars
 from chat_app.cli.running_app import publish_address, retract_address
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
+from chat_app.interface.serving import PageServer
 from chat_app.settings import Settings
 
 _SHUTDOWN_SECONDS = 5
@@ -44,8 +44,13 @@ async def run_server(settings: Settings) -> None:
                 app.load_listeners.append(bars.show)
                 yield app
 
+    def tell_where(_address: str) -> None:
+        publish_address(settings, port)
+        shell.note(f"Asclepius is at {page}")
+
+    app = create_app(settings, open_app=open_and_tell)
     config = uvicorn.Config(
-        create_app(settings, open_app=open_and_tell),
+        app,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
@@ -54,31 +59,12 @@ async def run_server(settings: Settings) -> None:
         proxy_headers=False,
         server_header=False,
     )
-    server = _Server(config, settings, page)
+    server = PageServer(config, app.state.runtime, tell_where)
     try:
         await server.serve(sockets=[listener])
     finally:
         retract_address(settings)
         listener.close()
-
-
-class _Server(uvicorn.Server):
-    """Says where the page is as soon as it is served."""
-
-    def __init__(self, config: uvicorn.Config, settings: Settings, page: str) -> None:
-        super().__init__(config)
-        self._settings = settings
-        self._page = page
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.should_exit:
-            return
-        # What start-up made stays for good: the collector need not look at it again and again while answers stream.
-        gc.collect()
-        gc.freeze()
-        publish_address(self._settings, int(self._page.rpartition(":")[2]))
-        shell.note(f"Asclepius is at {self._page}")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -50,9 +50,12 @@ async def asked(
 
 
 async def test_a_streamed_turn_has_every_event_that_the_page_gets(redis_url: str, tmp_path: Path) -> None:
-    async with asked(CITED, redis_url, tmp_path) as (running, _), running.client() as client:
-        async with client.stream("POST", "/api/v1/consult", json={"message": "How much?"}) as response:
-            read = [frame async for frame in frames(response)]
+    async with (
+        asked(CITED, redis_url, tmp_path) as (running, _),
+        running.client() as client,
+        client.stream("POST", "/api/v1/consult", json={"message": "How much?"}) as response,
+    ):
+        read = [frame async for frame in frames(response)]
     assert response.headers["content-type"].startswith("text/event-stream")
     assert response.headers["cache-control"] == "no-store"
     assert all(frame.event == frame.data["type"] for frame in read)
@@ -134,11 +137,13 @@ async def test_behind_the_end_there_is_nothing_and_the_client_need_not_ask_again
     assert response.status_code == 204
 
 
-@pytest.mark.parametrize("place", ["", ".", ".0", ".99.0", ".1.99", ".0.1", ".1.0.1.0", ".-1.0", ".1.0 ", ".x.y", ".01.0"])
+@pytest.mark.parametrize(
+    "place", ["", ".", ".0", ".99.0", ".1.99", ".0.1", ".1.0.1.0", ".-1.0", ".1.0 x", ".x.y", ".01.0"]
+)
 async def test_an_event_id_that_was_never_given_is_refused(place: str, redis_url: str, tmp_path: Path) -> None:
     async with asked([text_reply("Yes.")], redis_url, tmp_path) as (running, _), running.client() as client:
         turn_id = (await ask(client))[0].data["turn_id"]
-        headers = {"last-event-id": f"{turn_id}{place}x" if place.endswith(" ") else f"{turn_id}{place}"}
+        headers = {"last-event-id": f"{turn_id}{place}"}
         response = await client.get(f"/api/v1/turns/{turn_id}/events", headers=headers)
     assert response.status_code == 422
     assert response.headers["content-type"] == "application/problem+json"
@@ -238,8 +243,9 @@ async def test_a_slow_reader_gets_every_word_and_holds_nobody_up(redis_url: str,
         body = b'{"message": "Everything?"}'
         writer.write(
             f"POST /api/v1/consult HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: access_token={cookie}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
         )
+        writer.write(body)
         first = await reader.readuntil(b"text_delta")
         async with asyncio.timeout(20):
             await (await server.request(0)).closed.wait()
@@ -276,11 +282,13 @@ async def test_a_failing_model_server_is_an_outcome_of_the_turn(redis_url: str, 
 
 
 async def test_options_reach_the_model(redis_url: str, tmp_path: Path) -> None:
-    async with asked([text_reply("Yes.")], redis_url, tmp_path, repeat=True, auth="demo") as (running, server):
-        async with running.client("demo") as client:
-            await ask(client, model="llama:8b", enable_tool_execution=False)
-            await ask(client, use_clinical_guidelines=False)
-            await ask(client)
+    async with (
+        asked([text_reply("Yes.")], redis_url, tmp_path, repeat=True, auth="demo") as (running, server),
+        running.client("demo") as client,
+    ):
+        await ask(client, model="llama:8b", enable_tool_execution=False)
+        await ask(client, use_clinical_guidelines=False)
+        await ask(client)
     named, without, with_guidelines = (request.json for request in server.requests)
     assert (named["model"], named.get("tools") or []) == ("llama:8b", [])
     assert not without.get("tools")
@@ -314,20 +322,22 @@ async def test_several_models_answer_in_one_stream_that_says_whose_each_event_is
     redis_url: str, tmp_path: Path
 ) -> None:
     setting = {"models": "small,large"}
-    async with asked([by_model], redis_url, tmp_path, repeat=True, model=setting) as (running, _):
-        async with running.client() as client:
-            whole = await ask(client, models=["small", "large"])
-            turn_id = whole[0].id.partition(".")[0]
-            for model in ("small", "large"):
-                turn = [frame.tagged for frame in whole if frame.data["model"] == model]
-                assert (turn[0]["type"], turn[0]["model"]) == ("turn_started", model)
-                assert turn[-1]["answer"] == f"I am {model}."
-            for last in range(len(whole)):
-                together = [*whole[: last + 1], *await resume(client, turn_id, whole[last].id)]
-                assert _per_model(together) == _per_model(whole)
-            answer = await client.post(
-                "/api/v1/consult", json={"message": "Who?", "models": ["large", "small"], "stream": False}
-            )
+    async with (
+        asked([by_model], redis_url, tmp_path, repeat=True, model=setting) as (running, _),
+        running.client() as client,
+    ):
+        whole = await ask(client, models=["small", "large"])
+        turn_id = whole[0].id.partition(".")[0]
+        for model in ("small", "large"):
+            turn = [frame.tagged for frame in whole if frame.data["model"] == model]
+            assert (turn[0]["type"], turn[0]["model"]) == ("turn_started", model)
+            assert turn[-1]["answer"] == f"I am {model}."
+        for last in range(len(whole)):
+            together = [*whole[: last + 1], *await resume(client, turn_id, whole[last].id)]
+            assert _per_model(together) == _per_model(whole)
+        answer = await client.post(
+            "/api/v1/consult", json={"message": "Who?", "models": ["large", "small"], "stream": False}
+        )
     assert [(part["model"], part["answer"]) for part in answer.json()["answers"]] == [
         ("large", "I am large."), ("small", "I am small."),
     ]
@@ -347,19 +357,21 @@ def _per_model(read: list[Frame]) -> dict[str, Any]:
 async def test_one_of_several_models_or_all_of_them_can_be_stopped(redis_url: str, tmp_path: Path) -> None:
     turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
     setting = {"models": "small,large"}
-    async with asked([turn], redis_url, tmp_path, repeat=True, model=setting) as (running, _):
-        async with running.client() as client:
-            read: list[Frame] = []
-            body = {"message": "How?", "models": ["small", "large"]}
-            async with client.stream("POST", "/api/v1/consult", json=body) as response:
-                async for frame in frames(response):
-                    read.append(frame)
-                    ended = [one.data["model"] for one in read if one.tagged["type"] == "turn_ended"]
-                    if [one.tagged["type"] for one in read].count("text_delta") == 2 and not ended:
-                        small = next(one.tagged for one in read if one.data["model"] == "small")
-                        await client.delete(f"/api/v1/turns/{small['turn_id']}")
-                    elif ended == ["small"]:
-                        await client.delete(f"/api/v1/turns/{response.headers['x-turn-id']}")
+    async with (
+        asked([turn], redis_url, tmp_path, repeat=True, model=setting) as (running, _),
+        running.client() as client,
+    ):
+        read: list[Frame] = []
+        body = {"message": "How?", "models": ["small", "large"]}
+        async with client.stream("POST", "/api/v1/consult", json=body) as response:
+            async for frame in frames(response):
+                read.append(frame)
+                ended = [one.data["model"] for one in read if one.tagged["type"] == "turn_ended"]
+                if [one.tagged["type"] for one in read].count("text_delta") == 2 and not ended:
+                    small = next(one.tagged for one in read if one.data["model"] == "small")
+                    await client.delete(f"/api/v1/turns/{small['turn_id']}")
+                elif ended == ["small"]:
+                    await client.delete(f"/api/v1/turns/{response.headers['x-turn-id']}")
     assert ended == ["small", "large"]
 
 
@@ -375,8 +387,10 @@ async def test_one_of_several_models_or_all_of_them_can_be_stopped(redis_url: st
 async def test_models_that_may_not_be_asked_are_refused_with_those_that_may(
     body: dict[str, Any], says: str, redis_url: str, tmp_path: Path
 ) -> None:
-    async with asked([], redis_url, tmp_path, model={"models": "small,large"}) as (running, server):
-        async with running.client() as client:
-            response = await client.post("/api/v1/consult", json={"message": "How?", **body})
+    async with (
+        asked([], redis_url, tmp_path, model={"models": "small,large"}) as (running, server),
+        running.client() as client,
+    ):
+        response = await client.post("/api/v1/consult", json={"message": "How?", **body})
     assert (response.status_code, server.requests) == (422, [])
     assert says in response.json()["detail"]

@@ -56,7 +56,7 @@ class Api:
 @asynccontextmanager
 async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json | None = None,
               **server: Any) -> AsyncIterator[Api]:
-    """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless they say otherwise."""
+    """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless these differ."""
     settings = Settings(
         model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
     )
