@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, SearchFilter, StoredPassage
+from tools.guidelines.ranking import weight_of
 from tools.guidelines.store import LibraryStore, VersionRef
 from tools.types import Passage
 
@@ -32,8 +32,7 @@ class Snapshot:
 
     def weight(self, term: str) -> float:
         """How telling a term is: its BM25 weight, largest for a term that no passage holds."""
-        count = self.counts.get(term, 0)
-        return math.log(1 + (self.passages - count + 0.5) / (count + 0.5))
+        return weight_of(self.counts, self.passages)(term)
 
 
 class Catalog:

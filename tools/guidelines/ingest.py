@@ -27,7 +27,7 @@ from tools.guidelines.models import (
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.store import LibraryStore, VersionRef, document_id
 
-READER = 2
+READER = 1
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
 MAX_FILE_BYTES = 200_000_000
@@ -143,7 +143,7 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
             ])
             report("embedding", at + len(part), len(passages))
     found = store.indexed_terms(ref)
-    rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number]) for stored in passages]
+    rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages]
     retriever.terms.add(rows, progress=report.stage("indexing"))
 
 

@@ -83,7 +83,7 @@ class GuidelineLibrary:
         snapshot = self._catalog.snapshot()
         found = self._retriever.search(question, names(snapshot.refs(chosen)), self._terms_of, snapshot.weight)
         passages = tuple(islice(self._passages(found, snapshot), limit))
-        score = confidence(found, self._terms_of, snapshot.weight)
+        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale)
         return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
 
     def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeVar
 
 from tools.errors import IndexMismatch, ToolUnavailable
@@ -23,8 +25,10 @@ WRITE_SECONDS = 120.0
 ID_BYTES = 256
 VERSION_BYTES = 128
 
-# pymilvus logs each failed call with its request, and a request holds what the user asked.
-logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+SETTLE_TRIES = 20
+SETTLE_PAUSE = 0.25
+"""Milvus Lite builds its indexes in the background after a flush, and a load that meets a half-written file fails."""
+_CONNECT_FAILED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +50,15 @@ class Connection:
 
     def call(self, call: Callable[[Any], T]) -> T:
         """Runs ``call`` with the client. Raises ``ToolUnavailable`` when the server cannot be used."""
-        from pymilvus.exceptions import MilvusException
-
+        pymilvus = _pymilvus()
         try:
             return call(self._open())
-        except MilvusException as error:
+        except pymilvus.MilvusException as error:
             # The exception's own text can repeat the request, so none of it is passed on.
             if "load()" in str(error) or "not loaded" in str(error):
                 raise NotLoaded("The guideline index is being rebuilt; ask again in a moment.") from None
-            raise ToolUnavailable(
+            kind = ToolUnavailable if error.code == _CONNECT_FAILED else ServerFailed
+            raise kind(
                 f"The guideline index cannot be used (Milvus error {error.code}). "
                 "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
             ) from None
@@ -62,9 +66,7 @@ class Connection:
     def _open(self) -> Any:
         with self._lock:
             if self._client is None:
-                from pymilvus import MilvusClient
-
-                self._client = MilvusClient(uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS)
+                self._client = _pymilvus().MilvusClient(uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS)
             return self._client
 
     def close(self) -> None:
@@ -72,6 +74,17 @@ class Connection:
             client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+def _pymilvus() -> Any:
+    """The client library, its own log silenced: it logs each failed call with what the user asked."""
+    module = import_module("pymilvus")
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+    return module
+
+
+class ServerFailed(ToolUnavailable):
+    """The server was reached and could not do what it was asked."""
 
 
 class NotLoaded(ToolUnavailable):
@@ -92,8 +105,15 @@ class Collection:
     def settle(self) -> None:
         """Makes what was written fast to search: without this, Milvus Lite is 30 to 50 times slower."""
         self._call(lambda client: client.flush(self.name, timeout=WRITE_SECONDS))
-        self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
-        self.load()
+        for tries_left in reversed(range(SETTLE_TRIES)):
+            try:
+                self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
+                self.load()
+                break
+            except ServerFailed:
+                if not tries_left:
+                    raise
+                time.sleep(SETTLE_PAUSE)
 
     def load(self) -> None:
         """Loads the collection and searches once, for the first search builds what the others use."""
@@ -163,8 +183,7 @@ class Collection:
     def _find(self, data: Any, versions: Sequence[str], limit: int) -> list[Hit]:
         self._ensure()
         found = self._searchable(lambda client: self._search(client, data, versions, limit, CALL_SECONDS))
-        # Milvus Lite gives BM25 as a negative distance, a Milvus server as a positive score.
-        return [Hit(str(hit["id"]), abs(float(hit["distance"]))) for hit in found[0]]
+        return [Hit(str(hit["id"]), float(hit["distance"])) for hit in found[0]]
 
     def _search(self, client: Any, data: Any, versions: Sequence[str], limit: int, seconds: float) -> Any:
         return client.search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,16 @@ class Candidate:
     score: float
     bm25: float | None
     cosine: float | None
+
+
+def weight_of(counts: Mapping[str, int], passages: int) -> Weight:
+    """The BM25 weight of a term that stands in ``counts[term]`` of ``passages``; largest for an unknown one."""
+
+    def weight(term: str) -> float:
+        count = counts.get(term, 0)
+        return math.log(1 + (passages - count + 0.5) / (count + 0.5))
+
+    return weight
 
 
 def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Candidate]:

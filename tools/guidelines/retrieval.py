@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tools.errors import ToolUnavailable
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import TermsIndex, VectorIndex
 from tools.guidelines.milvus import Connection, Hit
+from tools.guidelines.probes import CosineScale, cosine_scale
 from tools.guidelines.ranking import CANDIDATES, Candidate, Weight, by_closeness, fuse
 from tools.guidelines.text import terms
 
@@ -36,7 +38,16 @@ class Retriever:
         self._connection = connection
         self._collection = collection
         self._vectors: VectorIndex | None = None
+        self._scale: CosineScale | None = None
         self._warned = False
+
+    @property
+    def scale(self) -> CosineScale | None:
+        """The scale of the embedder's cosines; None without an embedder, or while it cannot be reached."""
+        if self._scale is None and self.embedder is not None:
+            with suppress(ToolUnavailable):
+                self._scale = cosine_scale(self.embedder)
+        return self._scale
 
     @property
     def vectors(self) -> VectorIndex | None:
@@ -53,7 +64,7 @@ class Retriever:
     ) -> Found:
         """The best candidates among the passages of ``versions``."""
         wanted = tuple(terms(question))
-        by_terms = self.terms.search(" ".join(wanted), versions, CANDIDATES)
+        by_terms = self.terms.search(wanted, weight, versions, CANDIDATES)
         by_vector = self._by_vector(question, versions)
         ordered = by_closeness(fuse(by_terms, by_vector), wanted, terms_of, weight)
         return Found(wanted, tuple(ordered))
@@ -76,6 +87,7 @@ class Retriever:
         self.terms.load()
         if self.vectors is not None:
             self.vectors.load()
+            self.scale  # noqa: B018 - measured now, so that the first search need not
 
     def delete_versions(self, versions: Sequence[str]) -> None:
         self.terms.delete_versions(versions)
@@ -86,6 +98,12 @@ class Retriever:
         self.terms.settle()
         if self.vectors is not None:
             self.vectors.settle()
+
+    def drop(self) -> None:
+        """Removes the collections with all rows."""
+        self.terms.drop()
+        if self.vectors is not None:
+            self.vectors.drop()
 
     def check(self) -> None:
         """Reaches the server and looks at the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
