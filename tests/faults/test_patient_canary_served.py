@@ -1,0 +1,117 @@
+"""Row 46, the whole app: what a patient is about stands in no log of any of its processes and in no error's body."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.served import Served, asclepius, serve
+
+NAME = "Quillfeather"
+PATIENT = f"Mrs {NAME}, 71, potassium 6.1"
+TALKATIVE = {"ASCLEPIUS_LOG_LEVEL": "debug", "ASCLEPIUS_TRACE_CALLS": "all"}
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """``asclepius serve`` with everything logged and traced that can be."""
+    folder = tmp_path_factory.mktemp("ward")
+    with serve(folder / "data", **TALKATIVE, ASCLEPIUS_TRACE_DIR=str(folder / "traces")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(ward: Served) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=ward.url, timeout=60, headers={"Content-Type": "application/json"}) as client:
+        client.post("/auth/header").raise_for_status()
+        yield client
+
+
+def shown(answer: httpx.Response) -> str:
+    return f"{answer.headers}\n{answer.text}"
+
+
+def told_of_the_patient(ward: Served) -> list[str]:
+    """The logs and traces of the app and of the services it started that name her. Its databases may."""
+    folder = ward.data_dir.parent
+    written = [file for file in folder.rglob("*") if file.is_file()]
+    logs = [file for file in written if file.suffix == ".log" or (folder / "traces") in file.parents]
+    assert ward.log in logs
+    return [str(file.relative_to(folder)) for file in logs if NAME.encode() in file.read_bytes()]
+
+
+def test_questions_that_are_answered_are_in_no_log(ward: Served, client: httpx.Client) -> None:
+    """Row 46: guidelines, drugs, a follow-up, and the whole answer as JSON."""
+    body = {"message": f"{PATIENT}: what are the contraindications for ACE inhibitors?", "stream": False}
+    first = client.post("/api/v1/consult", json=body)
+    assert first.status_code == 200, first.text
+    conversation = first.json()["conversation_id"]
+    for message in (f"And for {PATIENT} with metformin?", f"Which formulations of {NAME} are there?", f"{NAME} 💉"):
+        answer = client.post("/api/v1/consult", json={"message": message, "conversation_id": conversation})
+        assert answer.status_code == 200, answer.text
+        assert "turn_ended" in answer.text
+    assert told_of_the_patient(ward) == []
+
+
+_NOT_REFUSED = pytest.mark.xfail(
+    reason="a question that UTF-8 cannot hold is taken, and breaks the turn", strict=True
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"message": {"text": PATIENT}}, id="no string"),
+        pytest.param({"message": PATIENT, NAME: 1}, id="an unknown field"),
+        pytest.param({"message": "x", "model": PATIENT}, id="no model's name"),
+        pytest.param({"message": "x", "conversation_id": PATIENT * 50}, id="too long an id"),
+        pytest.param({"message": "x", "length": PATIENT}, id="no such length"),
+        pytest.param({"message": PATIENT * 2_000}, id="too long a question"),
+        pytest.param(f'{{"message": "{PATIENT}'.encode(), id="half a body"),
+        pytest.param(b'{"message": "\xff ' + PATIENT.encode() + b'"}', id="no UTF-8"),
+        pytest.param(f'{{"message": "{PATIENT} \\ud83d"}}'.encode(), id="half a character", marks=_NOT_REFUSED),
+        pytest.param(PATIENT.encode(), id="no JSON"),
+        pytest.param([PATIENT], id="a list"),
+    ],
+)
+def test_a_request_that_cannot_be_taken_is_refused_without_repeating_it(
+    ward: Served, client: httpx.Client, body: Any
+) -> None:
+    """Rows 39 and 46."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = client.post("/api/v1/consult", content=content)
+    assert answer.status_code in {400, 413, 422}, answer.text
+    assert NAME not in shown(answer)
+    assert told_of_the_patient(ward) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/api/v1/turns/{}/events"), ("DELETE", "/api/v1/turns/{}"), ("GET", "/api/v1/conversations/{}"),
+     ("DELETE", "/api/v1/conversations/{}"), ("GET", "/api/v1/passages/{}"), ("GET", "/api/v1/{}"),
+     ("POST", "/api/v1/status?question={}")],
+)
+def test_an_address_that_names_her_is_not_repeated(ward: Served, client: httpx.Client, method: str, path: str) -> None:
+    answer = client.request(method, path.format(urllib.parse.quote(PATIENT)))
+    assert answer.status_code < 500, answer.text
+    assert NAME not in shown(answer)
+    assert told_of_the_patient(ward) == []
+
+
+def test_the_command_line_logs_no_question_either(ward: Served, tmp_path: Path) -> None:
+    done = asclepius("ask", f"{PATIENT}: may she take metformin?", "--json", data_dir=ward.data_dir,
+                     **TALKATIVE, ASCLEPIUS_TRACE_DIR=str(tmp_path / "traces"))
+    assert done.returncode == 0, done.stderr
+    assert NAME not in done.stderr
+    traces = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(NAME in text for text in traces)
+    refused = asclepius("ask", f"{PATIENT} " * 2_000, data_dir=ward.data_dir, **TALKATIVE)
+    assert refused.returncode != 0
+    assert NAME not in refused.stdout + refused.stderr
+    assert told_of_the_patient(ward) == []
