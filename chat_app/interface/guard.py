@@ -14,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
-from chat_app.interface.identity import Identity, Unauthenticated
+from chat_app.interface.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
 from chat_app.settings import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -80,10 +80,12 @@ class Guard:
         if not scope["path"].startswith(_COMPRESSED):
             # The page's HTML is rewritten on its way out, so it must come uncompressed.
             scope["headers"] = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
+        user = user_of_cookie_header(self._identity, headers.get("cookie", ""))
         if self._on_user is not None:
-            self._on_user(self._user(headers))
+            self._on_user(user)
         if scope["type"] == "http":
-            await self._app(scope, _limited(receive, scope["path"]), _Answer(send).send)
+            login = None if user else self._login(scope, headers)
+            await self._app(scope, _limited(receive, scope["path"]), _Answer(send, login).send)
         else:
             await self._app(scope, receive, send)
 
@@ -116,8 +118,14 @@ class Guard:
             return True
         return urlsplit(origin).netloc == headers.get("host", "")
 
-    def _user(self, headers: dict[str, str]) -> str | None:
-        return user_of_cookie_header(self._identity, headers.get("cookie", ""))
+    def _login(self, scope: Scope, headers: dict[str, str]) -> str | None:
+        """The cookie that comes with the page for whom the headers name already: nobody has to be sent to sign in."""
+        name = self._identity.from_headers(headers)
+        if name is None:
+            return None
+        secure = "; Secure" if scope.get("scheme") == "https" else ""
+        lasts = int(LOGIN_LASTS.total_seconds())
+        return f"{COOKIE}={self._identity.issue(name)}; HttpOnly; Max-Age={lasts}; Path=/; SameSite=lax{secure}"
 
 
 def user_of_cookie_header(identity: Identity, header: str) -> str | None:
@@ -153,10 +161,11 @@ def _limited(receive: Receive, path: str) -> Receive:
 
 
 class _Answer:
-    """Adds the headers, and rewrites the page's HTML."""
+    """Adds the headers, rewrites the page's HTML, and lets the login cookie go out with it."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, login: str | None) -> None:
         self._send = send
+        self._login = login
         self._start: Message | None = None
         self._body = b""
 
@@ -184,6 +193,8 @@ class _Answer:
         headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
         headers += [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"),
                     (b"content-security-policy", content_policy(nonce).encode())]
+        if self._login:
+            headers.append((b"set-cookie", self._login.encode()))
         start["headers"] = headers
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body})

@@ -13,6 +13,7 @@ import ipaddress
 import os
 import secrets
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import jwt
@@ -24,6 +25,8 @@ from chat_app.settings import ServerSettings, Settings
 DEMO_USER = "demo"
 COOKIE = "access_token"
 SECRET_VARIABLE = "CHAINLIT_AUTH_SECRET"  # noqa: S105 - the name of a variable
+LOGIN_LASTS = timedelta(hours=12)
+"""One working day; ``user_session_timeout`` in ``.chainlit/config.toml`` says the same to Chainlit."""
 _LONGEST_NAME = 200
 
 
@@ -80,6 +83,12 @@ class Identity:
         if name is None or not self.may_use(name):
             raise Unauthenticated
         return name
+
+    def issue(self, name: str) -> str:
+        """A login token for ``name``, as Chainlit makes them."""
+        now = datetime.now(UTC)
+        claims = {"identifier": name, "display_name": None, "metadata": {}, "iat": now, "exp": now + LOGIN_LASTS}
+        return jwt.encode(claims, self.secret, algorithm="HS256")
 
     def may_use(self, name: str) -> bool:
         """False when that user may not, or no longer, use the page under these settings."""

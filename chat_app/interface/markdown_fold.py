@@ -19,10 +19,12 @@ _LONGEST_MARKS = 400
 _DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
+_LANGUAGE = re.compile(r"[ \t]*[\w+#.-]*[ \t]*")
 _BULLET = re.compile(r"[-*](?=[ \t])")
 _NUMBER = re.compile(r"(\d{1,9})\.(?=[ \t])")
 _BRACKETED_NUMBER = re.compile(r"(\d{1,9})\)(?=[ \t])")
 _NUMBER_ALONE = re.compile(r"(\d{1,9})[.)][ \t]*")
+_EMPTY_ITEMS = re.compile(r"(?:(?:[-*]|\d{1,9}\.)[ \t]+)*(?:[-*+]|\d{1,9}[.)])?[ \t]*")
 _BARE = re.compile(r"[-*_ \t]+|#{1,6}[ \t]*")
 _QUOTATION = re.compile(r"> [*_]*")
 _GAP = re.compile(r"[ \t]+")
@@ -42,8 +44,9 @@ def _columns(space: str) -> int:
     return columns
 
 
-def _as_references(space: str) -> str:
-    return "".join(f"&#{ord(character)};" for character in space)
+def _as_text(space: str) -> str:
+    """White space that begins a line, as spaces that Markdown keeps."""
+    return "\u00a0" * _columns(space)
 
 
 class MarkdownFold:
@@ -63,6 +66,7 @@ class MarkdownFold:
         self._cells_above = 0
         self._columns = 0
         self._marks_only = False
+        self._begun = False
 
     def feed(self, text: str) -> str:
         """``text`` as it was sent; returns what can be shown now."""
@@ -209,17 +213,18 @@ class MarkdownFold:
         if not whole and len(fence.group()) < _LONGEST_MARKS:
             return None
         run, info = fence.groups()
-        if "`" in info and run[0] == "`":
-            # No block: a code span that happens to open the line.
-            self._line = Line()
-            return len(space), space
-        newline = int(fence.end() < len(self._buffer))
+        content = self._buffer[fence.end() + 1 : fence.end() + 2]
+        if fence.end() < len(self._buffer) and not content and not final:
+            return None
+        if not content or not _LANGUAGE.fullmatch(info):
+            # No block: it would show nothing at all, or not what stands behind the fence.
+            line = self._line = Line()
+            line.wrote(space + run)
+            return len(space) + len(run), space + "".join("\\" + mark for mark in run)
         self._fence = (run[0], len(run))
         self._at_fence_line = True
         self._blank()
-        opening = fence.group()
-        self._fence_owes.extend(self._citations.popleft() for _ in range(opening.count(CITATION)))
-        return len(space) + len(opening) + newline, space + opening.replace(CITATION, "") + "\n" * newline
+        return len(space) + len(fence.group()) + 1, space + fence.group() + "\n"
 
     def _markers(self, line: Line, space: str, rest: str) -> tuple[int, str]:
         """What opens the line after its ``space``: list markers, a heading, a quotation, or text to be escaped."""
@@ -231,11 +236,15 @@ class MarkdownFold:
                 self._lists.forget_numbers()
         if columns - outer >= _TAB_WIDTH or (columns > outer and not _opens_block(rest) and not rest.startswith("|")):
             kept = space[:outer] if "\t" not in space else ""
-            return self._escaped(line, rest, kept + _as_references(space[len(kept) :]))
+            # The page trims an answer, but not at this invisible character.
+            start = "" if self._begun else "\u2060"
+            return self._escaped(line, rest, kept + start + _as_text(space[len(kept) :]))
         return self._items(line, space, rest, columns)
 
     def _items(self, line: Line, space: str, rest: str, columns: int) -> tuple[int, str]:
         written, taken = space, 0
+        if self._marks_only and _EMPTY_ITEMS.fullmatch(rest):
+            return self._escaped(line, rest, space)
         while (marker := self._marker(columns + taken, rest[taken:])) is not None:
             gap = _stretch(_GAP, rest, taken + len(marker))
             # More space than this would be code in the item.
@@ -284,6 +293,7 @@ class MarkdownFold:
 
     def _end_line(self) -> None:
         line, self._line = self._line, None
+        self._begun = True
         if line is not None:
             self._cells_above = line.cells if line.bars else 0
             self._after_blank = line.heading

@@ -27,6 +27,7 @@ _PLAIN = re.compile("[^\\n\\\\\\[<&~*_:#|`w\u200b\\0 ]+")
 _LONGEST_CODE = 2000
 _LONGEST_TAIL = 8
 _LONGEST_PADDING = 400
+_BOX_COLONS = 3
 
 
 @dataclass
@@ -167,8 +168,14 @@ def _colon(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
             return None
         line.url = line.domain = _is_word(_after(buffer, at + 3))
         return _taken("://", "://", line)
-    directive = following[:1].isalpha() or following[:1] == "_"
-    return _taken(":", "\\:" if directive else ":", line)
+    run = _run(buffer, at, final=final)
+    if run is None:
+        return None
+    following = buffer[at + len(run) : at + len(run) + 1]
+    directive = following.isalpha() or following == "_"
+    # The page turns a text that begins with three colons into a coloured box.
+    boxed = "\u2060" if len(run) >= _BOX_COLONS and not line.started else ""
+    return _taken(run, boxed + run[:-1] + ("\\:" if directive else ":"), line)
 
 
 def _www(buffer: str, at: int, line: Line, final: bool) -> Piece | None:

@@ -32,9 +32,13 @@ def fold(text: str) -> str:
     ("a\n---\nb", "a\n\n---\nb"),
     ("1) a", r"1\) a"),
     ("+ positive", r"\+ positive"),
-    ("    four spaces", "&#32;&#32;&#32;&#32;four spaces"),
+    ("    four spaces", "\u2060\u00a0\u00a0\u00a0\u00a0four spaces"),
     ("a  \nb", "a &#32;\nb"),
     ("`open:code", r"\`open\:code"),
+    (":::info\nx\n:::", "\u2060::\\:info\nx\n\u2060:::"),
+    ("``` HER2:neg positive\nx", "\\`\\`\\` HER2\\:neg positive\nx"),
+    ("```", "\\`\\`\\`"),
+    ("- ", "\\- "),
     ("a\u200bb", "a\u2060b"),
 ])
 def test_what_markdown_would_swallow_is_escaped(sent: str, written: str) -> None:
