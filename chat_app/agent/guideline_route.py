@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, assert_never
 
 from chat_app.errors import AsclepiusError, ProviderRejected
 from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress, SyncReport
@@ -95,6 +95,16 @@ class GuidelineRoute:
     async def withdraw(self, progress: Progress | None = None) -> tuple[str, ...]:
         """Deletes everything that was uploaded; returns the ids of the guidelines that were there."""
         return await self._hosted.withdraw(progress=progress)
+
+    def describe(self) -> str:
+        """In a sentence: which way questions go."""
+        match self._choice:
+            case "tool":
+                return "Questions search the app's own index; ASCLEPIUS_GUIDELINE_SEARCH=hosted changes that."
+            case "hosted" | "auto":
+                return "Questions search it as long as it holds what is loaded here."
+            case _:
+                assert_never(self._choice)
 
     async def aclose(self) -> None:
         """Ends a sync that runs, and closes the connections; what was uploaded is found again by the next sync."""

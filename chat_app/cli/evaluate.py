@@ -1,7 +1,168 @@
-"""``asclepius eval``: measures search against files of questions."""
+"""``asclepius eval``: measures search and citations against files of questions."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-app = typer.Typer(help="Measure search against files of questions.", no_args_is_help=True)
+from chat_app.cli import shell
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from chat_app.agent.citation_evaluation import CitationReport
+    from tools.drug_database.evaluation import DrugEvaluation
+    from tools.guidelines.evaluation import AbstentionReport, RetrievalReport
+    from tools.guidelines.page_evaluation import PagesReport
+
+app = typer.Typer(help="Measure search and citations against files of questions.", no_args_is_help=True)
+
+
+
+def _print_figures(report: BaseModel) -> None:
+    """The report's plain values, a line each."""
+    for name, value in report.model_dump(by_alias=True).items():
+        if isinstance(value, int | float | str):
+            shown = f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+            typer.echo(f"{name.replace('_', ' '):>24}  {shown}")
+
+
+Embeddings = Annotated[
+    str | None,
+    typer.Option(help="Search by meaning, too: base URL of an embedding server, or a directory with model.onnx."),
+]
+EmbeddingModel = Annotated[str, typer.Option(help="Model that the embedding server is asked for.")]
+
+
+@app.command()
+def retrieval(
+    folder: Annotated[Path, typer.Argument(help="corpus.jsonl[.gz], queries.jsonl, qrels_test.tsv.", exists=True)],
+    embeddings: Embeddings = None,
+    embedding_model: EmbeddingModel = "",
+    abstention: Annotated[
+        bool, typer.Option("--abstention", help="Take half of the answers away; which questions are rejected?")
+    ] = False,
+    json: shell.Json = False,
+) -> None:
+    """nDCG@10 and recall@10 of the guideline search on a test collection in the BEIR layout."""
+    report = shell.run(lambda: _retrieval(folder, embeddings, embedding_model, abstention=abstention))
+    if json:
+        shell.print_json(report)
+    else:
+        _print_figures(report)
+
+
+async def _retrieval(
+    folder: Path, embeddings: str | None, model: str, *, abstention: bool
+) -> RetrievalReport | AbstentionReport:
+    import asyncio
+
+    from chat_app.cli.progress import progress_bars
+    from tools.guidelines.embedders import open_embedder
+    from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, read_collection
+
+    collection = await asyncio.to_thread(read_collection, folder)
+    embedder = open_embedder(embeddings, model=model) if embeddings else None
+    async with shell.opened() as asclepius:
+        uri, token = asclepius.services.urls.milvus_uri, asclepius.settings.storage.milvus_token
+        secret = token.get_secret_value() if token else None
+        if abstention:
+            return await asyncio.to_thread(evaluate_abstention, uri, collection, token=secret, embedder=embedder)
+        with progress_bars() as show:
+            return await asyncio.to_thread(
+                evaluate_retrieval, uri, collection, token=secret, embedder=embedder, progress=show
+            )
+
+
+@app.command()
+def pages(
+    file: Annotated[Path, typer.Argument(help='JSON list of {"question", "document", "gold_pages"}.', exists=True)],
+    within_document: Annotated[
+        bool, typer.Option("--within-document", help="Search the named document alone.")
+    ] = False,
+    json: shell.Json = False,
+) -> None:
+    """Whether questions find the page of a loaded guideline that answers them; pages count from 1 in the PDF."""
+    report = shell.run(lambda: _pages(file, within_document=within_document))
+    if json:
+        shell.print_json(report)
+        return
+    _print_figures(report)
+    for miss in report.misses:
+        wanted = ", ".join(map(str, miss.gold_pages))
+        typer.echo(f"missed: {miss.question} ({miss.document}: {wanted}); found {', '.join(miss.found) or 'nothing'}")
+
+
+async def _pages(file: Path, *, within_document: bool) -> PagesReport:
+    from tools.guidelines.page_evaluation import evaluate_pages
+
+    async with shell.opened() as asclepius:
+        await asclepius.guidelines.load()
+        return await evaluate_pages(asclepius.guidelines, file, within_document=within_document)
+
+
+@app.command()
+def drugs(
+    file: Annotated[Path, typer.Argument(help="JSON lines of queries and what must be found.", exists=True)],
+    json: shell.Json = False,
+) -> None:
+    """How often the right medicine is found, first and among the first five, overall and by kind of query."""
+    report = shell.run(lambda: _drugs(file))
+    if json:
+        shell.print_json(report)
+        return
+    rates = {"overall": report.overall, **report.by_kind}
+    rows = [(kind, f"{rate.hit_at_1:.3f}", f"{rate.hit_at_5:.3f}", rate.queries) for kind, rate in rates.items()]
+    shell.print_table(("kind", "hit@1", "hit@5", "queries"), rows)
+    typer.echo(f"{report.ms.mean:.1f} ms a query, p95 {report.ms.p95:.1f} ms")
+    for miss in report.misses:
+        typer.echo(f"not first: {miss.query} ({miss.type}); found {', '.join(miss.found) or 'nothing'}")
+
+
+async def _drugs(file: Path) -> DrugEvaluation:
+    from tools.drug_database.evaluation import evaluate, read_queries
+
+    queries = read_queries(file)
+    async with shell.opened() as asclepius:
+        return await evaluate(asclepius.drugs, queries)
+
+
+@app.command()
+def citations(
+    file: Annotated[
+        Path | None, typer.Argument(help='JSON list of {"question"}; default: those of the demonstration.', exists=True)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many questions.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions asked at a time.")] = 4,
+    model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
+    json: shell.Json = False,
+) -> None:
+    """Ask each question and check every quote and every number shown against the page it is cited with.
+
+    Exit code 1 when a quote does not stand on its page, or a number leads elsewhere.
+    """
+    report = shell.run(lambda: _citations(file, limit, parallel, model))
+    if json:
+        shell.print_json(report)
+    else:
+        _print_figures(report)
+        for finding in report.findings:
+            typer.echo(f"{finding.what}: {finding.question} [{finding.number}] {finding.detail}")
+    if not report.clean:
+        raise typer.Exit(1)
+
+
+async def _citations(file: Path | None, limit: int | None, parallel: int, model: str | None) -> CitationReport:
+    from chat_app.agent.citation_evaluation import evaluate_citations, read_questions
+    from chat_app.cli.progress import progress_bars
+
+    questions = read_questions(file)[:limit]
+    async with shell.opened() as asclepius:
+        await asclepius.warm_up()
+        with progress_bars() as show:
+            return await evaluate_citations(
+                asclepius.agent, asclepius.guidelines, questions, parallel=parallel, model=model,
+                progress=lambda done, total: show("questions", done, total),
+            )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``asclepius guidelines``: load, list, search and remove guidelines."""
+"""``asclepius guidelines``: load, list, search, upload and remove guidelines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import typer
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
+    from chat_app.generation.hosted_search import SyncReport
     from tools.guidelines import Document, GuidelineSearchResult
 
-app = typer.Typer(help="Load, list, search and remove guidelines.", no_args_is_help=True)
+app = typer.Typer(help="Load, list, search, upload and remove guidelines.", no_args_is_help=True)
 SUFFIXES = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".docx", ".txt"})
 
 
@@ -135,3 +136,53 @@ async def _search(question: str, limit: int, documents: list[str] | None) -> Gui
     async with shell.opened() as asclepius:
         await asclepius.guidelines.load()
         return await asclepius.guidelines.search(question, limit=limit, documents=documents)
+
+
+@app.command()
+def sync(
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Delete there what was uploaded, instead.")] = False,
+    json: shell.Json = False,
+) -> None:
+    """Upload the loaded guidelines to the model server's vector store, for its own file search.
+
+    What is new or changed is uploaded, what is gone is deleted there, and the command waits until all of it can be
+    searched. With the server that OPENAI_BASE_URL names, the guidelines leave this machine.
+    """
+    if withdraw:
+        _tell_withdrawn(shell.run(_withdraw), json=json)
+        return
+    report, note = shell.run(_sync)
+    if json:
+        shell.print_json(report)
+    else:
+        for what, documents in (
+            ("Uploaded", report.uploaded), ("Unchanged", report.unchanged), ("Deleted there", report.removed),
+        ):  # fmt: skip
+            if documents:
+                typer.echo(f"{what}: {', '.join(documents)}")
+        typer.echo(f"Vector store {report.vector_store_id}. {note}")
+    if report.failed:
+        shell.fail("; ".join(f"{failure.document_id}: {failure.reason}" for failure in report.failed))
+
+
+async def _sync() -> tuple[SyncReport, str]:
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            report = await asclepius.route.sync(lambda p: show(p.stage, p.done, p.total))
+        return report, asclepius.route.describe()
+
+
+async def _withdraw() -> tuple[str, ...]:
+    async with shell.opened() as asclepius:
+        return await asclepius.route.withdraw()
+
+
+def _tell_withdrawn(documents: tuple[str, ...], *, json: bool) -> None:
+    if json:
+        shell.print_json({"withdrawn": documents})
+    elif documents:
+        typer.echo(f"Deleted at the model server: {', '.join(documents)}")
+    else:
+        typer.echo("Nothing was uploaded from here.")

@@ -1,0 +1,73 @@
+"""The words of each page, read straight from the original file: what evaluations hold quotes against.
+
+Nothing of the library's own reading (columns, running heads, tables, passages) is used here, so that a mistake there
+cannot hide itself.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+import zipfile
+from pathlib import Path
+
+import pypdfium2
+
+from tools.errors import SourceRejected
+
+_TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_IGNORED = re.compile("[\\s\u0002\ufffe\u00ad\u200b\u2060\ufeff\\-\u2010-\u2015\u2212]+")
+_QUOTATION_MARKS = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+_LEAST_PART = 8
+"""Signs of a quote that must stand on a page for it to begin or end there."""
+
+
+def page_texts(path: Path) -> list[str]:
+    """The text of each page of a PDF in the file's own order; any other format is one page. Blocks.
+
+    PDFium must not be entered by two threads at once. Raises ``SourceRejected`` when the file cannot be read.
+    """
+    try:
+        if path.suffix == ".pdf":
+            return _pdf(path)
+        if path.suffix == ".docx":
+            with zipfile.ZipFile(path) as archive:
+                return [_untagged(archive.read("word/document.xml").decode())]
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, pypdfium2.PdfiumError) as error:
+        raise SourceRejected(f"The original file cannot be read ({type(error).__name__}).") from None
+    return [_untagged(text) if path.suffix in {".html", ".htm"} else re.sub(r"[*_`#|]", "", text)]
+
+
+def stands_on(quote: str, page: int, texts: list[str]) -> bool:
+    """Whether ``quote`` stands on page ``page`` (from 1), or begins there and ends on the next one.
+
+    White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included.
+    """
+    words = _compared(quote)
+    if not words or not 1 <= page <= len(texts):
+        return False
+    here = _compared(texts[page - 1])
+    if words in here:
+        return True
+    following = _compared(texts[page]) if page < len(texts) else ""
+    return any(
+        words[:cut] in here and words[cut:] in following for cut in range(_LEAST_PART, len(words) - _LEAST_PART + 1)
+    )
+
+
+def _pdf(path: Path) -> list[str]:
+    document = pypdfium2.PdfDocument(path)
+    try:
+        return [page.get_textpage().get_text_range() for page in document]
+    finally:
+        document.close()
+
+
+def _untagged(text: str) -> str:
+    return html.unescape(_TAGS.sub(" ", text))
+
+
+def _compared(text: str) -> str:
+    return _IGNORED.sub("", unicodedata.normalize("NFKC", text.translate(_QUOTATION_MARKS)))
