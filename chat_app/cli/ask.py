@@ -9,22 +9,30 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
-    from chat_app.cli.ask_output import JsonLines, Plain
+    from chat_app.agent.comparison import ModelEvent
+    from chat_app.cli.ask_output import JsonLines, Plain, Sections
     from chat_app.events import AgentEvent
+
+
+class Options(TypedDict):
+    """What may help to answer."""
+
+    use_clinical_guidelines: bool
+    use_drug_database: bool
 
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question; `-` reads it from standard input.")],
     json: shell.Json = False,
     session: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
-    model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Ask this model; several are compared.")] = None,
     guidelines: Annotated[bool, typer.Option(help="Search the guidelines.")] = True,
     drugs: Annotated[bool, typer.Option(help="Look drugs up.")] = True,
     references: Annotated[
@@ -32,41 +40,62 @@ def ask(
         typer.Option(help="Print the references in this style, to be copied; with --json they are events as ever."),
     ] = None,
 ) -> None:
-    """Ask a question; the answer is streamed, its references follow. With --json: one event a line."""
-    from chat_app.cli.ask_output import JsonLines, Plain
+    """Ask a question; the answer is streamed, its references follow. With --json: one event a line.
+
+    With several models each answers in a section of its own, printed when it has ended; with --json each event says
+    which model's it is.
+    """
+    from chat_app.cli.ask_output import JsonLines, Plain, Sections
 
     text = sys.stdin.read() if question == "-" else question
-    options = {"model": model, "use_clinical_guidelines": guidelines, "use_drug_database": drugs}
-    output = JsonLines() if json else Plain(references)
-    code = shell.run(lambda: _ask(text, session, {k: v for k, v in options.items() if v is not None}, output))
+    models = tuple(dict.fromkeys(model or ()))
+    if session and len(models) > 1:
+        raise typer.BadParameter("Models that are compared begin conversations of their own.", param_hint="--session")
+    options: Options = {"use_clinical_guidelines": guidelines, "use_drug_database": drugs}
+    if json:
+        output: JsonLines | Plain | Sections = JsonLines()
+    elif len(models) > 1:
+        output = Sections(models, references)
+    else:
+        output = Plain(references)
+    code = shell.run(lambda: _ask(text, session, models, options, output))
     raise typer.Exit(code)
 
 
-async def _ask(text: str, session: str | None, options: dict[str, object], output: JsonLines | Plain) -> int:
+async def _ask(
+    text: str, session: str | None, models: tuple[str, ...], options: Options, output: JsonLines | Plain | Sections
+) -> int:
     from chat_app.cli.running_app import running_app
 
-    settings = shell.settings()
-    address = running_app(settings)
-    if address is not None:
-        events = address.consult(text, conversation_id=session, **options)
+    address = running_app(shell.settings())
+    if address is None:
+        events = _ask_here(text, session, models, options)
+    elif len(models) > 1:
+        events = address.compare(text, models, **options)
     else:
-        events = _consult_here(text, session, options)
+        events = address.consult(text, conversation_id=session, model=next(iter(models), None), **options)
     async with aclosing(events) as stream:
         async for event in stream:
             output.show(event)
     return output.exit_code
 
 
-async def _consult_here(
-    text: str, session: str | None, options: dict[str, object]
-) -> AsyncGenerator[AgentEvent, None]:
+async def _ask_here(
+    text: str, session: str | None, models: tuple[str, ...], options: Options
+) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
+    from chat_app.agent.comparison import compare
     from chat_app.cli.users import shell_user
 
     async with shell.opened() as app:
         app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
         await app.warm_up()
         user = shell_user(app.settings)
-        consulting = app.agent.consult(text, conversation_id=session, user_id=user, **options)  # type: ignore[arg-type]
-        async with aclosing(consulting) as events:
+        asking: AsyncGenerator[AgentEvent | ModelEvent, None]
+        if len(models) > 1:
+            asking = compare(app.agent, text, models, user_id=user, **options)
+        else:
+            model = next(iter(models), None)
+            asking = app.agent.consult(text, conversation_id=session, user_id=user, model=model, **options)
+        async with aclosing(asking) as events:
             async for event in events:
                 yield event

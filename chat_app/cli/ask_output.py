@@ -8,6 +8,7 @@ from typing import assert_never
 
 import typer
 
+from chat_app.agent.comparison import ModelEvent
 from chat_app.agent.reference_formats import ReferenceFormat, formatted
 from chat_app.events import (
     AgentEvent,
@@ -27,28 +28,57 @@ from chat_app.events import (
 
 
 class JsonLines:
-    """One event a line."""
+    """One event a line; those of several models say whose they are."""
 
     exit_code = 0
 
-    def show(self, event: AgentEvent) -> None:
-        sys.stdout.write(agent_event_adapter.dump_json(event).decode() + "\n")
+    def show(self, event: AgentEvent | ModelEvent) -> None:
+        shown, own = (event.model_dump_json(), event.event) if isinstance(event, ModelEvent) else (
+            agent_event_adapter.dump_json(event).decode(), event
+        )
+        sys.stdout.write(shown + "\n")
         sys.stdout.flush()
-        if isinstance(event, TurnEnded):
-            self.exit_code = _exit_code(event)
+        if isinstance(own, TurnEnded):
+            self.exit_code = max(self.exit_code, _exit_code(own))
+
+
+class Sections:
+    """The answers of several models, each whole and under its name as soon as it has ended."""
+
+    def __init__(self, models: Sequence[str], references: ReferenceFormat | None = None) -> None:
+        self._references: ReferenceFormat | None = references
+        self._waiting: dict[str, list[AgentEvent]] = {}
+        self._printed = 0
+        self.exit_code = 0
+        typer.secho(f"· Asking {', '.join(models)}", err=True, dim=True)
+
+    def show(self, event: AgentEvent | ModelEvent) -> None:
+        if not isinstance(event, ModelEvent):
+            raise TypeError("Events of several models say whose they are.")
+        waiting = self._waiting.setdefault(event.model, [])
+        waiting.append(event.event)
+        if isinstance(event.event, TurnEnded):
+            typer.secho(f"{chr(10) if self._printed else ''}── {event.model} ──", bold=True)
+            self._printed += 1
+            section = Plain(self._references)
+            for part in waiting:
+                section.show(part)
+            self.exit_code = max(self.exit_code, section.exit_code)
 
 
 class Plain:
     """The answer on standard output; notices and tool calls on standard error."""
 
     def __init__(self, references: ReferenceFormat | None = None) -> None:
-        self._references = references
+        self._references: ReferenceFormat | None = references
         self.exit_code = 0
         self._conversation_id = ""
         self._at_line_start = True
 
-    def show(self, event: AgentEvent) -> None:
+    def show(self, event: AgentEvent | ModelEvent) -> None:
         match event:
+            case ModelEvent():
+                self.show(event.event)
             case TurnStarted():
                 self._conversation_id = event.conversation_id
             case TextDelta():

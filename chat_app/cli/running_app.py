@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 import httpx
 
+from chat_app.agent.comparison import ModelEvent
 from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
 from chat_app.events import AgentEvent, agent_event_adapter
 from chat_app.settings import Settings, is_loopback
@@ -58,18 +60,31 @@ class RunningApp:
         self, message: str, *, conversation_id: str | None = None, **options: object
     ) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events. Raises ``InputRejected`` or ``ProviderUnavailable`` with the server's sentence."""
-        body = {"message": message, "conversation_id": conversation_id, "stream": True, **options}
+        body = {"message": message, "conversation_id": conversation_id, **options}
+        async with aclosing(self._events(body)) as events:
+            async for data in events:
+                yield agent_event_adapter.validate_json(data)
+
+    async def compare(
+        self, message: str, models: Sequence[str], **options: object
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """The turns' events of several models. Raises like ``consult``."""
+        async with aclosing(self._events({"message": message, "models": list(models), **options})) as events:
+            async for data in events:
+                yield ModelEvent.model_validate_json(data)
+
+    async def _events(self, body: dict[str, object]) -> AsyncGenerator[bytes, None]:
         async with httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(None, connect=2.0)) as client:
             try:
                 (await client.post("/auth/header")).raise_for_status()
-                async with client.stream("POST", "/api/v1/consult", json=body) as response:
+                async with client.stream("POST", "/api/v1/consult", json={**body, "stream": True}) as response:
                     if response.is_error:
                         raise _problem(await response.aread(), response.status_code)
                     stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"
                     try:
-                        async for line in response.aiter_lines():
-                            if line.startswith("data:"):
-                                yield agent_event_adapter.validate_json(line[5:])
+                        async for line in _lines(response):
+                            if line.startswith(b"data:"):
+                                yield line[5:]
                     except (GeneratorExit, asyncio.CancelledError):
                         # Ctrl-C at the shell is Stop; the turn would go on without its reader.
                         await client.delete(stop)
@@ -78,6 +93,15 @@ class RunningApp:
                 raise ProviderUnavailable(
                     f"The running app at {self.url} broke off ({type(error).__name__}). Ask again."
                 ) from None
+
+
+async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The lines of an event stream. ``aiter_lines`` would also break them where a line separator stands in a text."""
+    rest = b""
+    async for data in response.aiter_bytes():
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield line
 
 
 def _problem(body: bytes, status: int) -> AsclepiusError:

@@ -42,6 +42,7 @@ def status_router(runtime: Runtime) -> APIRouter:
         found: dict[str, Any] = {
             "loading": runtime.loading, "problem": runtime.problem, "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
+            "models": list(runtime.settings.models),
             "guidelines": [], "drugs": None,
         }
         if runtime.app is not None:

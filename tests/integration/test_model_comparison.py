@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
 from chat_app.agent.comparison import ModelEvent, compare, interleave
+from chat_app.cli.running_app import RunningApp
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, TextDelta, TurnEnded, TurnStarted
+from tests.support.api_server import api
 from tests.support.engine import clinic, ended, text_of
 from tests.support.scripted_server import Request, ScriptedServer, Status, Step, Turn, WaitFor, text_reply
+from tests.support.served import Served, asclepius
 
 
 def by_model(plays: dict[str, Sequence[Step]]) -> Callable[[Request], Turn]:
@@ -139,3 +143,62 @@ async def test_a_slow_reader_holds_the_streams_back() -> None:
     for key in "ab":
         got = [number for k, number in seen if k == key]
         assert got == list(range(len(got)))
+
+
+def test_the_shell_compares_models_in_a_running_app(served: Served) -> None:
+    models = ("--model", "small", "--model", "large")
+    done = asclepius("ask", "How is asthma diagnosed?", *models, data_dir=served.data_dir)
+    assert done.returncode == 0, done.stderr
+    sections = done.stdout.split("── ")[1:]
+    assert sorted(section.split(" ──")[0] for section in sections) == ["large", "small"]
+    assert all("[1]" in section and "\nReferences\n" in section for section in sections)
+
+
+def test_the_shell_compares_models_without_a_running_app_and_tags_each_event(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "How is asthma diagnosed?", "--model", "small", "--model", "large", "--json",
+        data_dir=tmp_path / "data", ASCLEPIUS_LOAD_DEMO="false",
+    )  # fmt: skip
+    events = [ModelEvent.model_validate_json(line) for line in done.stdout.splitlines()]
+    for model in ("small", "large"):
+        started = of(events, model)[0]
+        assert isinstance(started, TurnStarted)
+        assert started.model == model
+        assert ended(of(events, model)).outcome.kind == "completed"
+    assert done.returncode == 0, done.stderr
+
+
+def test_comparing_in_one_conversation_is_refused_at_the_shell(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "How?", "--model", "a", "--model", "b", "--session", "session_" + "0" * 32, data_dir=tmp_path / "data"
+    )
+    assert done.returncode == 2
+    assert "conversations of their own" in " ".join(done.stderr.replace("│", " ").split())
+
+
+async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str, tmp_path: Path) -> None:
+    text = "Not\u2028with\u2029alcohol\u0085or\u000bwine\u001c."
+    async with (
+        ScriptedServer([text_reply(text)], repeat=True) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data", auth="demo") as running,
+    ):
+        shell = RunningApp(running.url)
+        assert text_of([event async for event in shell.consult("With wine?")]) == text
+        compared = [event async for event in shell.compare("With wine?", ["a", "b"])]
+    assert [text_of(of(compared, model)) for model in "ab"] == [text, text]
+
+
+async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Path) -> None:
+    turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
+    async with (
+        ScriptedServer([turn], repeat=True) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data", auth="demo") as running,
+    ):
+        async with aclosing(RunningApp(running.url).compare("How?", ["a", "b"])) as events:
+            async for event in events:
+                if isinstance(event.event, TextDelta) and len(server.requests) == 2:
+                    break
+        async with asyncio.timeout(1):
+            await asyncio.gather(*(request.left.wait() for request in server.requests))

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import jwt
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 
 from chat_app.interface import api_docs, problems
 from chat_app.interface.assets import prepare_page_root
@@ -49,8 +49,12 @@ class Api:
     runtime: Runtime
 
     def client(self, user: str | None = "ana") -> httpx.AsyncClient:
-        cookies = {"access_token": jwt.encode({"identifier": user}, self.runtime.identity.secret)} if user else {}
+        cookies = {"access_token": _token(self.runtime, user)} if user else {}
         return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=30)
+
+
+def _token(runtime: Runtime, user: str | None) -> str:
+    return jwt.encode({"identifier": user}, runtime.identity.secret)
 
 
 @asynccontextmanager
@@ -83,6 +87,13 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json |
     problems.install(app)
     api_docs.document(app)
     app.include_router(api_router(runtime))
+
+    @app.post("/auth/header")
+    async def sign_in(request: Request) -> Response:
+        response = Response()
+        response.set_cookie("access_token", _token(runtime, runtime.identity.from_headers(request.headers)))
+        return response
+
     app.add_middleware(Guard, identity=runtime.identity)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     running = page_server(app, settings, on_ready=address.set_result)
