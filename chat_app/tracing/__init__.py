@@ -6,7 +6,7 @@ disk, and a trace that cannot be written never costs an answer.
 
 from chat_app.tracing.app_trace import GeneratorTrace, trace_app_generator
 from chat_app.tracing.call_logger import GeneratorCallLogger, trace_generator_call
-from chat_app.tracing.log_guard import guard_logs, guard_unraised
+from chat_app.tracing.log_guard import guard_logs
 from chat_app.tracing.spans import TurnRecorder, turn_recorder
 from chat_app.tracing.state_logger import GeneratorStateLogger, trace_generator_states
 from chat_app.tracing.timings import TurnClock, TurnTimings
@@ -23,7 +23,6 @@ __all__ = [
     "TurnRecorder",
     "TurnTimings",
     "guard_logs",
-    "guard_unraised",
     "trace_app_generator",
     "trace_generator_call",
     "trace_generator_states",

@@ -1,14 +1,14 @@
-"""Keeps the messages of exceptions out of all logs of the process, other libraries' included.
+"""Keeps what patients are about out of all logs of the process, other libraries' included.
 
 An exception's message may quote what it choked on: a validation error its input, a server's refusal the question. With
 the guard in place a log shows an exception's type and where it happened. Messages of the app's own errors stay: they
-never hold a patient's text, and they say what to do.
+never hold a patient's text, and they say what to do. Libraries that log the contents they handle are kept from doing
+so, however low the level is set.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,11 +17,16 @@ from chat_app.tracing.redaction import describe_error
 from tools.errors import ToolError
 
 _OWN = (AsclepiusError, ToolError)
+# At DEBUG they log the values of SQL statements, and the frames of web sockets.
+_TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO}
 
 
 def guard_logs() -> Callable[[], None]:
     """Puts the guard in place, for every logger and handler; call the result to take it away."""
     make = logging.getLogRecordFactory()
+    levels = {name: logging.getLogger(name).level for name in _TALKATIVE}
+    for name, level in _TALKATIVE.items():
+        logging.getLogger(name).setLevel(max(level, levels[name]))
 
     def guarded(*args: Any, **kwargs: Any) -> logging.LogRecord:
         return _without_messages(make(*args, **kwargs))
@@ -29,6 +34,8 @@ def guard_logs() -> Callable[[], None]:
     logging.setLogRecordFactory(guarded)
 
     def end() -> None:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
         if logging.getLogRecordFactory() is guarded:
             logging.setLogRecordFactory(make)
 
@@ -59,22 +66,3 @@ def _named(error: BaseException) -> str:
 
 def _described(error: BaseException) -> str:
     return _named(error) + describe_error(error).removeprefix(type(error).__name__)
-
-
-def guard_unraised() -> Callable[[], None]:
-    """The same for exceptions that nothing catches, which Python writes to standard error by itself."""
-    show = sys.excepthook
-
-    def guarded(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            show(kind, error, trace)
-            return
-        sys.stderr.write(f"asclepius: unexpected {describe_error(error)}")
-
-    sys.excepthook = guarded
-
-    def end() -> None:
-        if sys.excepthook is guarded:
-            sys.excepthook = show
-
-    return end

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import pytest
+import websockets
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -407,6 +409,33 @@ async def test_a_fault_of_the_session_store_tells_nobody_of_the_patient(
         await turn(written, redis_url, [text_reply(f"{PATIENT}: no.")], store=kind(redis_url))
     except ValueError:
         logging.getLogger("whoever.asked").exception("The turn broke.")
+    finally:
+        end()
+    assert written.told_of_the_patient() == []
+
+
+async def talk_about_her(folder: Path) -> None:
+    """What the page's history and its socket do with a question."""
+    async with aiosqlite.connect(folder / "history.db") as database:
+        await database.execute("CREATE TABLE messages (text)")
+        await database.execute("INSERT INTO messages VALUES (?)", (QUESTION,))
+    async with websockets.serve(lambda socket: socket.send(QUESTION), "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        async with websockets.connect(f"ws://127.0.0.1:{port}") as client:
+            assert await client.recv() == QUESTION
+
+
+async def test_libraries_that_log_contents_are_kept_from_it_at_every_level(written: Written, tmp_path: Path) -> None:
+    """Row 46, known leakers: without the guard both write her name."""
+    (tmp_path / "without").mkdir()
+    await talk_about_her(tmp_path / "without")
+    leaking = {record.name.partition(".")[0] for record in written.caplog.records if NAME in record.getMessage()}
+    assert leaking == {"aiosqlite", "websockets"}
+
+    written.caplog.clear()
+    end = guard_logs()
+    try:
+        await talk_about_her(tmp_path)
     finally:
         end()
     assert written.told_of_the_patient() == []

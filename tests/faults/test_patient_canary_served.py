@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import urllib.parse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.support.browser import answered, ask, chromium, chromium_path, recorded
 from tests.support.served import Served, asclepius, serve
 
 NAME = "Quillfeather"
@@ -37,16 +39,36 @@ def shown(answer: httpx.Response) -> str:
     return f"{answer.headers}\n{answer.text}"
 
 
-def told_of_the_patient(ward: Served) -> list[str]:
-    """The logs and traces of the app and of the services it started that name her. Its databases may."""
-    folder = ward.data_dir.parent
-    written = [file for file in folder.rglob("*") if file.is_file()]
-    logs = [file for file in written if file.suffix == ".log" or (folder / "traces") in file.parents]
-    assert ward.log in logs
-    return [str(file.relative_to(folder)) for file in logs if NAME.encode() in file.read_bytes()]
+@dataclass
+class Logs:
+    """What the app and the services it started wrote to logs and traces since the test began. Their databases may
+    know her."""
+
+    ward: Served
+    known: dict[Path, int]
+
+    @classmethod
+    def of(cls, ward: Served) -> Logs:
+        return cls(ward, {path: path.stat().st_size for path in cls._files(ward)})
+
+    @staticmethod
+    def _files(ward: Served) -> list[Path]:
+        folder = ward.data_dir.parent
+        written = [file for file in folder.rglob("*") if file.is_file()]
+        return [file for file in written if file.suffix == ".log" or (folder / "traces") in file.parents]
+
+    def that_name_her(self) -> list[str]:
+        files = self._files(self.ward)
+        assert self.ward.log in files
+        return [path.name for path in files if NAME.encode() in path.read_bytes()[self.known.get(path, 0) :]]
 
 
-def test_questions_that_are_answered_are_in_no_log(ward: Served, client: httpx.Client) -> None:
+@pytest.fixture
+def logs(ward: Served) -> Logs:
+    return Logs.of(ward)
+
+
+def test_questions_that_are_answered_are_in_no_log(logs: Logs, client: httpx.Client) -> None:
     """Row 46: guidelines, drugs, a follow-up, and the whole answer as JSON."""
     body = {"message": f"{PATIENT}: what are the contraindications for ACE inhibitors?", "stream": False}
     first = client.post("/api/v1/consult", json=body)
@@ -56,7 +78,7 @@ def test_questions_that_are_answered_are_in_no_log(ward: Served, client: httpx.C
         answer = client.post("/api/v1/consult", json={"message": message, "conversation_id": conversation})
         assert answer.status_code == 200, answer.text
         assert "turn_ended" in answer.text
-    assert told_of_the_patient(ward) == []
+    assert logs.that_name_her() == []
 
 
 _NOT_REFUSED = pytest.mark.xfail(
@@ -81,14 +103,14 @@ _NOT_REFUSED = pytest.mark.xfail(
     ],
 )
 def test_a_request_that_cannot_be_taken_is_refused_without_repeating_it(
-    ward: Served, client: httpx.Client, body: Any
+    logs: Logs, client: httpx.Client, body: Any
 ) -> None:
     """Rows 39 and 46."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.post("/api/v1/consult", content=content)
     assert answer.status_code in {400, 413, 422}, answer.text
     assert NAME not in shown(answer)
-    assert told_of_the_patient(ward) == []
+    assert logs.that_name_her() == []
 
 
 @pytest.mark.parametrize(
@@ -97,14 +119,14 @@ def test_a_request_that_cannot_be_taken_is_refused_without_repeating_it(
      ("DELETE", "/api/v1/conversations/{}"), ("GET", "/api/v1/passages/{}"), ("GET", "/api/v1/{}"),
      ("POST", "/api/v1/status?question={}")],
 )
-def test_an_address_that_names_her_is_not_repeated(ward: Served, client: httpx.Client, method: str, path: str) -> None:
+def test_an_address_that_names_her_is_not_repeated(logs: Logs, client: httpx.Client, method: str, path: str) -> None:
     answer = client.request(method, path.format(urllib.parse.quote(PATIENT)))
     assert answer.status_code < 500, answer.text
     assert NAME not in shown(answer)
-    assert told_of_the_patient(ward) == []
+    assert logs.that_name_her() == []
 
 
-def test_the_command_line_logs_no_question_either(ward: Served, tmp_path: Path) -> None:
+def test_the_command_line_logs_no_question_either(ward: Served, logs: Logs, tmp_path: Path) -> None:
     done = asclepius("ask", f"{PATIENT}: may she take metformin?", "--json", data_dir=ward.data_dir,
                      **TALKATIVE, ASCLEPIUS_TRACE_DIR=str(tmp_path / "traces"))
     assert done.returncode == 0, done.stderr
@@ -114,4 +136,17 @@ def test_the_command_line_logs_no_question_either(ward: Served, tmp_path: Path) 
     refused = asclepius("ask", f"{PATIENT} " * 2_000, data_dir=ward.data_dir, **TALKATIVE)
     assert refused.returncode != 0
     assert NAME not in refused.stdout + refused.stderr
-    assert told_of_the_patient(ward) == []
+    assert logs.that_name_her() == []
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(chromium_path() is None, reason="no Chromium on this machine (ASCLEPIUS_CHROMIUM)")
+@pytest.mark.xfail(reason="at debug level the history's database driver logs what is saved", strict=True)
+async def test_a_question_on_the_page_is_in_no_log(ward: Served, logs: Logs) -> None:
+    """Row 46: the page's socket, and its history, which keeps the question and may."""
+    async with chromium() as browser, recorded(browser, "canary") as context:
+        page = await context.new_page()
+        await page.goto(ward.url)
+        await ask(page, f"{PATIENT}: what are the contraindications for ACE inhibitors?")
+        await answered(page)
+    assert logs.that_name_her() == []
