@@ -9,7 +9,7 @@ from chat_app.offline.extraction import drugs, phrases
 from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.evidence import Evidence, Fields, Passage
 from chat_app.offline.extraction.selection import Quote, select
-from chat_app.offline.extraction.units import Table, Unit
+from chat_app.offline.extraction.units import Unit
 from chat_app.offline.model import Answer
 
 _MOST_BESIDE_A_RECORD: Final = 3
@@ -32,18 +32,25 @@ def compose(question: str, evidence: Evidence) -> Answer:
 def _quotes(draft: Draft, quotes: Sequence[Quote]) -> None:
     from_files = all(quote.passage.file_id for quote in quotes)
     draft.block(phrases.FROM_FILES if from_files else phrases.FROM_GUIDELINES)
-    listed = False
-    table: Table | None = None
+    group: object = None
     for quote in _in_order(quotes):
-        passage, unit = quote.passage, quote.unit
-        if unit.table is not None and _fits(unit):
-            if unit.table != table:
-                draft.head(unit.table)
-            draft.row(unit.cells, passage)
-            table, listed = unit.table, False
+        unit, first = quote.unit, _group(quote) != group
+        if first and unit.table is not None:
+            _open(draft, unit)
+        if _fits(unit):
+            draft.row(unit.cells, quote.passage)
         else:
-            draft.quote("; ".join(unit.cells) or unit.text, passage, first=not listed)
-            table, listed = None, True
+            # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
+            draft.quote("; ".join(unit.cells) or unit.text, quote.passage, first=first and not _goes_on(group, quote))
+        group = _group(quote)
+
+
+def _open(draft: Draft, unit: Unit) -> None:
+    """What stands above the first row of a table."""
+    if unit.table is not None and _fits(unit):
+        draft.head(unit.table)
+    elif unit.table is not None and unit.table.caption:
+        draft.block(unit.table.caption)
 
 
 def _fits(unit: Unit) -> bool:
@@ -60,7 +67,13 @@ def _in_order(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _group(quote: Quote) -> object:
-    return quote.unit.table or quote.passage.rank
+    """What is shown together: the rows of a table, those that fit its header apart; the sentences of a passage."""
+    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else quote.passage.rank
+
+
+def _goes_on(group: object, quote: Quote) -> bool:
+    """True when a sentence follows those of another passage: one list holds them all."""
+    return isinstance(group, int) and quote.unit.table is None
 
 
 def _fields(draft: Draft, output: Fields) -> None:
@@ -87,5 +100,5 @@ def _empty_handed(draft: Draft, evidence: Evidence, *, quoted: bool) -> None:
             asked_back = True
     for tool, message in evidence.failures:
         draft.block(phrases.FAILED.format(tool=tool, message=message))
-    if not answered and not asked_back:
+    if not (answered or asked_back or evidence.failures):
         draft.block(phrases.NO_ANSWER)

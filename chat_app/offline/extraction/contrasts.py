@@ -12,6 +12,7 @@ _GROUPS: Final = (
     (r"\b(?:without|no) (?:\w+ )?comorbidit", r"\bwith (?:\w+ )?comorbidit|\bcomorbidity$"),
     (r"\bcommunity[ -]acquired\b", r"\bhospital[ -]acquired\b"),
     (r"\btype[ -]?1 diabetes\b", r"\btype[ -]?2 diabetes\b"),
+    (r"\bmaxim(?:um|al)\b|\bhighest\b", r"\bstart(?:s|ing)?\b|\binitial(?:ly)?\b"),
     (r"(?<!wo)\bmen\b", r"\bwomen\b"),
 )  # fmt: skip
 _PAIRS: Final = tuple(
@@ -21,12 +22,27 @@ _PAIRS: Final = tuple(
 )
 
 
+_NUMBERED: Final = re.compile(r"\b(stage|step|grade|level|track|phase|category|G)[ -]?([0-9][ab]?)\b", re.IGNORECASE)
+
+
 def contradicts(question: str, text: str) -> bool:
-    """True when ``question`` names one side of an opposite, and ``text`` the other side alone."""
-    return any(
+    """True when ``question`` names one side of an opposite, or one stage, and ``text`` another alone."""
+    return _other_number(question, text) or any(
         asked.search(question) and not opposite.search(question) and opposite.search(text) and not asked.search(text)
         for asked, opposite in _PAIRS
     )
+
+
+def _other_number(question: str, text: str) -> bool:
+    asked, said = _numbers(question), _numbers(text)
+    return any(name in said and not numbers & said[name] for name, numbers in asked.items())
+
+
+def _numbers(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, number in _NUMBERED.findall(text):
+        found.setdefault(name.lower(), set()).add(number.lower())
+    return found
 
 
 def opposite_of(text: str) -> re.Pattern[str] | None:

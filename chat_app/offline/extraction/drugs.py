@@ -74,13 +74,16 @@ def _section(draft: Draft, question: str, record: DrugRecord, section: str) -> N
 
 
 def _narrowed(question: str, record: DrugRecord, sentences: Sequence[str]) -> list[str]:
-    """The sentences that hold what the question adds to drug and aspect; none when nothing of it is there."""
+    """The sentences that hold all that the question adds to drug and aspect; none when nothing of it is there.
+
+    Where sentences hold a part of it the section is given as it stands: half of a dosage can mislead.
+    """
     added = _added(question, record)
     shared = [len(added & terms(sentence)) for sentence in sentences]
     best = max(shared, default=0)
-    if best:
+    if best and best == len(added):
         return [text for text, number in zip(sentences, shared, strict=True) if number == best][:MOST_SENTENCES]
-    return [] if len(added) >= 2 else list(sentences[:MOST_SENTENCES])
+    return [] if not best and len(added) >= 2 else list(sentences[:MOST_SENTENCES])
 
 
 def _added(question: str, record: DrugRecord) -> frozenset[str]:
@@ -125,6 +128,8 @@ def _class(draft: Draft, question: str, records: Sequence[DrugRecord], wanted: S
         for record in records[:MOST_OF_A_CLASS]:
             sentences = [text for name in _sections(asked)[:1] for text in record.label.get(name, ())]
             _quoted(draft, record, _sections(asked)[0], _narrowed(question, record, sentences)[:OVERVIEW_SENTENCES])
+        return
+    if not only_database(wanted) and _added(question, records[0]) - terms(" ".join(records[0].drug_classes)):
         return
     draft.block(phrases.RECORDS)
     draft.head(Table("", phrases.RECORD_COLUMNS))

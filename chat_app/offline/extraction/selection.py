@@ -24,8 +24,10 @@ from chat_app.offline.extraction.vocabulary import word_list
 
 HEADING_WEIGHT: Final = 0.6
 """Of a term that only a heading holds."""
+ROW_WEIGHT: Final = 0.85
+"""Of a term in what stands above a table's row: a row means nothing without it."""
 LIST_WEIGHT: Final = 1.25
-"""The same for rows, when the question asks for a list."""
+"""The same, when the question asks for a list: then all rows of the table answer."""
 ABOUT_WEIGHT: Final = 0.35
 """On top, for a term that both the unit and its heading hold: the whole section is about it."""
 RANK_WEIGHT: Final = 0.02
@@ -43,7 +45,7 @@ WEAK_WEIGHT: Final = 0.25
 """Of a question's word that the answer often does without."""
 _LIST: Final = re.compile(
     r"^\s*(?:what|which) (?:are|drugs|features|components|signs|risk factors|tests|medicines|medications|antibiotics)\b"
-    r"|\bcontraindicat|\blist\b|\bcriteria\b|\bcomponents\b|^\s*who\b", re.IGNORECASE,
+    r"|\bcontraindicat|\blist\b|\bconsists?\b|\bincludes?\b|\bcriteria\b|\bcomponents\b|^\s*who\b", re.IGNORECASE,
 )  # fmt: skip
 _SCOPE: Final = re.compile(
     r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
@@ -93,11 +95,10 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
         least = DOUBTFUL_COVERAGE if candidate.passage.doubtful else LEAST_COVERAGE
         if covered < least or not _fits(question, candidate, named):
             continue
-        row_of_a_list = lists and candidate.unit.table is not None
-        if own == 0 and not row_of_a_list:
+        is_row = candidate.unit.table is not None
+        if own == 0 and not (lists and is_row):
             continue
-        # All rows of a table whose caption is what was asked for belong to the answer.
-        lent *= LIST_WEIGHT if row_of_a_list else HEADING_WEIGHT
+        lent *= (LIST_WEIGHT if lists else ROW_WEIGHT) if is_row else HEADING_WEIGHT
         score = own + lent + ABOUT_WEIGHT * about - RANK_WEIGHT * candidate.passage.rank * total
         quotes.append(Quote(candidate.unit, candidate.passage, score, place))
     return _best(quotes, most or (MOST_OF_A_LIST if lists else MOST))

@@ -35,7 +35,7 @@ _PATTERNS: Final = (
     (Aspect.DRUG_CLASS, r"\b(?:drug |what |which )class\b|\bclass of drug|\bkind of drug\b|\btype of drug\b"),
     (Aspect.BOXED_WARNING, r"\bbox(?:ed)?[ -]?warnings?\b|\bblack[ -]box\b"),
     (Aspect.CONTRAINDICATIONS, r"contra-?indicat|\bwho should not\b|\bshould not (?:be )?(?:use|take|given)"
-                               r"|\bmust not\b|\bavoid"),
+                               r"|\b(?:must|should|may|can|cannot)\b[^?.]*\bnot\b|\bavoid"),
     (Aspect.RENAL, r"\brenal|\bkidney|\begfr\b|\bckd\b|\bdialysis\b|creatinine clearance|\bcrcl\b"),
     (Aspect.HEPATIC, r"\bhepatic|\bliver\b|\bcirrhosis\b|child-pugh"),
     (Aspect.PREGNANCY, r"pregnan|\blactation\b|breast-?feeding|\bteratogen"),
@@ -74,7 +74,8 @@ def asking_terms() -> frozenset[str]:
     return terms(
         "contraindications avoid dose dosage dosing interactions combination indications indicated approved warnings "
         "precautions safety risk side effects adverse reactions boxed black box label formulations strengths forms "
-        "products brand trade class safe kidney liver pregnancy breastfeeding renal impairment function drug medicine"
+        "products brand trade class safe used given must not kidney liver pregnancy "
+        "breastfeeding renal impairment function drug medicine"
     )
 
 

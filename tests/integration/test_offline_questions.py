@@ -1,0 +1,92 @@
+"""The offline model answers the demonstration's questions with extracts alone, and declines the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.offline_answers import Answered, Asker, invented
+from tests.support.offline_server import offline_server
+from tools.drug_database import DrugDatabase, drug_tools
+from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.tool_manager import ToolManager
+
+Json = dict[str, Any]
+PROJECT = Path(__file__).resolve().parents[2]
+GUIDELINE_QUESTIONS: list[Json] = json.loads(
+    (PROJECT / "tools/guidelines/demo/questions.json").read_text(encoding="utf-8")
+)
+ALL_QUESTIONS: list[Json] = json.loads(Path(__file__).with_name("offline_questions.json").read_text(encoding="utf-8"))
+LEAST_SHARE = 0.9
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with offline_server(tmp_path_factory.mktemp("offline"), "--delta-ms", "0") as base_url:
+        yield base_url
+
+
+@pytest.fixture
+async def library(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GuidelineLibrary]:
+    found = GuidelineLibrary(milvus_uri, tmp_path_factory.mktemp("guidelines"))
+    await found.load_demo()
+    yield found
+    await found.aclose()
+
+
+@pytest.fixture
+async def drugs(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
+    found = DrugDatabase(milvus_uri)
+    await found.load_demo()
+    yield found
+    await found.aclose()
+
+
+async def ask_all(asker: Asker, questions: list[Json]) -> list[tuple[Json, Answered]]:
+    try:
+        return [(q, await asker.ask(*filter(None, [q.get("after"), q["question"]]))) for q in questions]
+    finally:
+        await asker.aclose()
+
+
+def lacking(question: Json, answered: Answered) -> list[str]:
+    plain = answered.plain.lower()
+    return [fact for fact in question["must"] if fact.lower() not in plain]
+
+
+def forbidden(question: Json, answered: Answered) -> list[str]:
+    return [fact for fact in question["must_not"] if fact.lower() in answered.plain.lower()]
+
+
+def judge(results: list[tuple[Json, Answered]]) -> None:
+    answerable = [(q, a) for q, a in results if q["kind"] != "unanswerable"]
+    missed = {q["question"]: lacking(q, a) for q, a in answerable if lacking(q, a)}
+    assert len(missed) <= len(answerable) * (1 - LEAST_SHARE), missed
+    assert {q["question"]: found for q, a in results if (found := forbidden(q, a))} == {}
+    assert [q["question"] for q, a in results if q["kind"] == "unanswerable" and not a.declined] == []
+    assert {q["question"]: parts for q, a in results if (parts := invented(a))} == {}
+
+
+async def test_guideline_questions_are_answered_from_the_guidelines_alone(
+    server: str, library: GuidelineLibrary
+) -> None:
+    asker = Asker(server, ToolManager(guideline_tools(library)))
+    judge(await ask_all(asker, GUIDELINE_QUESTIONS))
+
+
+async def test_questions_are_answered_from_guidelines_and_drugs_together(
+    server: str, library: GuidelineLibrary, drugs: DrugDatabase
+) -> None:
+    asker = Asker(server, ToolManager([*guideline_tools(library), *drug_tools(drugs)]))
+    judge(await ask_all(asker, ALL_QUESTIONS))
+
+
+def test_the_question_set_is_as_large_as_it_should_be() -> None:
+    kinds = [question["kind"] for question in ALL_QUESTIONS]
+    assert len(kinds) >= 60
+    assert kinds.count("unanswerable") >= 12
+    assert kinds.count("follow_up") >= 8
