@@ -104,7 +104,14 @@ class Runner:
 
     def call(self, request: RunRequest) -> RunnerResult:
         """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
-        return asyncio.run(self.acall(request))
+
+        async def once() -> RunnerResult:
+            try:
+                return await self.acall(request)
+            finally:
+                await self._generator.model_client.aclose()
+
+        return asyncio.run(once())
 
     async def run(self, state: RunState, channel: EventChannel[RunnerEvent]) -> RunnerResult:
         """The loop. Events go to ``channel``; the result is returned, whatever the server did."""

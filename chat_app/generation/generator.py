@@ -84,7 +84,14 @@ class Generator(Generic[T]):
         self, *, items: Sequence[Mapping[str, Any]], prompt_kwargs: Mapping[str, Any] | None = None, **fields: Any
     ) -> GeneratorOutput[T]:
         """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
-        return asyncio.run(self.acall(items=items, prompt_kwargs=prompt_kwargs, **fields))
+
+        async def once() -> GeneratorOutput[T]:
+            try:
+                return await self.acall(items=items, prompt_kwargs=prompt_kwargs, **fields)
+            finally:
+                await self.model_client.aclose()
+
+        return asyncio.run(once())
 
     def _parse(self, text: str) -> T:
         data: Any = text

@@ -80,5 +80,5 @@ class ModelClient(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Closes all connections."""
+        """Closes all connections; a later use opens new ones."""
         ...

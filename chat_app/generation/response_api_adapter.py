@@ -15,7 +15,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import httpx2
 import openai
@@ -63,12 +65,26 @@ class ResponseAPIAdapter:
     ) -> None:
         self._idle = idle_timeout
         self._total = total_timeout
-        self._client = AsyncOpenAI(
+        self._new_client = partial(
+            AsyncOpenAI,
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
             timeout=httpx2.Timeout(total_timeout, connect=_CONNECT_TIMEOUT),
         )
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
+        with suppress(RuntimeError):
+            # Made now where there is a loop already: it loads certificates, which would hold up the first question.
+            _ = self._client
+
+    @property
+    def _client(self) -> AsyncOpenAI:
+        """The client of the running event loop: connections belong to the loop that opened them."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._new_client()
+        return client
 
     def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
         """See ``ModelClient.stream``."""
@@ -125,7 +141,10 @@ class ResponseAPIAdapter:
             raise _provider_error(error, chained=False) from None
 
     async def aclose(self) -> None:
-        await self._client.close()
+        """See ``ModelClient.aclose``. Of another event loop's connections nothing is closed here."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
 
     async def _events(self, chunks: AsyncIterator[bytes], until: float) -> AsyncGenerator[ResponseEvent, None]:
         now = asyncio.get_running_loop().time

@@ -1,0 +1,231 @@
+"""What the streaming engine costs, beside the SDK's own loops and other agent libraries, in one run.
+
+    python -m tests.benchmarks.bench_engine [cpu] [latency] [gap] [memory] [soak]
+
+Figures are medians of five rounds in which all contenders take turns, so that only their ratios depend on the code.
+Other libraries are measured when they can be imported (dependency group ``peers``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from openai import AsyncOpenAI
+
+from chat_app.agent.runner import Runner
+from chat_app.events import TextDelta
+from chat_app.generation.generator import Generator
+from chat_app.generation.model_client import ResponseRequest
+from chat_app.generation.prompt import Prompt
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from tests.benchmarks.peers import peers
+from tests.benchmarks.replay_server import replay_server
+from tests.benchmarks.soak import Growth, resident_kb, soak
+from tests.support.engine import adapter, question
+from tests.support.services import redis_server
+from tools.function_tool import FunctionTool
+from tools.tool_manager import ToolManager
+
+ROUNDS = 5
+DELTAS = 2_000
+Contender = Callable[[], Awaitable[int]]
+"""Reads one answer to its end and returns the number of characters it gave out."""
+
+
+@asynccontextmanager
+async def _engine(base_url: str, model: str, tools: Sequence[FunctionTool] = ()) -> AsyncIterator[Runner]:
+    client = adapter(base_url)
+    generator: Generator[Any] = Generator(client, prompt=Prompt("Be exact."), model_kwargs={"model": model})
+    try:
+        yield Runner(generator, ToolManager(tools))
+    finally:
+        await client.aclose()
+
+
+def _contenders(client: AsyncOpenAI, ours: ResponseAPIAdapter, engine: Runner) -> dict[str, Contender]:
+    model = f"burst:{DELTAS}"
+    item = {"role": "user", "content": "question"}
+
+    async def decoding() -> int:
+        count = 0
+        async with ours.stream(ResponseRequest(model=model, input=(item,))) as events:
+            async for event in events:
+                count += len(getattr(event, "delta", ""))
+        return count
+
+    async def whole_run() -> int:
+        count = 0
+        async for event in engine.astream(question(include_raw=False)).stream_events():
+            count += len(event.text) if isinstance(event, TextDelta) else 0
+        return count
+
+    async def create() -> int:
+        count = 0
+        async for event in await client.responses.create(model=model, input="question", stream=True):
+            count += len(event.delta) if event.type == "response.output_text.delta" else 0
+        return count
+
+    async def stream() -> int:
+        count = 0
+        async with client.responses.stream(model=model, input="question") as events:
+            async for event in events:
+                count += len(event.delta) if event.type == "response.output_text.delta" else 0
+        return count
+
+    return {
+        "ours: adapter, typed events": decoding,
+        "ours: runner, whole run": whole_run,
+        "openai create(stream=True)": create,
+        "openai responses.stream()": stream,
+        **peers(client, model),
+    }
+
+
+async def measure_cpu(base_url: str) -> dict[str, float]:
+    """CPU microseconds per text delta in this process, the medians of all rounds."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0))
+        engine = await stack.enter_async_context(_engine(base_url, f"burst:{DELTAS}"))
+        ours = adapter(base_url)
+        stack.push_async_callback(ours.aclose)
+        return await _in_turns(_contenders(client, ours, engine))
+
+
+async def _in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
+    took: dict[str, list[float]] = {name: [] for name in contenders}
+    for measured in range(-1, ROUNDS):
+        for name, read in contenders.items():
+            gc.collect()
+            began = time.process_time()
+            characters = await read()
+            if characters != DELTAS * len("word "):
+                raise AssertionError(f"{name} gave out {characters} characters")
+            if measured >= 0:
+                took[name].append((time.process_time() - began) / DELTAS * 1e6)
+    return {name: statistics.median(values) for name, values in took.items()}
+
+
+async def _paced_run(engine: Runner, streams: int, milliseconds: int) -> list[float]:
+    """The milliseconds from sending to yielding of every delta, from when all streams have begun."""
+    delays: list[float] = []
+    begun = 0
+
+    async def follow(number: int) -> None:
+        nonlocal begun
+        await asyncio.sleep(number / streams * milliseconds / 1000)
+        first = True
+        async for event in engine.astream(question(include_raw=False)).stream_events():
+            if isinstance(event, TextDelta):
+                now = time.monotonic_ns()
+                if begun == streams:
+                    delays.extend((now - int(sent)) / 1e6 for sent in event.text.split())
+                begun += first
+                first = False
+
+    await asyncio.gather(*(follow(number) for number in range(streams)))
+    return delays
+
+
+async def measure_latency(base_url: str, streams: int) -> tuple[float, float]:
+    """Median and 99th percentile in ms, each the median of all rounds; every stream sends four deltas a second."""
+    medians, highs = [], []
+    async with _engine(base_url, "paced:20:250") as engine:
+        for _ in range(ROUNDS):
+            delays = sorted(await _paced_run(engine, streams, milliseconds=250))
+            medians.append(delays[len(delays) // 2])
+            highs.append(delays[int(len(delays) * 0.99)])
+    return statistics.median(medians), statistics.median(highs)
+
+
+async def measure_gap(base_url: str, *, hosted: bool) -> float:
+    """Seconds of a run whose response lasts one second and calls two tools of half a second at its beginning."""
+
+    def first() -> str:
+        """Blocks half a second."""
+        time.sleep(0.5)
+        return "first"
+
+    async def second() -> str:
+        """Waits half a second."""
+        await asyncio.sleep(0.5)
+        return "second"
+
+    search = ({"type": "file_search", "vector_store_ids": ["vs_1"]},) if hosted else ()
+    took = []
+    async with _engine(base_url, "gap", [FunctionTool(first), FunctionTool(second)]) as engine:
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            await engine.acall(question(include_raw=False, hosted_tools=search))
+            took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+async def measure_memory(base_url: str, *, streams: int = 100, deltas: int = 500) -> float:
+    """Resident kB for each stream that is open after ``deltas`` deltas."""
+    wanted = deltas * len("word ")
+
+    async def opened(engine: Runner, stack: AsyncExitStack) -> None:
+        events = await stack.enter_async_context(aclosing(engine.astream(question(include_raw=False)).stream_events()))
+        read = 0
+        while read < wanted:
+            event = await anext(events)
+            read += len(event.text) if isinstance(event, TextDelta) else 0
+
+    async with _engine(base_url, f"open:{deltas}") as engine, AsyncExitStack() as stack:
+        for _ in range(10):
+            await opened(engine, stack)
+        gc.collect()
+        before = resident_kb()
+        for _ in range(streams):
+            await opened(engine, stack)
+        gc.collect()
+        return (resident_kb() - before) / streams
+
+
+async def measure_soak(turns: int) -> Growth:
+    with tempfile.TemporaryDirectory() as folder, redis_server(Path(folder)) as redis_url:
+        return await soak(redis_url, turns=turns)
+
+
+def _print_cpu(costs: dict[str, float]) -> None:
+    baseline = costs["openai create(stream=True)"]
+    print(f"\nCPU per text delta ({DELTAS} deltas, medians of {ROUNDS})")
+    for name, cost in sorted(costs.items(), key=lambda item: item[1]):
+        print(f"  {name:34} {cost:7.1f} µs   {cost / baseline:5.2f} × create(stream=True)")
+
+
+async def main(parts: list[str]) -> None:
+    wanted = parts or ["cpu", "latency", "gap", "memory", "soak"]
+    with replay_server() as base_url:
+        if "memory" in wanted:
+            print(f"Memory per open stream after 500 deltas: {await measure_memory(base_url):.0f} kB (at most 60)")
+        if "gap" in wanted:
+            print("Two 0.5 s tools known at 0 s, response until 1 s (ideal 1.00 s, at most 1.05 s)")
+            for hosted in (False, True):
+                seconds = await measure_gap(base_url, hosted=hosted)
+                print(f"  {'file_search declared' if hosted else 'function tools only':24} {seconds:.3f} s")
+        if "cpu" in wanted:
+            _print_cpu(await measure_cpu(base_url))
+        if "latency" in wanted:
+            print("\nFrom sent by the server to yielded by the runner (four deltas a second on each stream)")
+            for streams in (1, 50, 200, 500):
+                median, high = await measure_latency(base_url, streams)
+                print(f"  {streams:4} streams: median {median:6.2f} ms   p99 {high:6.2f} ms")
+    if "soak" in wanted:
+        growth = await measure_soak(5_000)
+        print(f"\n5,000 turns: {growth}")
+
+
+if __name__ == "__main__":
+    # The loop that the app is served with.
+    uvloop.run(main(sys.argv[1:]))
