@@ -197,6 +197,23 @@ async def test_a_record_says_how_a_call_went_and_nothing_of_the_patient(tmp_path
     assert record["prompt_hash"] == states["generator"][0]["prompt_hash"]
 
 
+async def test_what_a_caller_puts_in_the_place_of_settings_is_not_kept(tmp_path: Path) -> None:
+    fields = {"include": ("file_search_call.results", "Mrs Quillfeather"), "previous_response_id": "resp_0",
+              "reasoning": {"Quillfeather": 1}, "store": False, "extra": {"temperature": 0.5}}
+    async with served(text_reply("Yes.")) as (_, build):
+        generator = build(model_kwargs={"model": "Mrs Quillfeather"})
+        trace = trace_app_generator(generator, settings(tmp_path, trace_calls="all"))
+        item = {"type": "Quillfeather", "role": "Quillfeather", "id": "Quillfeather", "content": "Quillfeather"}
+        await generator.acall(items=[item], tools=({"type": "file_search"},), **fields)
+        await trace.aclose()
+    path = tmp_path / "Asclepius" / "generator_call.jsonl"
+    [record] = lines(path)
+    kept = record["model_kwargs"]
+    assert (kept["previous_response_id"], kept["store"], kept["tools"]) == ("resp_0", False, ["file_search"])
+    assert kept["include"] == ["file_search_call.results", "?"]
+    assert "Quillfeather" not in path.read_text()
+
+
 async def test_a_record_holds_question_and_answer_where_text_is_asked_for(tmp_path: Path) -> None:
     async with served(text_reply("Yes, ", "stop it.")) as (_, build):
         generator = build()
@@ -378,9 +395,17 @@ def test_the_oldest_file_goes_when_there_are_enough(tmp_path: Path) -> None:
     }
 
 
-def test_a_document_that_cannot_be_read_is_put_aside_and_not_overwritten(tmp_path: Path) -> None:
+def test_without_older_files_a_full_one_is_begun_anew(tmp_path: Path) -> None:
+    for number in range(3):
+        append_line(tmp_path / "calls.jsonl", f"{number}", max_bytes=4, backups=0)
+    assert (tmp_path / "calls.jsonl").read_text() == "2\n"
+    assert {file.name for file in tmp_path.iterdir()} == {"calls.jsonl", ".lock"}
+
+
+@pytest.mark.parametrize("content", ["half a docum", "[1, 2]", '"text"'])
+def test_a_document_that_cannot_be_read_is_put_aside_and_not_overwritten(tmp_path: Path, content: str) -> None:
     path = tmp_path / "states.json"
-    path.write_text("half a docum")
+    path.write_text(content)
     update_document(path, lambda found: found.update(fresh=1) is None)
     assert document(path) == {"fresh": 1}
-    assert [aside.read_text() for aside in tmp_path.glob("states.json.unreadable-*")] == ["half a docum"]
+    assert [aside.read_text() for aside in tmp_path.glob("states.json.unreadable-*")] == [content]

@@ -282,6 +282,85 @@ async def test_a_failing_tool_and_one_that_does_not_exist_are_errors_without_wor
     assert {attributes(span)["error.type"] for span in tools.values()} == {"tool_error"}
 
 
+async def test_a_tool_that_still_runs_when_the_reader_leaves_is_cancelled_in_its_span(redis_url: str) -> None:
+    scope = telescope()
+
+    async def search_clinical_guidelines(question: str) -> str:
+        """Search the guidelines."""
+        await asyncio.Event().wait()
+        return question
+
+    tools = [FunctionTool(search_clinical_guidelines)]
+    async with ScriptedServer([calls_reply(ASK)]) as server, clinic(server, redis_url, tools) as agent:
+        events = scope.recorder.observe(agent.consult("How much?"))
+        assert isinstance(events, AsyncGenerator)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, RunItemStreamEvent) and event.name == "agent.tool_call_start":
+                    break
+    assert attributes(scope.spans[f"execute_tool {TOOL}"])["error.type"] == "cancelled"
+    assert attributes(scope.spans["invoke_agent Asclepius"])["asclepius.outcome.reason"] == "stopped"
+
+
+async def test_the_servers_own_file_search_is_a_tool_of_kind_datastore() -> None:
+    scope = telescope()
+    search: dict[str, Any] = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["x"],
+                              "results": [{"file_id": "file_1", "filename": "a.pdf", "text": "t", "score": 0.5}]}
+    bodies = [{"type": "response.output_item.added", "output_index": 0, "item": {**search, "results": None}},
+              {"type": "response.output_item.done", "output_index": 0, "item": search}]
+    steps = [*map(Event, bodies), Event({"type": "response.completed",
+                                         "response": response_body("resp_1", "completed", [search])})]
+    async with ScriptedServer([steps]) as server:
+        async for _ in scope.recorder.observe(runner(server).astream(question()).stream_events()):
+            pass
+    found = attributes(scope.spans["execute_tool file_search"])
+    assert (found["gen_ai.tool.type"], found["gen_ai.tool.call.id"]) == ("datastore", "fs_1")
+
+
+async def test_an_output_whose_call_was_never_seen_has_a_span_as_long_as_it_took() -> None:
+    scope = telescope(tool_names=["tool"])
+    output = FunctionOutput(name="tool", input=_function("call_1"), output=1, duration_ms=250)
+    item = ToolOutputRunItem(function_output=output)
+
+    async def events() -> AsyncGenerator[AgentEvent, None]:
+        yield RunItemStreamEvent(name="agent.tool_call_complete", item=item)
+
+    async for _ in scope.recorder.observe(events()):
+        pass
+    begun, ended = begin_and_end(scope.spans["execute_tool tool"])
+    assert (ended - begun) / 1e6 == pytest.approx(250, abs=0.01)
+    assert attributes(scope.spans["invoke_agent Asclepius"])["error.type"] == "truncated"
+
+
+def test_providers_that_the_process_has_are_used() -> None:
+    work = """
+import asyncio
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from chat_app.events import Outcome, TurnEnded
+from chat_app.settings import DiagnosticsSettings
+from chat_app.tracing import turn_recorder
+
+async def turn():
+    yield TurnEnded(outcome=Outcome(), answer="")
+
+async def main():
+    async for _ in turn_recorder(DiagnosticsSettings(otel=True)).observe(turn()):
+        pass
+
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+asyncio.run(main())
+print([span.name for span in exporter.get_finished_spans()])
+"""
+    shown = subprocess.run([sys.executable, "-c", work], check=True, capture_output=True, text=True).stdout
+    assert shown.strip() == "['invoke_agent Asclepius']"
+
+
 async def test_a_runners_events_can_be_observed_too() -> None:
     scope = telescope()
     turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("Low.", response_id="resp_2"))]
