@@ -115,3 +115,16 @@ async def test_a_failed_call_leaves_no_name_of_a_medicine_in_the_logs(
     await gone.aclose()
     printed = capfd.readouterr()
     assert "canaryzolam" not in caplog.text + printed.out + printed.err + str(caught.value)
+
+
+async def test_a_restarted_milvus_is_searched_again_without_a_restart_of_the_app(tmp_path: Path) -> None:
+    """It loads nothing by itself; what this process still knows of its collections no longer holds."""
+    port = free_port()
+    with milvus_lite_server(tmp_path, port) as uri:
+        database = DrugDatabase(uri)
+        await database.load_demo()
+        assert (await database.search(DrugQuery(name="metformin"))).hits
+    with milvus_lite_server(tmp_path, port):
+        found = await database.search(DrugQuery(name="glucophage"))
+    assert found.hits[0].record.generic_name == "metformin"
+    await database.aclose()

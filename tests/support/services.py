@@ -64,8 +64,8 @@ def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iter
 
 
 @contextmanager
-def milvus_lite_server(folder: Path) -> Iterator[str]:
-    port = free_port()
+def milvus_lite_server(folder: Path, port: int | None = None) -> Iterator[str]:
+    port = port or free_port()
     command = [str(Path(sys.executable).with_name("milvus-lite")), "server", "--data-dir", str(folder),
                "--host", "127.0.0.1", "--port", str(port)]
     with running(command, lambda: accepts(("127.0.0.1", port)), what="the Milvus Lite server"):

@@ -127,7 +127,7 @@ class DrugDatabase:
         try:
             return await self._milvus.run(call, deadline=deadline)
         except CollectionGone:
-            pass
+            self._searcher.forget()
         try:
             return await self._milvus.run(call, deadline=deadline)
         except CollectionGone:

@@ -22,6 +22,8 @@ Client = Any
 """pymilvus's ``MilvusClient``; its annotations describe neither its sync nor its async results."""
 CONNECT_SECONDS: Final = 3.0
 _NOT_FOUND: Final = 100
+_NOT_LOADED: Final = 101
+"""Also after Milvus has restarted: it loads nothing by itself."""
 _UNAVAILABLE: Final = (
     "The drug database cannot be reached: Milvus does not answer. Check that it runs and that MILVUS_URI is right."
 )
@@ -29,7 +31,7 @@ _SLOW: Final = "The drug database did not answer in time: Milvus is overloaded o
 
 
 class CollectionGone(Exception):
-    """The collection was replaced by a newer one while it was being read."""
+    """The collection was replaced by a newer one, or is no longer loaded: what is known of it must be read anew."""
 
 
 class MilvusConnection:
@@ -85,7 +87,7 @@ def _close(client: Client) -> None:
 def _translated(error: MilvusException) -> Exception:
     code = int(getattr(error, "code", 0) or 0)
     text = str(error)
-    if code == _NOT_FOUND or "does not exist" in text or "not found" in text:
+    if code in {_NOT_FOUND, _NOT_LOADED} or "does not exist" in text or "not found" in text:
         return CollectionGone()
     if code == 2 or "connect" in text.lower() or "unavailable" in text.lower() or "timeout" in text.lower():
         return ToolUnavailable(_UNAVAILABLE)

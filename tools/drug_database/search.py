@@ -66,6 +66,10 @@ class Searcher:
                 held = self._snapshot = _load(client, generation)
             return held
 
+    def forget(self) -> None:
+        """Drops what is held, so that the next search loads the index again."""
+        self._snapshot = None
+
     def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
         state = self.snapshot(client)
         if state is None:
