@@ -8,12 +8,13 @@ from chat_app.sessions.store import (
     RetrievedPassage,
     Session,
     SessionStore,
+    SessionSummary,
     StreamingState,
     is_session_id,
     new_session_id,
 )
 
 __all__ = [
-    "Message", "RedisSessionStore", "RetrievedPassage", "Session", "SessionStore", "StreamingState", "is_session_id",
-    "new_session_id",
+    "Message", "RedisSessionStore", "RetrievedPassage", "Session", "SessionStore", "SessionSummary", "StreamingState",
+    "is_session_id", "new_session_id",
 ]

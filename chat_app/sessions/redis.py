@@ -24,11 +24,14 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
 from chat_app.sessions import scripts
+from chat_app.sessions.index import UserIndex
+from chat_app.sessions.keys import session_key
 from chat_app.sessions.lock import session_lock
 from chat_app.sessions.store import (
     Message,
     RetrievedPassage,
     Session,
+    SessionSummary,
     StreamingState,
     is_session_id,
     new_session_id,
@@ -77,6 +80,7 @@ class RedisSessionStore:
         self._redis: Redis = Redis.from_pool(self._pool)
         self._scripts = {text: self._redis.register_script(text) for text in scripts.ALL}
         self._ttl = ttl
+        self._index = UserIndex(self._redis, self._bounded, ttl)
         self._corrupt = 0
         self._commands: set[asyncio.Task[Any]] = set()
 
@@ -99,6 +103,8 @@ class RedisSessionStore:
             session_id=session_id or new_session_id(), user_id=user_id, last_active_at=int(time.time()),
             vector_store_id=vector_store_id, model_key=model_key, agent_ready=agent_ready,
         )
+        # The index first: what it points to may be missing, but no conversation may be missing in it.
+        await self._index.remember(user_id, session.session_id)
         await self._write(scripts.CREATE, session.session_id, *_flat(session))
         return session
 
@@ -113,9 +119,22 @@ class RedisSessionStore:
         except ValueError:
             session = None
         if session is not None and (session.session_id, session.user_id) == (session_id, user_id):
+            await self._index.remember(user_id, session_id)
             return session
         await self._run(scripts.PUT_SESSION_ASIDE, session_id)
         return None
+
+    async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
+        found: list[SessionSummary] = []
+        for record, opening in await self._index.newest(user_id, limit):
+            try:
+                session = Session.model_validate_strings(_text_fields(record))
+                message = Message.model_validate_json(opening) if opening else None
+            except ValueError:
+                # Whoever opens that conversation finds it unreadable; a list only leaves it out.
+                continue
+            found.append(SessionSummary(session=session, opening=message))
+        return tuple(sorted(found, key=lambda summary: summary.session.last_active_at, reverse=True))
 
     async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
         session = session.model_copy(update={"last_active_at": int(time.time())})
@@ -165,12 +184,14 @@ class RedisSessionStore:
         return await self._parsed(StreamingState, session_id, "streaming", request_id.encode(), text)
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
-        return session_lock(self._redis, self._bounded, _key(session_id, "lock"), wait=wait)
+        return session_lock(self._redis, self._bounded, session_key(session_id, "lock"), wait=wait)
 
     async def delete(self, session_id: str, user_id: str) -> bool:
         if not is_session_id(session_id):
             return False
         status, *_ = await self._run(scripts.DELETE, session_id, user_id)
+        if status == b"ok":
+            await self._index.forget(user_id, session_id)
         return bool(status == b"ok")
 
     async def ping(self) -> None:
@@ -189,7 +210,7 @@ class RedisSessionStore:
         raise ChainConflict(_MOVED_ON if status == b"conflict" else _GONE)
 
     async def _run(self, script: str, session_id: str, *arguments: str | bytes | int) -> list[Any]:
-        keys = [_key(session_id, part) for part in scripts.PARTS]
+        keys = [session_key(session_id, part) for part in scripts.PARTS]
         keys += [f"{key}:aside" for key in keys]
         call = self._scripts[script]
         moved, *reply = await self._bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
@@ -227,10 +248,6 @@ async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
         raise SessionStoreUnavailable(_REFUSED) from None
     except (RedisError, OSError, TimeoutError):
         raise SessionStoreUnavailable(_UNREACHABLE) from None
-
-
-def _key(session_id: str, part: str) -> str:
-    return f"asclepius:{{{session_id}}}:{part}"
 
 
 def _flat(session: Session) -> list[str]:

@@ -6,6 +6,9 @@ All take the same keys, so that one conversation lies in one hash slot and its k
 
 ``ARGV[1]`` is the time to live in seconds. Each answers ``{records moved aside, status, ...}``; the status is ``ok``,
 ``gone`` (no such conversation, or another user's) or ``conflict``.
+
+``PEEK`` and ``REMEMBER`` stand apart: they serve the list of a user's conversations, which is an index (a sorted set of
+session ids by the time of their last use) that only points. What it points to may be gone.
 """
 
 from __future__ import annotations
@@ -160,7 +163,24 @@ return {moved + removed, 'ok'}
 """
 """ARGV: ttl, index of the key, hash field (empty for a list), value as it was read"""
 
+PEEK: Final = """
+if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return {'gone'} end
+if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[1] then return {'gone'} end
+local opening = redis.call('TYPE', KEYS[2]).ok == 'list' and redis.call('LINDEX', KEYS[2], 0)
+return {'ok', redis.call('HGETALL', KEYS[1]), opening}
+"""
+"""KEYS: session, messages. ARGV: user. Changes nothing, not even when the conversation ends."""
+
+REMEMBER: Final = """
+if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', tonumber(ARGV[2]) - tonumber(ARGV[1]))
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
+"""KEYS: a user's index. ARGV: seconds for which an entry is kept, now, session id."""
+
 ALL: Final = (
     CREATE, GET, UPDATE, APPEND, MESSAGES, ADD_RETRIEVED, RETRIEVED, SET_STREAMING, GET_STREAMING, DELETE,
-    PUT_SESSION_ASIDE, PUT_ENTRY_ASIDE,
+    PUT_SESSION_ASIDE, PUT_ENTRY_ASIDE, PEEK, REMEMBER,
 )

@@ -72,6 +72,14 @@ class Message(Frozen):
     """Ids of the cited passages, in the order of their display numbers."""
 
 
+class SessionSummary(Frozen):
+    """A conversation as a list shows it."""
+
+    session: Session
+    opening: Message | None = None
+    """The oldest message that is kept: the first question."""
+
+
 class RetrievedPassage(Frozen):
     """A passage that this conversation has retrieved, under the number that the model knows it by."""
 
@@ -117,6 +125,10 @@ class SessionStore(Protocol):
 
     async def get(self, session_id: str, user_id: str) -> Session | None:
         """The conversation, its time to live renewed; None when there is none or it is another user's."""
+        ...
+
+    async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
+        """The user's conversations, last used first, at most ``limit``. Looking at the list uses none of them."""
         ...
 
     async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
