@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
+from chat_app.agent.passage_choice import STORED
 from chat_app.events import AgentEvent, CitationAdded, Reference, ReferencesReady, TextDelta, TurnEnded, TurnStarted
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary
@@ -69,6 +70,8 @@ class CitationReport(Frozen):
     unanswerable_abstained: int
     references: int
     references_with_quote: int
+    references_without_page: int
+    """To text that a model server retrieved and no stored passage holds; drug records, which have no pages, aside."""
     citations: int
     quotes: int
     quotes_verbatim: float
@@ -190,15 +193,15 @@ class _Sources:
         self._reading = asyncio.Lock()
 
     async def opens(self, passage: Passage) -> bool:
-        """Whether the passage's id opens these very words on this page."""
-        if passage.kind == "drug_record":
+        """Whether the passage's id opens these very words on this page; what has no page comes with its words."""
+        if not passage.id.startswith(STORED):
             return True
         stored = await self._library.passage(passage.id)
         return stored is not None and (stored.text, stored.page) == (passage.text, passage.page)
 
     async def holds(self, passage: Passage, quote: str) -> bool:
-        """Whether ``quote`` stands on the passage's page; of a drug record, in the record."""
-        if passage.kind == "drug_record":
+        """Whether ``quote`` stands on the passage's page; of a drug record and of retrieved text, in that."""
+        if not passage.id.startswith(STORED):
             return stands_on(quote, 1, [passage.text])
         async with self._reading:
             if passage.document_id not in self._texts:
@@ -278,6 +281,10 @@ def _figures(text: str) -> list[str]:
     return _FIGURE.findall(_THOUSANDS.sub("", text))
 
 
+def _is_retrieved_text(passage: Passage) -> bool:
+    return passage.kind == "guideline" and not passage.id.startswith(STORED)
+
+
 def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:
     quotes = sum(each.quotes for each in checked)
     off = sum(each.count("quote not on its page") for each in checked)
@@ -292,6 +299,7 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
         unanswerable=sum(question.kind == "unanswerable" for question in questions),
         unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
         references=len(references), references_with_quote=sum(bool(reference.quotes) for reference in references),
+        references_without_page=sum(_is_retrieved_text(reference.passage) for reference in references),
         citations=sum(len(answer.citations) for answer in answers),
         quotes=quotes, quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
         wrong_numbers=sum(each.count("wrong number") for each in checked),

@@ -1,8 +1,8 @@
 """Joins what the model server's file search found with the passages that are stored here.
 
 A server cuts files its own way and knows no pages. Where the same words stand in stored passages of the same version of
-the guideline, those take the result's place: their page, their panel and their quotes are those of any citation. What
-is not found here stays as the retrieved text it is, without a page.
+the guideline, those are cited in its stead: their page, their panel and their quotes are those of any citation. What is
+not found here stays as the retrieved text it is, without a page.
 """
 
 from __future__ import annotations
@@ -73,22 +73,27 @@ class HostedPassages:
         self._versions: OrderedDict[str, _Sentences] = OrderedDict()
 
     async def join(self, output: FunctionOutput) -> FunctionOutput:
-        """``output`` of a hosted file search with stored passages in place of the results that they hold.
+        """``output`` of a hosted file search, the stored passages whose words were found first.
 
-        ``output.output["results"]`` keeps one entry for each passage, in the same order.
+        What was retrieved follows, for words of it that no stored passage has. ``output.output["results"]`` keeps one
+        entry for each passage, in the same order.
         """
         results = output.output.get("results") if isinstance(output.output, dict) else None
         if not isinstance(results, list) or len(results) != len(output.passages):
             return output
         joined: dict[str, tuple[Passage, JsonValue]] = {}
+        retrieved: dict[str, tuple[Passage, JsonValue]] = {}
         for passage, result in zip(output.passages, results, strict=True):
-            for found in await self._stored(passage, result) or [passage]:
+            stored = await self._stored(passage, result)
+            for found in stored:
                 # The same words found twice keep the better score, which comes first.
                 joined.setdefault(found.id, (found, result))
+            (retrieved if stored else joined)[passage.id] = (passage, result)
+        both = (*joined.values(), *retrieved.values())
         return output.model_copy(
             update={
-                "passages": tuple(passage for passage, _ in joined.values()),
-                "output": {"results": [result for _, result in joined.values()]},
+                "passages": tuple(passage for passage, _ in both),
+                "output": {"results": [result for _, result in both]},
                 "summary": _counted(len(joined)),
             }
         )
