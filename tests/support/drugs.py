@@ -7,7 +7,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tools.drug_database import DrugDatabase
+from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
+from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.recognise import recognise
+from tools.drug_database.rollup import roll_up
+from tools.drug_database.staging import Staging
 
 NDC_COLUMNS = (
     "PRODUCTID", "PRODUCTNDC", "PRODUCTTYPENAME", "PROPRIETARYNAME", "PROPRIETARYNAMESUFFIX", "NONPROPRIETARYNAME",
@@ -53,3 +57,15 @@ def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
     file = folder / "package.txt"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
+
+
+def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
+    """What an import of ``paths`` would store, without a Milvus: records by key, and the count of the rows."""
+    with Staging() as staging:
+        intake = Intake(staging, lambda _: None)
+        found = recognise(paths)
+        for job in found.jobs:
+            job.read(job.files, intake)
+        files = intake.finish()
+        records = {group.key: roll_up(group, intake.sources) for group in staging.groups()}
+    return records, ImportReport(files=files, left_out=tuple(found.left_out), records=len(records))

@@ -96,8 +96,10 @@ def test_the_salt_rule_agrees_with_rxnorms_precise_ingredients(shared: Path) -> 
         for strength, salt in precise.items()
         if len(salt) == 1 and len(plain[strength]) == 1
     }
-    special = ("vaccin", "virus", "factor", "human", "liposom", "globulin", "serogroup", "immune", " acid",
-               "botulinum", "antigen", "rombin", "protein ", "hyaluronidase", "plasm", "recombinant", "Lu 177", "vedotin")  # fmt: skip
+    special = (
+        "vaccin", "virus", "factor", "human", "liposom", "globulin", "serogroup", "immune", " acid", "botulinum",
+        "antigen", "rombin", "protein ", "hyaluronidase", "plasm", "recombinant", "Lu 177", "vedotin",
+    )  # fmt: skip
     chemical = [(salt, base) for salt, base in salts if not any(word in salt for word in special)]
     agreeing = [1 for salt, base in chemical if record_key(base_moieties([salt])) == record_key(base_moieties([base]))]
     assert len(chemical) > 500

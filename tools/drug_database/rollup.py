@@ -16,6 +16,7 @@ from tools.drug_database.staging import StagedGroup
 FIRST: Final = ("formulary", "demo")
 """Sources whose wording of the generic name wins, in this order."""
 _MOST_LABELS: Final = 12
+_LABEL_ORDER: Final = {"formulary": 0, "label": 2}
 _FORM_WORDS: Final = word_list("plain")
 _KIND: Final = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
@@ -177,8 +178,11 @@ def _kind(drug_class: str) -> str:
 
 
 def _best_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """At most twelve: those of the record's own sources come in their order, then the newest."""
-    return tuple(labels[:_MOST_LABELS])
+    """At most twelve: the formulary's own, then real labels, the newest first, then the demonstration's."""
+    newest = sorted(labels, key=lambda label: label.source.date, reverse=True)
+    return tuple(
+        sorted(newest, key=lambda label: _LABEL_ORDER.get(label.source.id.partition(":")[0], 1))[:_MOST_LABELS]
+    )
 
 
 def _product_order(product: Product) -> tuple[int, str, str, str]:

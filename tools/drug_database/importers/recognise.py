@@ -7,23 +7,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers import drugs_at_fda, ndc_text, orange_book, rxnorm
+from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
 from tools.drug_database.importers.base import Intake, decode
 from tools.drug_database.importers.container import Entry, entries
 from tools.errors import SourceRejected
 
-Role = Callable[[str], str | None]
+LineRole = Callable[[str], str | None]
+FileRole = Callable[[Entry], str | None]
 Reader = Callable[[Mapping[str, Sequence[Entry]], Intake], None]
 _KNOWN: Final = (
     "FDA NDC text, openFDA NDC or label JSON, Orange Book, Drugs@FDA, RxNorm RRF, DailyMed SPL XML, or a formulary of "
     "your own"
 )
-_TABLES: Final[tuple[tuple[Role, Reader], ...]] = (
+_TABLES: Final[tuple[tuple[LineRole, Reader], ...]] = (
     (ndc_text.role, ndc_text.read),
     (orange_book.role, orange_book.read),
     (drugs_at_fda.role, drugs_at_fda.read),
     (rxnorm.role, rxnorm.read),
 )
+"""Told by the first line."""
+_DOCUMENTS: Final[tuple[tuple[FileRole, Reader], ...]] = (
+    (spl.role, spl.read),
+    (openfda.role, openfda.read),
+    (formulary.role, formulary.read),
+)
+"""Told by what stands further inside."""
 
 
 @dataclass
@@ -63,6 +71,10 @@ def _role(entry: Entry) -> tuple[Reader, str] | None:
     first_line = decode(entry.head().split(b"\n", 1)[0]).removeprefix("\ufeff").rstrip("\r")
     for role, read in _TABLES:
         name = role(first_line)
+        if name:
+            return read, name
+    for look, read in _DOCUMENTS:
+        name = look(entry)
         if name:
             return read, name
     return None

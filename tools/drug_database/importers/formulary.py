@@ -1,0 +1,150 @@
+"""A formulary of one's own, as CSV or JSON, such as a hospital's list of medicines.
+
+CSV: UTF-8, separated by comma, semicolon or tab; the first line names the columns, in any order. ``generic_name`` is
+needed, the others may be left out; several values in one cell are separated by ``;`` (or ``|``):
+
+    generic_name, ingredients, substances, brand_names, synonyms, drug_classes, dosage_form, routes, strengths, ndc,
+    labeler, status, rxcui, code, boxed_warning, indications, dosage, contraindications, warnings, interactions,
+    renal_dosing, hepatic_dosing, pregnancy
+
+``ingredients`` is needed for combinations. ``code`` is the row's own key; without it the generic name, form and
+strengths are. Rows of one medicine roll up to one record. JSON: an array of objects with the same names, or
+``{"formulary": "St. Mary's", "date": "2026-01", "records": [...]}``; a field may be a text or a list of texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from tools.drug_database.importers.base import Intake, decode, text_lines
+from tools.drug_database.importers.container import Entry
+from tools.drug_database.importers.json_stream import head, records
+from tools.drug_database.names import fold
+from tools.drug_database.records import SECTIONS, Contribution, Label, Product, SectionName, Source
+from tools.drug_database.sentences import sentences
+from tools.drug_database.strengths import strength
+from tools.errors import SourceRejected
+
+SOURCE_ID: Final = "formulary"
+_LISTS: Final = ("ingredients", "substances", "brand_names", "synonyms", "drug_classes", "routes", "strengths", "ndc",
+                 "labeler", "status", "rxcui")  # fmt: skip
+_COLUMNS: Final = frozenset({"generic_name", "dosage_form", "code", *_LISTS, *SECTIONS})
+_SEPARATOR = re.compile(r"[;|]")
+Row = Mapping[str, object]
+
+
+def role(entry: Entry) -> str | None:
+    start = decode(entry.head()).removeprefix("\ufeff")
+    if start.lstrip()[:1] in {"{", "["}:
+        found = head(entry)
+        return "json" if found and isinstance(found[1].get("generic_name"), str) else None
+    columns, _ = _columns(start.split("\n", 1)[0].rstrip("\r"))
+    return "csv" if "generic_name" in columns else None
+
+
+def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
+        for entry in files.get(kind, ()):
+            source = _source(entry, kind)
+            intake.open_file(entry.name, kind=f"formulary ({kind.upper()})", source=source)
+            for number, row in rows(entry):
+                intake.read()
+                found = row if isinstance(row, str) else _contribution(row, source)
+                if isinstance(found, str):
+                    intake.refuse(number, found)
+                else:
+                    intake.put(found, number)
+
+
+def _source(entry: Entry, kind: str) -> Source:
+    name, date = entry.path.stem, entry.date
+    if kind == "json":
+        found = head(entry)
+        preamble = found[0] if found else ""
+        for field, pattern in (
+            ("name", r'"formulary"\s*:\s*("(?:[^"\\]|\\.)*")'),
+            ("date", r'"date"\s*:\s*"([\d-]+)"'),
+        ):
+            value = re.search(pattern, preamble)
+            if value and field == "name":
+                name = str(json.loads(value[1]))
+            elif value:
+                date = value[1]
+    slug = "-".join(fold(name).split()) or "own"
+    return Source(id=f"{SOURCE_ID}:{slug}", title=f"Formulary: {name}", publisher=name, date=date)
+
+
+def _columns(first_line: str) -> tuple[list[str], str]:
+    """The known columns of a CSV's first line, in their order, and what separates them."""
+    separator = max(",;\t", key=first_line.count)
+    cells = next(csv.reader([first_line], delimiter=separator), [])
+    return ["_".join(fold(cell).split()) for cell in cells], separator
+
+
+def _csv_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:
+    with entry.open() as stream:
+        lines = (f"{text}\n" for _, text in text_lines(stream))
+        first = next(lines)
+        columns, separator = _columns(first.rstrip("\n"))
+        unknown = sorted(set(columns) - _COLUMNS)
+        if unknown:
+            raise SourceRejected(f"{entry.name}: the column {unknown[0]!r} is not known. Known are: "
+                                 f"{', '.join(sorted(_COLUMNS))}.")  # fmt: skip
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        try:
+            for cells in reader:
+                number = reader.line_num + 1
+                if len(cells) != len(columns):
+                    yield number, f"{len(cells)} columns instead of {len(columns)}"
+                else:
+                    yield number, dict(zip(columns, cells, strict=True))
+        except csv.Error:
+            raise SourceRejected(f"{entry.name}, line {reader.line_num + 1}: a quotation mark is not closed.") from None
+
+
+def _json_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:
+    yield from enumerate(records(entry), start=1)
+
+
+def _values(row: Row, column: str) -> tuple[str, ...]:
+    value = row.get(column)
+    parts = [str(one) for one in value] if isinstance(value, list) else _SEPARATOR.split(str(value or ""))
+    return tuple(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
+
+
+def _contribution(row: Row, source: Source) -> Contribution | str:
+    generic = " ".join(str(row.get("generic_name") or "").split())
+    if not generic:
+        return "no generic name"
+    found = {column: _values(row, column) for column in _LISTS}
+    form = " ".join(str(row.get("dosage_form") or "").lower().split())
+    strengths = tuple(strength(one) for one in found["strengths"])
+    brands = found["brand_names"]
+    products = tuple(
+        Product(dosage_form=form, routes=tuple(sorted(one.lower() for one in found["routes"])), brand_name=brand,
+                strengths=strengths, ndcs=found["ndc"], labelers=found["labeler"], marketing=found["status"])
+        for brand in (brands or ("",))
+    )  # fmt: skip
+    code = " ".join(str(row.get("code") or "").split())
+    ingredients = tuple(name.lower() for name in found["ingredients"])
+    return Contribution(
+        source=source.id, item=code or "/".join((generic.lower(), form, *strengths)), generic_name=generic.lower(),
+        substances=tuple(name.lower() for name in found["substances"]) or ingredients or (generic.lower(),),
+        ingredients=ingredients, brand_names=brands, synonyms=found["synonyms"], drug_classes=found["drug_classes"],
+        rxcuis=found["rxcui"], products=products if form or strengths else (), label=_label(row, source),
+    )  # fmt: skip
+
+
+def _label(row: Row, source: Source) -> Label | None:
+    sections: dict[SectionName, tuple[str, ...]] = {}
+    for name in SECTIONS:
+        value = row.get(name)
+        texts = [str(one) for one in value] if isinstance(value, list) else [str(value or "")]
+        found = tuple(sentence for text in texts for sentence in sentences(text))
+        if found:
+            sections[name] = found
+    return Label(source=source, sections=sections) if sections else None

@@ -1,0 +1,147 @@
+"""openFDA's JSON: NDC products and drug labels, as API answers and as zipped bulk parts.
+
+A label whose ``openfda`` section belongs to another label (another set id) is refused: its text would be filed under
+the wrong medicine. A label without that section does not say in data what it is about and is refused as well.
+Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.container import Entry
+from tools.drug_database.importers.json_stream import Record, head, records, texts
+from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.sentences import organ_sections, sentences
+from tools.drug_database.strengths import combined, strength
+
+NDC_SOURCE: Final = "openfda-ndc"
+LABEL_SOURCE: Final = "openfda-label"
+_UPDATED = re.compile(r'"last_updated"\s*:\s*"(\d{4}-\d\d-\d\d)"')
+_FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
+    "boxed_warning": ("boxed_warning",),
+    "indications": ("indications_and_usage",),
+    "dosage": ("dosage_and_administration",),
+    "contraindications": ("contraindications", "do_not_use"),
+    "warnings": ("warnings_and_cautions", "warnings", "precautions", "ask_doctor", "ask_doctor_or_pharmacist"),
+    "interactions": ("drug_interactions",),
+    "pregnancy": ("pregnancy", "pregnancy_or_breast_feeding", "teratogenic_effects"),
+}
+_OTHER: Final = ("use_in_specific_populations", "warnings_and_cautions", "pharmacokinetics", "precautions")
+
+
+def role(entry: Entry) -> str | None:
+    """``ndc`` or ``label``, by the fields of the first record."""
+    found = head(entry)
+    if found is None:
+        return None
+    first = found[1]
+    if isinstance(first.get("product_ndc"), str) and ("dosage_form" in first or "packaging" in first):
+        return "ndc"
+    return "label" if isinstance(first.get("set_id"), str) and "openfda" in first else None
+
+
+def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    for entry in files.get("ndc", ()):
+        source = _source(entry, NDC_SOURCE, "openFDA National Drug Code Directory", "ndc")
+        intake.open_file(entry.name, kind="openFDA NDC products", source=source)
+        for number, record in enumerate(records(entry), start=1):
+            intake.read()
+            _put(intake, _product(record), number)
+    for entry in files.get("label", ()):
+        source = _source(entry, LABEL_SOURCE, "openFDA drug labels", "label")
+        intake.open_file(entry.name, kind="openFDA labels", source=source)
+        for number, record in enumerate(records(entry), start=1):
+            intake.read()
+            _put(intake, _label(record), number)
+
+
+def _put(intake: Intake, found: Contribution | str, number: int) -> None:
+    if isinstance(found, str):
+        intake.refuse(number, found)
+    else:
+        intake.put(found, number)
+
+
+def _source(entry: Entry, name: str, title: str, endpoint: str) -> Source:
+    found = head(entry)
+    updated = _UPDATED.search(found[0]) if found else None
+    return Source(id=name, title=title, publisher="U.S. Food and Drug Administration (openFDA)",
+                  url=f"https://open.fda.gov/apis/drug/{endpoint}/",
+                  date=updated[1] if updated else entry.date)  # fmt: skip
+
+
+def _text(record: Mapping[str, Any], field: str) -> str:
+    return " ".join(texts(record.get(field))).strip()
+
+
+def _product(record: Record) -> Contribution | str:
+    code = _text(record, "product_ndc")
+    active = [one for one in record.get("active_ingredients") or () if isinstance(one, dict) and _text(one, "name")]
+    substances = tuple(_text(one, "name").lower() for one in active)
+    generic = _text(record, "generic_name").lower()
+    if not code:
+        return "no product code"
+    if not substances and not generic:
+        return "no active ingredient is named"
+    brand = _text(record, "brand_name")
+    packages = [_text(one, "package_ndc") for one in record.get("packaging") or () if isinstance(one, dict)]
+    amounts = [strength(_text(one, "strength")) for one in active]
+    product = Product(
+        dosage_form=_text(record, "dosage_form").lower(), brand_name=brand, ndcs=(code,),
+        routes=tuple(sorted(route.lower() for route in texts(record.get("route")))),
+        strengths=(combined(amounts),) if amounts and all(amounts) else (), labelers=texts(record.get("labeler_name")),
+        packages=tuple(filter(None, packages)), applications=texts(record.get("application_number")),
+        marketing=texts(record.get("marketing_category")), schedules=texts(record.get("dea_schedule")),
+    )  # fmt: skip
+    return Contribution(
+        source=NDC_SOURCE, item=code, substances=substances or (generic,), products=(product,),
+        brand_names=(brand,) if brand else (), synonyms=(generic,) if generic else (),
+        drug_classes=texts(record.get("pharm_class")),
+    )  # fmt: skip
+
+
+def _label(record: Record) -> Contribution | str:
+    set_id = _text(record, "set_id")
+    about = record.get("openfda")
+    if not set_id:
+        return "no set id"
+    if not isinstance(about, dict) or not texts(about.get("substance_name")):
+        return "the label does not name its substances"
+    if set_id not in texts(about.get("spl_set_id")):
+        return "its openfda section belongs to another label"
+    substances = tuple(name.lower() for name in texts(about.get("substance_name")))
+    brands = texts(about.get("brand_name"))
+    others = [sentence for field in _OTHER for sentence in sentences(_text(record, field))]
+    sections = label_sections({name: _first(record, fields) for name, fields in _FIELDS.items()}, others)  # fmt: skip
+    if not sections:
+        return "the label has none of the sections that are kept"
+    maker = _text(about, "manufacturer_name")
+    title = f"{brands[0] if brands else substances[0]} label{f' ({maker})' if maker else ''}"
+    source = Source(id=f"{LABEL_SOURCE}:{set_id}", title=title, publisher="FDA label, from openFDA",
+                    url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+                    date=iso_date(_text(record, "effective_time")))  # fmt: skip
+    return Contribution(
+        source=LABEL_SOURCE, item=set_id, substances=substances, brand_names=brands,
+        synonyms=tuple(name.lower() for name in texts(about.get("generic_name"))),
+        drug_classes=texts(about.get("pharm_class_epc")) + texts(about.get("pharm_class_moa")),
+        label=Label(source=source, sections=sections, brand_name=brands[0] if brands else "", set_id=set_id),
+    )  # fmt: skip
+
+
+def _first(record: Record, fields: Sequence[str]) -> str:
+    return "\n".join(filter(None, (_text(record, field) for field in fields)))
+
+
+def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
+    """The sections that have sentences, with kidney and liver gathered from dosing and ``others``."""
+    found: dict[SectionName, tuple[str, ...]] = {name: sentences(text) for name, text in written.items() if text}
+    return organ_sections({name: text for name, text in found.items() if text}, others)
+
+
+def iso_date(text: str) -> str:
+    """``20140113`` as ``2014-01-13``; anything else is no date."""
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) >= 8 and text[:8].isdigit() else ""

@@ -1,0 +1,200 @@
+"""DailyMed's Structured Product Labeling (SPL): one XML document per label.
+
+Products, their active ingredients and the label's sections are read; sections are told by their LOINC code.
+Source of the codes: FDA, "Section Headings (LOINC)" of Structured Product Labeling Resources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from tools.drug_database.importers import xml_tree
+from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.container import Entry
+from tools.drug_database.importers.openfda import iso_date, label_sections
+from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.sentences import BULLET, sentences
+from tools.drug_database.strengths import combined, number, strength
+from tools.errors import SourceRejected
+
+SOURCE_ID: Final = "dailymed"
+_V3: Final = "{urn:hl7-org:v3}"
+_CODES: Final[dict[str, SectionName]] = {
+    "34066-1": "boxed_warning", "34067-9": "indications", "34068-7": "dosage", "34070-3": "contraindications",
+    "50570-1": "contraindications", "43685-7": "warnings", "34071-1": "warnings", "42232-9": "warnings",
+    "34073-7": "interactions", "42228-7": "pregnancy", "88828-9": "renal_dosing", "88829-7": "hepatic_dosing",
+}  # fmt: skip
+_OTHER_CODES: Final = frozenset({"43684-0", "43685-7", "42232-9", "34082-8"})
+_BLOCKS: Final = frozenset({f"{_V3}{name}" for name in ("paragraph", "item", "tr", "caption")})
+_NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\s+")
+_CELLS: Final = frozenset({f"{_V3}td", f"{_V3}th"})
+
+
+def role(entry: Entry) -> str | None:
+    start = entry.head(4_096)
+    return "label" if b"urn:hl7-org:v3" in start and b"<document" in start else None
+
+
+def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    for entry in files.get("label", ()):
+        source = Source(id=SOURCE_ID, title="DailyMed drug labels (SPL)", publisher="U.S. National Library of Medicine",
+                        url="https://dailymed.nlm.nih.gov/dailymed/", date=entry.date)  # fmt: skip
+        with entry.open() as stream:
+            root = xml_tree.parse(entry.name, stream)
+        if root.tag != f"{_V3}document":
+            raise SourceRejected(f"{entry.name} is no SPL document.")
+        intake.open_file(entry.name, kind="DailyMed SPL", source=source, total=1)
+        intake.read()
+        found = _label(root)
+        if isinstance(found, str):
+            intake.refuse(1, found)
+        else:
+            intake.put(found, 1)
+
+
+def _label(root: Element) -> Contribution | str:
+    set_id = _attribute(root, "setId", "root")
+    outer = {inner: one for one in root.iter(f"{_V3}manufacturedProduct") for inner in one}
+    products = [one for one in root.iter(f"{_V3}manufacturedProduct") if one.find(f"{_V3}name") is not None]
+    substances = tuple(dict.fromkeys(name for product in products for name, _ in _active(product)))
+    if not set_id:
+        return "no set id"
+    if not substances:
+        return "no active ingredient is named"
+    brands = tuple(dict.fromkeys(filter(None, (_name(product) for product in products))))
+    sections = _sections(root)
+    source = Source(id=f"{SOURCE_ID}:{set_id}", title=_title(root, brands, substances),
+                    publisher="FDA label, from DailyMed",
+                    url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+                    date=iso_date(_attribute(root, "effectiveTime", "value")))  # fmt: skip
+    maker = _text(root.find(f".//{_V3}representedOrganization/{_V3}name"))
+    return Contribution(
+        source=SOURCE_ID, item=set_id, substances=substances, brand_names=brands,
+        synonyms=tuple(dict.fromkeys(_text(one).lower() for one in root.iter(f"{_V3}genericMedicine"))),
+        products=tuple(_product(product, maker, outer.get(product, product)) for product in products),
+        label=Label(source=source, sections=sections, set_id=set_id,
+                    brand_name=brands[0] if brands else "") if sections else None,
+    )  # fmt: skip
+
+
+def _title(root: Element, brands: Sequence[str], substances: Sequence[str]) -> str:
+    """The document's title; a label without one is called by its medicine."""
+    title = _text(root.find(f"{_V3}title"))
+    return title[:200] if title else f"{(*brands, *substances)[0]} label"
+
+
+def _name(product: Element) -> str:
+    name = product.find(f"{_V3}name")
+    return "" if name is None else " ".join("".join(name.itertext()).split())
+
+
+def _active(product: Element) -> Iterator[tuple[str, str]]:
+    """Name and strength of each active ingredient; older documents use an element of its own for them."""
+    for ingredient in product:
+        old = ingredient.tag == f"{_V3}activeIngredient"
+        if old or (ingredient.tag == f"{_V3}ingredient" and ingredient.get("classCode", "").startswith("ACTI")):
+            inner = "activeIngredientSubstance" if old else "ingredientSubstance"
+            name = _text(ingredient.find(f"{_V3}{inner}/{_V3}name")).lower()
+            if name:
+                yield name, _strength(ingredient)
+
+
+def _strength(ingredient: Element) -> str:
+    top = ingredient.find(f"{_V3}quantity/{_V3}numerator")
+    bottom = ingredient.find(f"{_V3}quantity/{_V3}denominator")
+    if top is None or not top.get("value", "").replace(".", "", 1).isdigit():
+        return ""
+    amount = f"{number(top.get('value', ''))} {top.get('unit', '')}"
+    if bottom is None:
+        return strength(amount)
+    count, unit = bottom.get("value", "1"), bottom.get("unit", "1")
+    return strength(f"{amount}/{'' if count == '1' else count}{unit}")
+
+
+def _product(product: Element, maker: str, around: Element) -> Product:
+    """``around`` is the element that holds the product and its routes."""
+    amounts = [amount for _, amount in _active(product)]
+    form = product.find(f"{_V3}formCode")
+    code = product.find(f"{_V3}code")
+    routes = {one.get("displayName", "").lower() for one in around.iter(f"{_V3}routeCode")}
+    packages = (one.find(f"{_V3}code") for one in product.iter(f"{_V3}containerPackagedProduct"))
+    return Product(
+        dosage_form="" if form is None else form.get("displayName", "").lower(), brand_name=_name(product),
+        routes=tuple(sorted(filter(None, routes))), labelers=(maker,) if maker else (),
+        strengths=(combined(amounts),) if amounts and all(amounts) else (),
+        ndcs=() if code is None else tuple(filter(None, (code.get("code"),))),
+        packages=tuple(dict.fromkeys(one.get("code", "") for one in packages if one is not None and one.get("code"))),
+    )  # fmt: skip
+
+
+def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:
+    written: dict[SectionName, list[str]] = {}
+    others: list[str] = []
+    for section in root.iter(f"{_V3}section"):
+        code = _attribute(section, "code", "code")
+        name = _CODES.get(code)
+        if name:
+            written.setdefault(name, []).append(_prose(section))
+        if code in _OTHER_CODES:
+            others += (sentence for sentence in sentences(_prose(section)) if sentence.endswith((".", "!", "?")))
+    return label_sections({name: "\n".join(parts) for name, parts in written.items()}, others)
+
+
+def _prose(section: Element) -> str:
+    """The section's text and that of the sections in it: a line per paragraph, list item or table row.
+
+    The highlights repeat the text in fragments and are left out. A section in it that has only a title says what it
+    has to say there: the title counts as its sentence.
+    """
+    highlights = {text for excerpt in section.iter(f"{_V3}excerpt") for text in excerpt.iter(f"{_V3}text")}
+    lines: list[str] = []
+    for inner in section.iter(f"{_V3}section"):
+        texts = [text for text in inner.findall(f"{_V3}text") if text not in highlights]
+        title = _NUMBER.sub("", _text(inner.find(f"{_V3}title")))
+        bare = not any(_text(text) for text in texts) and inner.find(f".//{_V3}section") is None
+        if title and bare and inner is not section:
+            lines.append(f"{title}." if title[-1].isalnum() else title)
+        lines += (line for text in texts for line in _lines(text))
+    return "\n".join(line for line in lines if line)
+
+
+def _lines(text: Element) -> Iterator[str]:
+    """Text that stands in no paragraph, item or row of its own is kept as well."""
+    blocks = [block for block in text.iter() if block.tag in _BLOCKS and not _holds_block(block)]
+    if not blocks or _text(text)[:40] != _text(blocks[0])[:40]:
+        yield _loose(text)
+    for block in blocks:
+        yield _line(block)
+
+
+def _loose(element: Element) -> str:
+    """The words of ``element`` outside all blocks."""
+    if element.tag in _BLOCKS and not _holds_block(element):
+        return ""
+    parts = [element.text or ""]
+    for child in element:
+        parts += (_loose(child), child.tail or "")
+    return " ".join(" ".join(parts).split())
+
+
+def _holds_block(block: Element) -> bool:
+    return any(inner.tag in _BLOCKS for inner in block.iter() if inner is not block)
+
+
+def _line(block: Element) -> str:
+    cells = [_text(cell) for cell in block if cell.tag in _CELLS]
+    if cells:
+        return " | ".join(cells)
+    return f"{BULLET} {_text(block)}" if block.tag == f"{_V3}item" else _text(block)
+
+
+def _text(element: Element | None) -> str:
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def _attribute(element: Element, child: str, name: str) -> str:
+    found = element.find(f"{_V3}{child}")
+    return "" if found is None else found.get(name, "").strip()
