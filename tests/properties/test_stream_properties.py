@@ -1,0 +1,348 @@
+"""However a stream is cut, ordered or damaged: the same words, the same calls, and errors of our own tree only."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_app.agent.event_channel import MAX_CHARS, ChannelClosed, EventChannel
+from chat_app.errors import AsclepiusError
+from chat_app.events import LLMResponseItem, RunItemStreamEvent, TextDelta
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from chat_app.generation.response_fold import ReasoningUpdate, ResponseFold, TextUpdate, ToolCallReady
+from chat_app.generation.sse import SSEDecoder
+from chat_app.response_events import parse_event
+from tests.support.scripted_server import Json, response_body
+
+thorough = settings(max_examples=300, deadline=None)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+"""Any text that UTF-8 can carry, line separators and white space included."""
+newlines = st.sampled_from(["\n", "\r", "\r\n"])
+
+
+# --- streams -----------------------------------------------------------------------------------------------------
+
+
+def message_events(item_id: str, pieces: Sequence[str]) -> list[Json]:
+    where = {"item_id": item_id, "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "text": "".join(pieces), "annotations": []}
+    item = {"type": "message", "id": item_id, "role": "assistant", "content": [part]}
+    return [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.content_part.added", **where, "part": {**part, "text": ""}},
+        *({"type": "response.output_text.delta", **where, "delta": piece} for piece in pieces),
+        {"type": "response.output_text.done", **where, "text": part["text"]},
+        {"type": "response.content_part.done", **where, "part": part},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+    ]
+
+
+def call_events(call_id: str, pieces: Sequence[str]) -> list[Json]:
+    arguments = "".join(pieces)
+    item = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": "find", "arguments": arguments}
+    return [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "arguments": ""}},
+        *(
+            {"type": "response.function_call_arguments.delta", "item_id": f"fc_{call_id}", "delta": piece}
+            for piece in pieces
+        ),
+        {"type": "response.function_call_arguments.done", "item_id": f"fc_{call_id}", "arguments": arguments},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+    ]
+
+
+def reasoning_events(item_id: str, pieces: Sequence[str]) -> list[Json]:
+    item = {"type": "reasoning", "id": item_id, "summary": [{"type": "summary_text", "text": "".join(pieces)}]}
+    return [
+        *({"type": "response.reasoning_summary_text.delta", "item_id": item_id, "delta": piece} for piece in pieces),
+        {"type": "response.output_item.done", "item": item},
+    ]
+
+
+def enclosed(bodies: Sequence[Json]) -> list[Json]:
+    framed = [
+        {"type": "response.created", "response": response_body("resp_1", "in_progress")},
+        *bodies,
+        {"type": "response.completed", "response": response_body("resp_1", "completed")},
+    ]
+    return [{**body, "sequence_number": number} for number, body in enumerate(framed)]
+
+
+pieces = st.lists(words, max_size=6)
+items = st.lists(
+    st.tuples(st.sampled_from([message_events, call_events, reasoning_events]), pieces), min_size=1, max_size=5
+)
+
+
+def item_streams(chosen: Sequence[tuple[Any, Sequence[str]]]) -> list[list[Json]]:
+    return [make(f"item_{number}", said) for number, (make, said) in enumerate(chosen)]
+
+
+def folded(bodies: Sequence[Json]) -> ResponseFold:
+    fold = ResponseFold()
+    for body in bodies:
+        fold.apply(parse_event(body))
+    return fold
+
+
+def frame(body: Json, newline: str, *, comment: bool, named: bool, spread: bool) -> bytes:
+    lines = [": keep-alive"] if comment else []
+    if named:
+        lines.append(f"event: {body['type']}")
+    text = json.dumps(body, ensure_ascii=False, indent=1 if spread else None)
+    lines += [f"data: {line}" for line in text.split("\n")]
+    return (newline.join(lines) + newline * 2).encode()
+
+
+def cut(data: bytes, points: Sequence[int]) -> list[bytes]:
+    places = sorted({0, len(data), *(point % (len(data) + 1) for point in points)})
+    return [data[start:end] for start, end in itertools.pairwise(places)]
+
+
+# --- slicing -----------------------------------------------------------------------------------------------------
+
+
+@thorough
+@given(st.lists(st.binary(max_size=40), max_size=12), st.lists(st.integers(0, 10_000), max_size=40))
+def test_the_decoder_gives_the_same_data_however_bytes_are_cut(blocks: list[bytes], points: list[int]) -> None:
+    """Row 9: for any bytes at all."""
+    data = b"\n\n".join(blocks) + b"\r\n\r\n"
+    whole, sliced = SSEDecoder(), SSEDecoder()
+    expected = list(whole.feed(data))
+    assert [found for piece in cut(data, points) for found in sliced.feed(piece)] == expected
+    single = SSEDecoder()
+    assert [found for byte in data for found in single.feed(bytes([byte]))] == expected
+
+
+@thorough
+@given(items, newlines, st.booleans(), st.booleans(), st.booleans(), st.lists(st.integers(0, 10_000), max_size=60))
+async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
+    chosen: list[tuple[Any, list[str]]], newline: str, comment: bool, named: bool, spread: bool, points: list[int]
+) -> None:
+    """Row 9."""
+    bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
+    data = b"".join(frame(body, newline, comment=comment, named=named, spread=spread) for body in bodies)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for piece in cut(data, points):
+            yield piece
+
+    until = asyncio.get_running_loop().time() + 60
+    events = [event async for event in ADAPTER._events(chunks(), until)]
+    assert events == [parse_event(body) for body in bodies]
+    fold = ResponseFold()
+    for event in events:
+        fold.apply(event)
+    assert fold.text == "".join("".join(said) for make, said in chosen if make is message_events)
+    assert fold.outcome.kind == "completed"
+
+
+ADAPTER = ResponseAPIAdapter(api_key="none", base_url="http://127.0.0.1:9/v1")
+
+
+# --- order -------------------------------------------------------------------------------------------------------
+
+
+def interleaved(streams: Sequence[Sequence[Json]], chance: random.Random) -> list[Json]:
+    """Any order in which each stream keeps its own."""
+    turns = [number for number, stream in enumerate(streams) for _ in stream]
+    chance.shuffle(turns)
+    sources = [iter(stream) for stream in streams]
+    return [next(sources[turn]) for turn in turns]
+
+
+@thorough
+@given(items, st.randoms(use_true_random=False), st.booleans())
+def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
+    chosen: list[tuple[Any, list[str]]], chance: random.Random, numbered: bool
+) -> None:
+    streams = item_streams(chosen)
+    straight = folded(enclosed([body for stream in streams for body in stream]))
+    mixed = enclosed(interleaved(streams, chance))
+    if not numbered:
+        mixed = [{k: v for k, v in body.items() if k != "sequence_number"} for body in mixed]
+    fold = ResponseFold()
+    said: dict[str, str] = {}
+    ready: list[str] = []
+    thought = ""
+    for body in mixed:
+        for update in fold.apply(parse_event(body)):
+            if isinstance(update, TextUpdate):
+                said[update.item_id] = said.get(update.item_id, "") + update.text
+            elif isinstance(update, ToolCallReady):
+                ready.append(update.item.call_id)
+            elif isinstance(update, ReasoningUpdate):
+                thought += update.text
+    expected = {f"item_{n}": "".join(p) for n, (make, p) in enumerate(chosen) if make is message_events}
+    assert said == {item_id: text for item_id, text in expected.items() if text}
+    assert sorted(ready) == sorted(call.call_id for call in straight.calls)
+    assert {c.call_id: c.arguments for c in fold.calls} == {c.call_id: c.arguments for c in straight.calls}
+    assert fold.outcome == straight.outcome
+    assert thought == fold.thinking
+
+
+@thorough
+@given(items, st.data())
+def test_a_stream_that_lost_an_event_is_never_complete_with_other_words(
+    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+) -> None:
+    """Row 8: with or without numbers, what is called complete is complete."""
+    bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
+    lost = data.draw(st.integers(1, len(bodies) - 2), label="lost")
+    numbered = data.draw(st.booleans(), label="numbered")
+    damaged = [body for number, body in enumerate(bodies) if number != lost]
+    if not numbered:
+        damaged = [{k: v for k, v in body.items() if k != "sequence_number"} for body in damaged]
+    fold = ResponseFold()
+    try:
+        for body in damaged:
+            fold.apply(parse_event(body))
+    except AsclepiusError:
+        return
+    assert not numbered
+    assert fold.text == folded(bodies).text
+    assert fold.outcome.kind == "completed"
+
+
+# --- garbage -----------------------------------------------------------------------------------------------------
+
+TYPES = [
+    "response.created", "response.in_progress", "response.queued", "response.completed", "response.failed",
+    "response.incomplete", "response.output_item.added", "response.output_item.done", "response.content_part.added",
+    "response.content_part.done", "response.output_text.delta", "response.output_text.done",
+    "response.output_text.annotation.added", "response.refusal.delta", "response.refusal.done",
+    "response.function_call_arguments.delta", "response.function_call_arguments.done",
+    "response.file_search_call.in_progress", "response.file_search_call.completed",
+    "response.reasoning_summary_text.delta", "response.reasoning_text.done", "error", "response.hologram", "",
+]  # fmt: skip
+FIELDS = ["item_id", "output_index", "content_index", "sequence_number", "delta", "text", "item", "part", "annotation",
+          "response", "arguments", "refusal", "id", "type", "content", "annotations", "call_id", "name", "output",
+          "usage", "error", "incomplete_details", "results", "summary", "code", "message"]  # fmt: skip
+ITEM_TYPES = ["message", "function_call", "file_search_call", "reasoning", "output_text", "refusal", "file_citation"]
+scalars = st.none() | st.booleans() | st.integers(-3, 2**70) | st.floats() | words | st.sampled_from(TYPES + ITEM_TYPES)
+anything = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | words, inner, max_size=5),
+    max_leaves=12,
+)
+shaped = st.builds(
+    lambda kind, fields: {**fields, "type": kind},
+    st.sampled_from(TYPES), st.dictionaries(st.sampled_from(FIELDS), anything, max_size=8),
+)  # fmt: skip
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.lists(anything | shaped, max_size=8))
+def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
+    """Row 4."""
+    fold = ResponseFold()
+    for body in bodies:
+        try:
+            fold.apply(parse_event(body))
+        except AsclepiusError as error:
+            assert len(str(error)) < 2_000
+    assert isinstance(fold.text, str)
+
+
+@thorough
+@given(st.binary(max_size=400) | st.lists(shaped, max_size=4).map(
+    lambda bodies: b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
+))  # fmt: skip
+async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
+    """Rows 2 and 4."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data
+        yield b"\n\n"
+
+    fold = ResponseFold()
+    try:
+        async for event in ADAPTER._events(chunks(), asyncio.get_running_loop().time() + 60):
+            fold.apply(event)
+    except AsclepiusError:
+        pass
+    assert fold.outcome.kind in {"completed", "incomplete", "failed", "refused"}
+
+
+@thorough
+@given(items, st.data())
+def test_a_damaged_field_gives_an_error_or_an_answer_but_no_crash(
+    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+) -> None:
+    bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
+    victim = data.draw(st.sampled_from(bodies), label="event")
+    field = data.draw(st.sampled_from(sorted(victim)), label="field")
+    victim[field] = data.draw(anything, label="value")
+    try:
+        folded(bodies)
+    except AsclepiusError:
+        return
+
+
+# --- delivery ----------------------------------------------------------------------------------------------------
+
+
+@thorough
+@given(
+    st.lists(st.lists(st.text(max_size=3_000) | st.none(), max_size=30), min_size=1, max_size=3),
+    st.randoms(use_true_random=False),
+)
+async def test_a_slow_reader_gets_everything_in_order(
+    producers: list[list[str | None]], chance: random.Random
+) -> None:
+    """Row 20: ``None`` stands for an event that is no text, and may not be overtaken by text."""
+    channel: EventChannel[TextDelta | RunItemStreamEvent] = EventChannel(max_events=8)
+    marks = itertools.count()
+    sent: list[str | int] = []
+
+    async def produce(said: list[str | None]) -> None:
+        for text in said:
+            if text is None:
+                mark = next(marks)
+                item = LLMResponseItem(step=mark, response_id=None, text="")
+                await channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
+                sent.append(mark)
+            else:
+                await channel.put(TextDelta(text=text))
+                sent.append(text)
+            if chance.random() < 0.3:
+                await asyncio.sleep(0)
+
+    async def produce_all() -> None:
+        await asyncio.gather(*(produce(said) for said in producers))
+        channel.end()
+
+    producing = asyncio.create_task(produce_all())
+    got: list[str | int] = []
+    with pytest.raises(ChannelClosed):
+        while True:
+            for _ in range(chance.randrange(4)):
+                await asyncio.sleep(0)
+            event = await channel.get()
+            if isinstance(event, TextDelta):
+                assert len(event.text) <= MAX_CHARS + 3_000
+                got.append(event.text)
+            else:
+                assert isinstance(event.item, LLMResponseItem)
+                got.append(event.item.step)
+    await producing
+    assert joined(got) == joined(sent)
+
+
+def joined(parts: Sequence[str | int]) -> list[str | int]:
+    """Neighbouring text as one."""
+    found: list[str | int] = []
+    for part in parts:
+        if isinstance(part, str) and found and isinstance(found[-1], str):
+            found[-1] += part
+        elif part != "":
+            found.append(part)
+    return found
