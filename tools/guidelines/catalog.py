@@ -21,6 +21,8 @@ class Snapshot:
     live: dict[str, DocumentVersion]
     passages: int
     counts: Counter[str] = field(repr=False)
+    unreadable: frozenset[str] = frozenset()
+    """Documents whose words are gone from the folder; they are not searched."""
 
     def refs(self, chosen: SearchFilter) -> list[VersionRef]:
         """The versions that ``chosen`` lets through; an empty filter lets all through."""
@@ -54,15 +56,20 @@ class Catalog:
         live: dict[str, DocumentVersion] = {}
         counts: Counter[str] = Counter()
         total = 0
+        unreadable: set[str] = set()
         for record in self._store.records():
             version = current_version(record)
             if version is None:
                 continue
+            try:
+                lexicon = self._store.lexicon(VersionRef(record.id, version.key))
+            except OSError:
+                unreadable.add(record.id)
+                continue
             live[record.id] = version
-            lexicon = self._store.lexicon(VersionRef(record.id, version.key))
             counts.update(lexicon.counts)
             total += lexicon.indexed
-        return Snapshot(stamp, live, total, counts)
+        return Snapshot(stamp, live, total, counts, frozenset(unreadable))
 
     def documents(self) -> list[Document]:
         return [document for record in self._store.records() if (document := as_document(record)) is not None]

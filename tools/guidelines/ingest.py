@@ -30,6 +30,11 @@ from tools.guidelines.store import LibraryStore, VersionRef, document_id
 READER = 1
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
+SUFFIXES = {
+    ".pdf": ".pdf", ".md": ".md", ".markdown": ".md", ".html": ".html", ".htm": ".html", ".docx": ".docx",
+    ".txt": ".txt",
+}  # fmt: skip
+"""Endings of files that are read, with the one by which each format is known here."""
 MAX_FILE_BYTES = 200_000_000
 Progress = Callable[[IngestProgress], None]
 
@@ -39,6 +44,7 @@ class Source:
     """A file that passed the first checks."""
 
     path: Path
+    file_name: str
     document: str
     sha256: str
     suffix: str
@@ -46,12 +52,13 @@ class Source:
     @property
     def title(self) -> str:
         """A title made of the file's name, for a document that has none."""
-        words = self.path.stem.replace("_", " ").replace("-", " ").strip()
+        words = Path(self.file_name).stem.replace("_", " ").replace("-", " ").strip()
         return words[:1].upper() + words[1:]
 
     @property
     def ref(self) -> VersionRef:
-        return VersionRef(self.document, self.sha256[:12])
+        """A file read by a newer reader is a version of its own: passages that were cited stay as they were."""
+        return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
 
 
 class Reporter:
@@ -86,16 +93,38 @@ def check_source(path: Path) -> Source:
             digest = hashlib.file_digest(data, "sha256").hexdigest()
     except OSError as error:
         raise SourceRejected(f"{path.name} cannot be read ({error.strerror}).") from None
-    return Source(path, document_id(path.stem), digest, suffix)
+    return Source(path, path.name, document_id(path.stem), digest, suffix)
 
 
 def _suffix(path: Path, start: bytes) -> str:
-    suffix = path.suffix.lower()
-    if suffix != ".pdf":
-        raise SourceRejected(f"{path.name}: guidelines are read from PDF files.")
-    if b"%PDF-" not in start[:1024]:
-        raise SourceRejected(f"{path.name} ends in .pdf and holds something else.")
+    given = path.suffix.lower()
+    suffix = SUFFIXES.get(given)
+    if suffix is None:
+        raise SourceRejected(f"{path.name}: guidelines are read from PDF, Markdown, HTML, DOCX and text files.")
+    looks_like = ".pdf" if b"%PDF-" in start[:1024] else ".docx" if start.startswith(b"PK\x03\x04") else "text"
+    expected = suffix if suffix in {".pdf", ".docx"} else "text"
+    if looks_like != expected:
+        raise SourceRejected(f"{path.name} ends in {given} and holds something else.")
     return suffix
+
+
+def files_under(folder: Path) -> list[Path]:
+    """The files of known endings under ``folder``, in order of their names. Raises ``SourceRejected``."""
+    if not folder.is_dir():
+        raise SourceRejected(f"{folder.name} is no folder.")
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
+    return sorted(
+        path for path in found
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )  # fmt: skip
+
+
+def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> Source:
+    """The original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
+    path = store.original(version)
+    if not path.is_file():
+        raise SourceRejected(f"The original of {version.file_name} is gone from the library: add it again.")
+    return Source(path, version.file_name, record.id, version.sha256, version.suffix)
 
 
 def unchanged(store: LibraryStore, source: Source) -> Document | None:
@@ -159,7 +188,7 @@ def clean_up(store: LibraryStore, retriever: Retriever) -> None:
 def _version(store: LibraryStore, source: Source, facts: Extraction) -> DocumentVersion:
     pages = list(store.pages(source.ref))
     return DocumentVersion(
-        key=source.ref.key, sha256=source.sha256, file_name=source.path.name, suffix=source.suffix,
+        key=source.ref.key, sha256=source.sha256, file_name=source.file_name, suffix=source.suffix,
         title=facts.title, issuer=facts.issuer, version=facts.version,
         date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
         passages=store.lexicon(source.ref).indexed, paged=facts.paged,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tools.guidelines.models import Block, BlockKind, PageContent, TableRows
 from tools.guidelines.pdf_lines import Line, PdfPage
-from tools.guidelines.running_heads import find_running_heads
+from tools.guidelines.running_heads import find_running_heads, printed_numbers
 from tools.guidelines.tables import FoundTable, find_tables, table_text
 from tools.guidelines.text import comparable
 
@@ -54,6 +54,7 @@ class Layout:
     def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
         self._heads = find_running_heads(pages)
         self._outline = _by_page(outline)
+        self._labels = printed_numbers(pages)
         self._pages = [(page, self._kept(page)) for page in pages]
         self.body_size = self._usual_size()
         self._levels = self._heading_levels()
@@ -82,9 +83,12 @@ class Layout:
             drafts = _group(lines, find_tables(lines, page, self.body_size), self)
             blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
             yield PageContent(
-                number=page.number, label=page.label, blocks=blocks, searchable=bool(blocks) or not page.pictures,
+                number=page.number,
+                label=page.label or self._labels.get(page.number),
+                blocks=blocks,
+                searchable=bool(blocks) or not page.pictures,
                 opens=self._unprinted(page, blocks),
-            )  # fmt: skip
+            )
 
     def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
         if draft.table is not None:

@@ -7,22 +7,37 @@ the library's own, so the event loop stays free. The constructor does nothing bu
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from tools.errors import SourceRejected, ToolUnavailable
+from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines import ingest
-from tools.guidelines.catalog import Catalog, Snapshot, as_passage, names, parse_passage_id
-from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.catalog import (
+    Catalog,
+    as_passage,
+    current_version,
+    document_of,
+    parse_passage_id,
+)
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import COLLECTION
+from tools.guidelines.library_search import LibrarySearch
 from tools.guidelines.milvus import Connection
-from tools.guidelines.models import Document, Extraction, GuidelineSearchResult, IngestProgress, SearchFilter
-from tools.guidelines.retrieval import Found, Retriever
+from tools.guidelines.models import (
+    Document,
+    DocumentRecord,
+    DocumentVersion,
+    Extraction,
+    FolderReport,
+    GuidelineSearchResult,
+    IngestProgress,
+    Refusal,
+    SearchFilter,
+)
+from tools.guidelines.retrieval import Retriever
 from tools.guidelines.sandbox import run_job
 from tools.guidelines.store import LibraryStore, VersionRef
 from tools.guidelines.worker import ExtractJob, RenderJob
@@ -36,7 +51,6 @@ SEARCH_SECONDS = 10.0
 """Within this a search answers or raises ``ToolUnavailable``."""
 RENDER_SECONDS = 20.0
 MAX_LIMIT = 50
-MAX_ROWS = 3
 
 
 class GuidelineLibrary:
@@ -55,6 +69,7 @@ class GuidelineLibrary:
         self._catalog = Catalog(self._store)
         self._connection = Connection(uri, token)
         self._retriever = Retriever(self._connection, collection, embedder)
+        self._searcher = LibrarySearch(self._store, self._catalog, self._retriever)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
 
     # -- search
@@ -76,34 +91,8 @@ class GuidelineLibrary:
         if documents is not None:
             wanted = wanted.model_copy(update={"documents": tuple(documents)})
         return await self._run(
-            lambda: self._search(question, max(1, min(limit, MAX_LIMIT)), wanted), seconds=SEARCH_SECONDS
+            lambda: self._searcher.search(question, max(1, min(limit, MAX_LIMIT)), wanted), seconds=SEARCH_SECONDS
         )
-
-    def _search(self, question: str, limit: int, chosen: SearchFilter) -> GuidelineSearchResult:
-        snapshot = self._catalog.snapshot()
-        found = self._retriever.search(question, names(snapshot.refs(chosen)), self._terms_of, snapshot.weight)
-        passages = tuple(islice(self._passages(found, snapshot), limit))
-        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale)
-        return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
-
-    def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
-        """The candidates as passages; of one page's tables no more than ``MAX_ROWS`` rows."""
-        rows: Counter[tuple[str, int]] = Counter()
-        for candidate in found.candidates:
-            parsed = parse_passage_id(candidate.id)
-            version = snapshot.live.get(parsed[0].document) if parsed else None
-            stored = self._store.passage(*parsed) if parsed else None
-            if parsed is None or version is None or stored is None or version.key != parsed[0].key:
-                continue
-            if stored.kind == "table_row":
-                rows[parsed[0].document, stored.page] += 1
-                if rows[parsed[0].document, stored.page] > MAX_ROWS:
-                    continue
-            yield as_passage(parsed[0], version, stored, candidate.score)
-
-    def _terms_of(self, passage_id: str) -> list[str]:
-        parsed = parse_passage_id(passage_id)
-        return self._store.passage_terms(*parsed) if parsed else []
 
     # -- documents
 
@@ -126,11 +115,66 @@ class GuidelineLibrary:
         if known is not None:
             report("unchanged", known.pages, known.pages)
             return known
+        return await self._take(source, progress)
+
+    async def _take(self, source: ingest.Source, progress: Progress | None) -> Document:
+        report = ingest.Reporter(source.file_name, progress)
         facts = await self._read(source, report)
-        in_loop = ingest.Reporter(path.name, self._in_loop(progress))
+        in_loop = ingest.Reporter(source.file_name, self._in_loop(progress))
         document = await self._run(lambda: ingest.publish(self._store, self._retriever, source, facts, in_loop))
         report("done", document.pages, document.pages)
         return document
+
+    async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
+        """Takes in every guideline file under ``folder``; a refused file does not stop the others.
+
+        Hidden files and links are left alone. Raises ``SourceRejected`` when ``folder`` is none, and
+        ``ToolUnavailable`` when the index cannot be written.
+        """
+        documents: list[Document] = []
+        refused: list[Refusal] = []
+        for path in await self._run(lambda: ingest.files_under(folder)):
+            try:
+                documents.append(await self.add(path, progress=progress))
+            except SourceRejected as error:
+                refused.append(Refusal(file_name=path.name, reason=str(error)))
+        return FolderReport(documents=tuple(documents), refused=tuple(refused))
+
+    async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
+        """Builds the index anew from the stored originals; documents that an older reader read are read again.
+
+        Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
+        it ends, searches find only what is already indexed again.
+        """
+        await self._run(self._drop_index)
+        documents: list[Document] = []
+        refused: list[Refusal] = []
+        for record, version in await self._run(self._current):
+            try:
+                source = ingest.stored_source(self._store, record, version)
+                if version.reader == ingest.READER and self._store.has_version(source.ref):
+                    await self._run(partial(self._write, source, self._in_loop(progress)))
+                    documents.append(document_of(record, version))
+                else:
+                    documents.append(await self._take(source, progress))
+            except SourceRejected as error:
+                refused.append(Refusal(file_name=version.file_name, reason=str(error)))
+        await self._run(self._retriever.settle)
+        return FolderReport(documents=tuple(documents), refused=tuple(refused))
+
+    def _current(self) -> list[tuple[DocumentRecord, DocumentVersion]]:
+        found = [(record, current_version(record)) for record in self._store.records()]
+        return [(record, version) for record, version in found if version is not None]
+
+    def _drop_index(self) -> None:
+        with self._store.locked():
+            self._retriever.drop()
+            self._retriever.check()
+
+    def _write(self, source: ingest.Source, progress: Progress | None) -> None:
+        with self._store.locked():
+            report = ingest.Reporter(source.file_name, progress)
+            ingest.write_rows(self._store, self._retriever, source.ref, report)
 
     async def _read(self, source: ingest.Source, report: ingest.Reporter) -> Extraction:
         scratch = await self._run(self._store.scratch)
@@ -140,7 +184,7 @@ class GuidelineLibrary:
             try:
                 await run_job(job, progress=report.stage("reading"))
             except SourceRejected as error:
-                raise SourceRejected(f"{source.path.name}: {error}") from None
+                raise SourceRejected(f"{source.file_name}: {error}") from None
             facts = Extraction.model_validate_json(await self._run((made / "facts.json").read_bytes))
             await self._run(lambda: self._store.save_version(source.ref, made))
             return facts
@@ -238,23 +282,9 @@ class GuidelineLibrary:
     async def check(self) -> list[str]:
         """What is wrong with the library, one sentence each, with what to do; empty when all is well."""
         try:
-            return await self._run(self._check, seconds=SEARCH_SECONDS)
-        except ToolUnavailable as error:
+            return await self._run(self._searcher.problems, seconds=SEARCH_SECONDS)
+        except (ToolUnavailable, IndexMismatch) as error:
             return [str(error)]
-
-    def _check(self) -> list[str]:
-        problems: list[str] = []
-        self._retriever.check()
-        for document, version in self._catalog.snapshot().live.items():
-            indexed = self._retriever.terms.count(str(VersionRef(document, version.key)))
-            if indexed != version.passages:
-                problems.append(
-                    f"Guideline {document}: {indexed} of {version.passages} passages are indexed. "
-                    "Run `asclepius guidelines reindex`."
-                )
-            if not self._store.original(version).is_file():
-                problems.append(f"Guideline {document}: its original file is gone; add it again.")
-        return problems
 
     async def aclose(self) -> None:
         """Closes the connection; calls that still run are left to their own time limits."""

@@ -82,7 +82,7 @@ class DocumentVersion(Frozen):
     """One version of a document: the facts of the file and of its reading."""
 
     key: str
-    """Twelve hexadecimal digits of the SHA-256 of the file."""
+    """Twelve hexadecimal digits that stand for the file's bytes and the number of the reader."""
     sha256: str
     file_name: str
     suffix: str
@@ -134,6 +134,20 @@ class Document(Frozen):
     added_at: datetime
     superseded: tuple[str, ...] = ()
     """Keys of the earlier versions that are kept for old citations."""
+
+
+class Refusal(Frozen):
+    """A file that was not taken in, and why."""
+
+    file_name: str
+    reason: str
+
+
+class FolderReport(Frozen):
+    """What adding a folder did."""
+
+    documents: tuple[Document, ...] = ()
+    refused: tuple[Refusal, ...] = ()
 
 
 class IngestProgress(Frozen):

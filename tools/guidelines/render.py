@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.errors import SourceRejected
-from tools.guidelines.extract import open_pdf
+from tools.guidelines.pdf_open import open_pdf
 from tools.guidelines.text import comparable
 
 MAX_PIXELS = 40_000_000
@@ -35,6 +35,14 @@ def render_page(path: Path, page_number: int, *, highlight: str, scale: float) -
         return _png(rows, bitmap.width, bitmap.n_channels)
     finally:
         document.close()
+
+
+def picture_of_page(page: Any, scale: float) -> bytes:
+    """An open page as PNG, in shades of grey."""
+    width, height = page.get_size()
+    scale = max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5))
+    bitmap = page.render(scale=scale, grayscale=True)
+    return _png(_rows(bitmap), bitmap.width, bitmap.n_channels)
 
 
 def quote_rectangles(page: Any, quote: str) -> list[tuple[float, float, float, float]]:

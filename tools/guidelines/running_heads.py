@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(
     r"(?:page\s*)?(?:\d{1,4}|[ivxlc]{1,7}|[A-Z]{1,2}-\d{1,3})(?:\s*(?:/|of)\s*\d{1,4})?", re.IGNORECASE
 )
+_PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
 _MARGIN = 0.1
 """Share of the page's height, at top and at bottom, in which running heads stand."""
 _MAX_WORDS = 30
@@ -89,3 +90,25 @@ def _has_page_number(text: str, label: str | None) -> bool:
     words = text.split()
     ends = (words[0], words[-1]) if words else ()
     return any(word == label or (label is None and word.isdigit()) for word in ends)
+
+
+def printed_numbers(pages: Sequence[PdfPage]) -> dict[int, str]:
+    """Page numbers as printed in the margins, for files that do not name them: those that count on steadily."""
+    offsets: Counter[int] = Counter()
+    seen: dict[int, set[int]] = {}
+    for page in pages:
+        numbers = {number for line in page.lines if in_margin(line, page) for number in _margin_numbers(line.text)}
+        seen[page.number] = {number - page.number for number in numbers}
+        offsets.update(seen[page.number])
+    offset, count = offsets.most_common(1)[0] if offsets else (0, 0)
+    if count < max(2, 0.5 * len(pages)):
+        return {}
+    return {number: str(number + offset) for number, found in seen.items() if offset in found}
+
+
+def _margin_numbers(text: str) -> Iterable[int]:
+    of = _PAGE_OF.search(text)
+    if of:
+        return (int(of[1]),)
+    words = text.split()
+    return (int(word) for word in {words[0], words[-1]} if word.isascii() and word.isdigit() and len(word) <= 4)

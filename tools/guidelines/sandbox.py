@@ -80,6 +80,7 @@ async def _follow(
 
 def _environment() -> dict[str, str]:
     """Only what Python needs to start: no key or token of the app is in the worker's reach."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX")
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX",
+                                         "LD_LIBRARY_PATH")
             if name in os.environ}
     return {**kept, "PYTHONPATH": str(_PACKAGE_ROOT), "PYTHONUTF8": "1"}
