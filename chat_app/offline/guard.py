@@ -6,8 +6,10 @@ this machine has open cannot send an ``Authorization`` header to another origin 
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
+from contextlib import suppress
 from typing import Final
 
 import orjson
@@ -16,6 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chat_app.offline.errors import ApiError, error_body
 
+_PATIENCE: Final = 10.0
+"""Seconds that a refused body may still take to arrive."""
 _OPEN: Final = frozenset({"/healthz", "/openapi.json"})
 
 
@@ -54,6 +58,7 @@ class Guard:
         if refusal is None and declared.isdecimal() and int(declared) > limit:
             refusal = _too_large(limit)
         if refusal is not None:
+            await _read_away(receive, 4 * limit)
             await _send_error(refusal, send)
             return
         started = False
@@ -67,6 +72,7 @@ class Guard:
             await self._app(scope, _limited(receive, limit), note_start)
         except _TooLargeError:
             if not started:
+                await _read_away(receive, 4 * limit)
                 await _send_error(_too_large(limit), send)
 
     def _refusal(self, headers: Headers) -> ApiError | None:
@@ -82,6 +88,18 @@ class Guard:
                 code="invalid_api_key",
             )  # fmt: skip
         return None
+
+
+async def _read_away(receive: Receive, most: int) -> None:
+    """Reads the rest of a body and forgets it: a client that is still sending would not see the answer."""
+    read = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while read <= most:
+                message = await receive()
+                read += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 def _too_large(limit: int) -> ApiError:

@@ -17,6 +17,7 @@ _SPACE = re.compile(r"\s+")
 _END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9≥≤<>•-])")
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-•*–]|\d{1,2}[.)])\s)|\n(?=\s*\|)")
 LEAD = re.compile(r"^\s*(?:[-•*–■]\s+|\d{1,2}[.)]\s+)")
+_NUMBERED = re.compile(r"\b(?:table|figure|fig|box|chapter)\s+\d+[a-z]?$", re.IGNORECASE)
 _ABBREVIATIONS: Final = word_list("abbreviations")
 STOP: Final = word_list("stop")
 
@@ -157,4 +158,6 @@ def _split(block: str) -> list[str]:
 
 def _abbreviated(text: str, stop: int) -> bool:
     word = text[max(0, stop - 12) : stop].rsplit(" ", 1)[-1].lstrip("([\"'“‘").lower()
-    return word in _ABBREVIATIONS or (len(word) == 1 and (word.isalpha() or word.isdigit()))
+    if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()):
+        return True
+    return _NUMBERED.search(text, max(0, stop - 16), stop) is not None
