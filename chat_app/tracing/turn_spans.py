@@ -71,7 +71,7 @@ class TurnSpans:
         self._answer = ""
         self._chat: _Chat | None = None
         self._tools: dict[str, Span] = {}
-        self._step_began, self._step_done = time.time_ns(), False
+        self._step_began, self._step_done, self._run_ended = time.time_ns(), False, False
         self._root = self._begin(
             f"invoke_agent {kit.agent_name}", "invoke_agent", None, self._step_began,
             {"gen_ai.agent.name": kit.agent_name},
@@ -163,6 +163,7 @@ class TurnSpans:
 
     def _final(self, result: RunnerResult) -> None:
         self._outcome, self._usage, self._answer = result.outcome, result.usage, result.answer
+        self._run_ended = True
 
     def _chat_now(self) -> _Chat:
         """The response that is being received; a new one when the last has ended."""
@@ -178,8 +179,8 @@ class TurnSpans:
     def _heard(self) -> None:
         """The model server sent something."""
         chat = self._chat
-        if chat is not None and chat.ended is not None and not self._step_done:
-            # What still comes of a step whose response has ended is the tools' doing.
+        if chat is not None and chat.ended is not None and (self._run_ended or not self._step_done):
+            # Words that were held back until it was clear that they are no citation.
             return
         chat = self._chat_now()
         if chat.first_chunk is None:

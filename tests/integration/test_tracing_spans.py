@@ -24,6 +24,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from chat_app.events import (
     AgentEvent,
+    LLMResponseItem,
     Notice,
     Outcome,
     RunItemStreamEvent,
@@ -280,6 +281,49 @@ async def test_a_failing_tool_and_one_that_does_not_exist_are_errors_without_wor
     tools = {s.name: s for s in scope.exporter.get_finished_spans() if s.name.startswith("execute_tool")}
     assert set(tools) == {f"execute_tool {TOOL}", "execute_tool unknown"}
     assert {attributes(span)["error.type"] for span in tools.values()} == {"tool_error"}
+
+
+async def test_closing_what_is_observed_closes_what_is_below_at_once() -> None:
+    closed: list[str] = []
+
+    async def events() -> AsyncGenerator[AgentEvent, None]:
+        try:
+            yield TextDelta(text="x")
+            yield TextDelta(text="y")
+        finally:
+            closed.append("below")
+
+    below = events()
+    above = telescope().recorder.observe(below)
+    assert isinstance(above, AsyncGenerator)
+    await anext(above)
+    await above.aclose()
+    assert closed == ["below"]
+
+
+async def test_words_held_back_until_the_end_belong_to_the_response_that_said_them(redis_url: str) -> None:
+    """A bracket may be the begin of a citation: it is shown only when the response has ended."""
+    scope = telescope()
+    async with ScriptedServer([text_reply("See table ", "[1")]) as server:
+        events = await observed(scope, server, redis_url)
+    after = [event.type for event in events[[e.type for e in events].index("run_item_stream_event"):]]
+    assert "text_delta" in after
+    assert set(scope.spans) == {"invoke_agent Asclepius", "chat scripted"}
+
+
+async def test_words_between_a_responses_end_and_its_steps_end_begin_no_other_response() -> None:
+    scope = telescope()
+    said = LLMResponseItem(step=1, response_id="resp_1", text="x")
+
+    async def events() -> AsyncGenerator[AgentEvent, None]:
+        yield TextDelta(text="x")
+        yield RunItemStreamEvent(name="agent.llm_response", item=said)
+        yield TextDelta(text="[")
+        yield TurnEnded(outcome=Outcome(), answer="x[")
+
+    async for _ in scope.recorder.observe(events()):
+        pass
+    assert set(scope.spans) == {"invoke_agent Asclepius", "chat"}
 
 
 async def test_a_tool_that_still_runs_when_the_reader_leaves_is_cancelled_in_its_span(redis_url: str) -> None:
