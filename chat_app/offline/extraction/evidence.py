@@ -165,7 +165,7 @@ def _is_drug_output(body: Json) -> bool:
 def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
     asked = looked_up(output)
     records = tuple(_record(row, asked) for row in body["results"] if isinstance(row, dict))
-    suggestions = tuple(str(name) for name in body.get("did_you_mean") or [])
+    suggestions = _texts(body.get("did_you_mean"))
     evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
 
 
@@ -185,7 +185,7 @@ def _record(row: Json, asked: str) -> DrugRecord:
         cite=_text(row.get("cite")),
         brand_names=_texts(row.get("brand_names")),
         drug_classes=_texts(row.get("drug_classes")),
-        products=tuple(_product(product) for product in row.get("products") or [] if isinstance(product, dict)),
+        products=tuple(_product(product) for product in _list(row.get("products")) if isinstance(product, dict)),
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
         asked=asked,
@@ -251,6 +251,10 @@ def _pairs(body: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def _text(value: object) -> str:
     return "" if value is None else squeeze(str(value))
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _texts(value: object) -> tuple[str, ...]:

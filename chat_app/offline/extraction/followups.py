@@ -27,6 +27,9 @@ _PRONOUN: Final = re.compile(
     r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
     r"|\bthe (?:drug|medicine|medication|same|former|latter)\b", re.IGNORECASE,
 )  # fmt: skip
+_INTERROGATIVE: Final = re.compile(
+    r"^\s*(?:what|which|when|who|how|why|where|is|are|do|does|can|should)\b", re.IGNORECASE
+)
 _PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
 _POPULATIONS: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
 """Aspects that say in whom; they narrow a question instead of replacing what it asks."""
@@ -114,7 +117,9 @@ def is_follow_up(question: str) -> bool:
     named = subjects(question)
     if _PRONOUN.search(question) and not named:
         return True
-    return not named and len(terms(question)) <= 2 and len(question.split()) <= 6 and bool(terms(question))
+    whole = _INTERROGATIVE.match(question) is not None
+    most = 1 if whole else 2
+    return not named and 1 <= len(terms(question)) <= most and len(question.split()) <= 6
 
 
 def subjects(question: str) -> tuple[str, ...]:
