@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
+from starlette.routing import compile_path
 
 from chat_app import __version__
 from chat_app.agent.comparison import ModelEvent
@@ -130,6 +131,12 @@ def document(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """The methods that the documented operations at ``path`` have; none when nothing is there."""
+    here = [methods for template, methods in app.openapi()["paths"].items() if compile_path(template)[0].match(path)]
+    return sorted({method.upper() for methods in here for method in methods})
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

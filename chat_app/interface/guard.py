@@ -28,6 +28,7 @@ _CLOSED = re.compile(
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
+_TOO_LARGE = "The request is too large."
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
@@ -85,7 +86,8 @@ class Guard:
             self._on_user(user)
         if scope["type"] == "http":
             login = None if user else self._login(scope, headers)
-            await self._app(scope, _limited(receive, scope["path"]), _Answer(send, login).send)
+            body = _Body(receive, _largest(scope["path"]))
+            await self._app(scope, body.receive, body.unless_too_large(_Answer(send, login).send))
         else:
             await self._app(scope, receive, send)
 
@@ -100,7 +102,7 @@ class Guard:
             return 404, "Not found."
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > _largest(path):
-            return 413, "The request is too large."
+            return 413, _TOO_LARGE
         return None
 
     def _host_is_ours(self, host: str) -> bool:
@@ -142,22 +144,31 @@ def _largest(path: str) -> int:
     return MAX_UPLOAD if path in ("/project/file", "/api/v1/guidelines") else MAX_BODY
 
 
-class TooLarge(Exception):
-    """The body went on past what this address takes."""
+class _Body:
+    """A request's body, cut short when it goes on past what its address takes without having said so."""
 
+    def __init__(self, receive: Receive, largest: int) -> None:
+        self._receive = receive
+        self._left = largest
 
-def _limited(receive: Receive, path: str) -> Receive:
-    """``receive`` that gives up on a body without a length which goes on and on."""
-    seen = 0
-    largest = _largest(path)
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        return {"type": "http.disconnect"} if self._left < 0 else message
 
-    async def limited() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > largest else message
+    def unless_too_large(self, send: Send) -> Send:
+        """``send`` that answers 413 in place of whatever the app makes of a body that was cut short."""
+        refused = False
 
-    return limited
+        async def checked(message: Message) -> None:
+            nonlocal refused
+            if self._left >= 0:
+                await send(message)
+            elif not refused:
+                refused = True
+                await _refuse({"type": "http"}, send, 413, _TOO_LARGE)
+
+        return checked
 
 
 class _Answer:

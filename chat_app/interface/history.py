@@ -140,6 +140,15 @@ class History(SQLAlchemyDataLayer):
                 await connection.execute(text(statement), {"id": thread_id})
             await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
 
+    async def delete_conversation(self, conversation_id: str, owner: str) -> None:
+        """Erases what the page shows of a conversation of ``owner``, by the id that the session store knows it by."""
+        async with self.engine.connect() as connection:
+            query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
+            rows = await _rows(connection, query, owner=owner, id=f"%{conversation_id}%")
+        for row in rows:
+            if _decoded(row["metadata"], {}).get("conversation_id") == conversation_id:
+                await self.delete_thread(row["id"])
+
     # -- steps and elements --------------------------------------------------------------------------------------
 
     async def save_turn(self, thread_id: str, steps: Sequence[Mapping[str, Any]], elements: Sequence[Mapping[str, Any]],

@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 
 from chat_app import bootstrap
 from chat_app.interface import api_docs, problems
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.consult_routes import consult_router
+from chat_app.interface.conversation_routes import conversation_router
 from chat_app.interface.guard import Guard
 from chat_app.interface.health_routes import health_router, status_router
+from chat_app.interface.problems import NOTHING_HERE, problem
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.source_routes import source_router
+from chat_app.interface.thread_routes import thread_router
 from chat_app.settings import Settings
+
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) -> FastAPI:
@@ -57,8 +62,21 @@ def api_router(runtime: Runtime) -> APIRouter:
     from chat_app.interface.feedback_routes import feedback_router
 
     router = APIRouter()
-    router.include_router(health_router(runtime))
+    router.include_router(health_router(runtime), tags=["health"])
     router.include_router(feedback_router(runtime), include_in_schema=False)
-    for part in (status_router(runtime), source_router(runtime), consult_router(runtime)):
-        router.include_router(part, prefix="/api/v1")
+    router.include_router(consult_router(runtime), prefix="/api/v1")
+    router.include_router(conversation_router(runtime), prefix="/api/v1")
+    router.include_router(thread_router(runtime), prefix="/api/v1", tags=["conversations"])
+    router.include_router(source_router(runtime), prefix="/api/v1", tags=["sources"])
+    router.include_router(status_router(runtime), prefix="/api/v1", tags=["health"])
+    # Last, or Chainlit would answer every other address under /api with its page.
+    router.add_api_route("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
     return router
+
+
+async def _no_such_route(request: Request) -> Response:
+    """404, or 405 where another method would do."""
+    allowed = api_docs.methods_of(request.app, request.url.path)
+    if not allowed:
+        return problem(404, NOTHING_HERE)
+    return problem(405, "This address takes another method.", headers={"Allow": ", ".join(allowed)})

@@ -29,6 +29,7 @@ from chat_app.events import (
     ReferencesReady,
     TextDelta,
     TurnEnded,
+    TurnStarted,
 )
 
 logger = logging.getLogger(__name__)
@@ -121,6 +122,11 @@ class TurnLog:
         return [entry for entry in self._entries if isinstance(entry, CitationAdded)]
 
     @property
+    def conversation_id(self) -> str | None:
+        """The conversation of the turn; None until it has started."""
+        return next((entry.conversation_id for entry in self._entries if isinstance(entry, TurnStarted)), None)
+
+    @property
     def has_references(self) -> bool:
         return any(isinstance(entry, ReferencesReady) for entry in self._entries)
 
@@ -146,6 +152,10 @@ class LiveTurn:
     _readers: int = 0
     _unread_since: float | None = None
     _reading: asyncio.Task[None] | None = None
+
+    def is_about(self, conversation_id: str) -> bool:
+        """Whether it belongs to that conversation, or has been asked to."""
+        return conversation_id in {self.thread_id, self.log.conversation_id}
 
     def stop(self, reason: IncompleteReason = "stopped", message: str = STOPPED) -> None:
         """Ends the turn at once; what was read stays, nothing comes after. Doing it twice changes nothing."""
@@ -253,6 +263,15 @@ class LiveTurns:
 
     def get(self, turn_id: str) -> LiveTurn | None:
         return self._turns.get(turn_id)
+
+    async def end_conversation(self, conversation_id: str, owner: str, *, within: float = 5.0) -> None:
+        """Stops what ``owner`` is being answered in that conversation, and waits until it has been saved."""
+        turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
+        for turn in turns:
+            turn.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await asyncio.gather(*(turn.saved.wait() for turn in turns))
 
     async def end_all(self, *, within: float = 5.0) -> None:
         """Ends every turn with its terminal event, as the server is stopping, and waits until they are saved."""

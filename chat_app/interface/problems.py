@@ -15,10 +15,12 @@ from chat_app.interface.identity import NotOwner, Unauthenticated
 from chat_app.interface.limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError, ToolUnavailable
 
-_TITLES = {400: "Bad request", 401: "Not signed in", 404: "Not found", 409: "Conflict", 413: "Too large",
-           422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available"}
+_TITLES = {
+    400: "Bad request", 401: "Not signed in", 404: "Not found", 405: "Method not allowed", 409: "Conflict",
+    413: "Too large", 422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available",
+}
 _MOST_ERRORS = 20
-_NOT_FOUND = "There is nothing here for you."
+NOTHING_HERE = "There is nothing here for you."
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (InputRejected, 422), (SessionBusy, 409), (SessionStoreUnavailable, 503), (ToolUnavailable, 503),
     (SourceRejected, 404), (ToolError, 503), (AsclepiusError, 503),
@@ -34,7 +36,7 @@ def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = Non
 def as_problem(error: Exception) -> JSONResponse | None:
     """The problem document of an error the app raises on purpose, else None."""
     if isinstance(error, NotOwner):
-        return problem(404, _NOT_FOUND)
+        return problem(404, NOTHING_HERE)
     if isinstance(error, Unauthenticated):
         return problem(401, "Sign in first.")
     if isinstance(error, TooManyQuestions):
@@ -59,7 +61,7 @@ def install(app: FastAPI) -> None:
 
     async def http(_request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 500)
-        detail = str(getattr(error, "detail", "")) if status != 404 else _NOT_FOUND
+        detail = str(getattr(error, "detail", "")) if status != 404 else NOTHING_HERE
         return problem(status, detail, headers=getattr(error, "headers", None))
 
     for kind in (NotOwner, Unauthenticated, AsclepiusError, ToolError, Exception):

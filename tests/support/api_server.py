@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import jwt
 from fastapi import FastAPI, Request, Response
 
 from chat_app.interface import api_docs, problems
@@ -49,12 +48,8 @@ class Api:
     runtime: Runtime
 
     def client(self, user: str | None = "ana") -> httpx.AsyncClient:
-        cookies = {"access_token": _token(self.runtime, user)} if user else {}
+        cookies = {"access_token": self.runtime.identity.issue(user)} if user else {}
         return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=30)
-
-
-def _token(runtime: Runtime, user: str | None) -> str:
-    return jwt.encode({"identifier": user}, runtime.identity.secret)
 
 
 @asynccontextmanager
@@ -91,7 +86,7 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json |
     @app.post("/auth/header")
     async def sign_in(request: Request) -> Response:
         response = Response()
-        response.set_cookie("access_token", _token(runtime, runtime.identity.from_headers(request.headers)))
+        response.set_cookie("access_token", runtime.identity.issue(runtime.identity.from_headers(request.headers) or ""))
         return response
 
     app.add_middleware(Guard, identity=runtime.identity)
