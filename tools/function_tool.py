@@ -26,6 +26,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tools.errors import ToolError, ToolTimeout, ToolUnavailable
+from tools.sync_calls import refuse_running_loop, run_sync
 from tools.tool_schema import ToolSchema
 from tools.types import Function, FunctionDefinition, FunctionOutput, FunctionType, ToolProgress, ToolResult
 
@@ -67,7 +68,10 @@ class FunctionTool:
         self._executor = executor
         self._schema = ToolSchema(fn)
         self.definition = FunctionDefinition(
-            name=self.name, description=description or self._schema.description, parameters=self._schema.parameters
+            name=self.name,
+            description=description or self._schema.description,
+            parameters=self._schema.parameters,
+            strict=self._schema.strict,
         )
 
     def use_executor(self, executor: Executor) -> None:
@@ -126,10 +130,11 @@ class FunctionTool:
 
     def call(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
-        return asyncio.run(self.acall(function, **arguments))
+        return run_sync(lambda: self.acall(function, **arguments))
 
     def stream(self, function: Function | None = None, /, **arguments: Any) -> Iterator[ToolProgress | FunctionOutput]:
         """``astream`` for code without an event loop; raises ``RuntimeError`` inside one."""
+        refuse_running_loop()
         with asyncio.Runner() as runner:
             items = self.astream(function, **arguments)
             try:
@@ -192,10 +197,14 @@ class FunctionTool:
         raise ToolError(f"The tool {self.name} gave more than {self.max_items} items; ask for less.")
 
     async def _within(self, deadline: float, awaitable: Any) -> Any:
+        limit = asyncio.timeout_at(deadline)
         try:
-            async with asyncio.timeout_at(deadline):
+            async with limit:
                 return await awaitable
         except TimeoutError:
+            if not limit.expired():
+                # The function's own: something it waited for took too long.
+                raise
             raise ToolTimeout(f"The tool {self.name} did not finish within {self.timeout:g} s.") from None
 
     def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
@@ -231,11 +240,11 @@ class FunctionTool:
 
 
 def _in_future(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``fn``; a ``StopIteration`` out of it cannot pass through a future."""
+    """``fn``; a ``StopIteration`` cannot pass through a future, and a ``SystemExit`` must not end the app."""
     try:
         return fn(*args, **kwargs)
-    except StopIteration as error:
-        raise RuntimeError("the function raised StopIteration") from error
+    except (StopIteration, SystemExit) as error:
+        raise RuntimeError(f"the function raised {type(error).__name__}") from error
 
 
 def _close(generator: Generator[object, None, None]) -> None:

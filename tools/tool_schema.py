@@ -1,7 +1,8 @@
 """From a function's signature, type hints and docstring to the schema the model is given, and back to arguments.
 
 The schema is valid in the Responses API's strict mode: every property is required, objects take no further
-properties, and a parameter with a default may also be null, which means "take the default".
+properties, and a parameter with a default may also be null, which means "take the default". A function whose
+parameters strict mode cannot express (a ``dict`` of any keys, a tuple, a set) is declared without it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from tools.errors import ToolArgumentsInvalid
 
 _MAX_PROBLEMS = 8
-_UNSUPPORTED_IN_STRICT = frozenset({"default", "title", "examples"})
+_LEFT_OUT = frozenset({"default", "title", "examples", "discriminator"})
+_NOT_IN_STRICT = frozenset({"prefixItems", "uniqueItems", "patternProperties"})
+"""Source: OpenAI's guide to structured outputs, section on supported schemas."""
 
 
 class ToolSchema:
@@ -42,7 +45,9 @@ class ToolSchema:
             )
         config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
         self._model: type[BaseModel] = create_model(fn.__name__, __config__=config, **fields)
-        self.parameters = _strict(self._model.model_json_schema(), self._defaults)
+        schema = self._model.model_json_schema()
+        self.strict = _can_be_strict(schema)
+        self.parameters = _strict(schema, self._defaults) if self.strict else schema
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """The keyword arguments in the JSON text ``arguments``.
@@ -73,6 +78,16 @@ def _explain(error: ValidationError) -> str:
     return "The arguments do not fit: " + "; ".join(problems[:_MAX_PROBLEMS]) + more + "."
 
 
+def _can_be_strict(node: Any) -> bool:
+    if isinstance(node, list):
+        return all(_can_be_strict(part) for part in node)
+    if not isinstance(node, dict):
+        return True
+    if "additionalProperties" in node and node["additionalProperties"] is not False:
+        return False
+    return not _NOT_IN_STRICT & node.keys() and all(_can_be_strict(part) for part in node.values())
+
+
 def _strict(schema: dict[str, Any], nullable: set[str]) -> dict[str, Any]:
     """``schema`` as strict mode wants it; properties in ``nullable`` may also be null."""
     result = cast("dict[str, Any]", _strict_node(schema))
@@ -91,12 +106,15 @@ def _strict_node(node: Any) -> Any:
         if key in {"properties", "$defs"}:
             # The names in here are the author's own: a parameter may well be called "title".
             result[key] = {name: _strict_node(part) for name, part in value.items()}
-        elif key not in _UNSUPPORTED_IN_STRICT:
-            result[key] = _strict_node(value)
+        elif key not in _LEFT_OUT:
+            result["anyOf" if key == "oneOf" else key] = _strict_node(value)
     if result.get("type") == "object":
         result.setdefault("properties", {})
         result["required"] = list(result["properties"])
         result["additionalProperties"] = False
+    if "$ref" in result and len(result) > 1:
+        # Strict mode takes nothing beside a reference.
+        result["anyOf"] = [{"$ref": result.pop("$ref")}]
     return result
 
 

