@@ -85,8 +85,9 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json |
 
     @app.post("/auth/header")
     async def sign_in(request: Request) -> Response:
+        name = runtime.identity.from_headers(request.headers) or ""
         response = Response()
-        response.set_cookie("access_token", runtime.identity.issue(runtime.identity.from_headers(request.headers) or ""))
+        response.set_cookie("access_token", runtime.identity.issue(name))
         return response
 
     app.add_middleware(Guard, identity=runtime.identity)
