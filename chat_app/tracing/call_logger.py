@@ -21,7 +21,6 @@ from chat_app.tracing.call_record import CallSnapshot, Settled, call_record
 from chat_app.tracing.decorating import on_construction
 from chat_app.tracing.files import append_line, update_document
 from chat_app.tracing.protocols import TracedGenerator, TracedOutput
-from chat_app.tracing.redaction import Redactor
 from chat_app.tracing.trace_folder import DEFAULT_SAVE_DIR, TraceFolder
 from chat_app.tracing.watching import Ended, WatchedCall, watch
 
@@ -68,8 +67,8 @@ class GeneratorCallLogger:
         line = json.dumps(call_record(snapshot, call, output, folder.redactor))
         if len(line) > folder.max_bytes // 4 and folder.keep_text:
             # A record must never push all others out of a file of bounded size.
-            without_text = Redactor(key=None, keep_text=False)
-            line = json.dumps({**call_record(snapshot, call, output, without_text), "too_long": True})
+            shapes = folder.redactor.without_text()
+            line = json.dumps({**call_record(snapshot, call, output, shapes), "too_long": True})
         append_line(self.path(name), line, max_bytes=folder.max_bytes, backups=folder.backups)
 
     def _write_metadata(self, name: str) -> None:

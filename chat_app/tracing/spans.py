@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_app.errors import ConfigurationError
@@ -52,7 +51,7 @@ class TurnRecorder:
     def is_on(self) -> bool:
         return self._kit is not None
 
-    def observe(self, events: AsyncIterator[E]) -> AsyncIterator[E]:
+    def observe(self, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:
         """``events`` (``AgentEvent``s or ``RunnerEvent``s of one turn), recorded while they are read.
 
         Closing the result closes ``events``.
@@ -138,7 +137,7 @@ def _providers() -> tuple[TracerProvider, MeterProvider, Callable[[], None] | No
     return tracers, meters, shut_down
 
 
-async def _observed(kit: SpanKit, events: AsyncIterator[E]) -> AsyncGenerator[E, None]:
+async def _observed(kit: SpanKit, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:
     spans = _Guarded(kit)
     try:
         async for event in events:
@@ -152,8 +151,7 @@ async def _observed(kit: SpanKit, events: AsyncIterator[E]) -> AsyncGenerator[E,
         spans.end(error_type=type(error).__name__)
         raise
     finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
+        await events.aclose()
 
 
 class _Guarded:
@@ -161,23 +159,25 @@ class _Guarded:
 
     def __init__(self, kit: SpanKit) -> None:
         self._turn: TurnSpans | None = None
-        with self._given_up_on_error():
+        try:
             self._turn = TurnSpans(kit)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._give_up(error)
 
     def see(self, event: object) -> None:
-        if self._turn is not None:
-            with self._given_up_on_error():
+        try:
+            if self._turn is not None:
                 self._turn.see(event)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._give_up(error)
 
     def end(self, *, stopped: bool = False, error_type: str | None = None) -> None:
-        if self._turn is not None:
-            with self._given_up_on_error():
-                self._turn.end(stopped=stopped, error_type=error_type)
-
-    @contextmanager
-    def _given_up_on_error(self) -> Generator[None, None, None]:
         try:
-            yield
+            if self._turn is not None:
+                self._turn.end(stopped=stopped, error_type=error_type)
         except Exception as error:  # noqa: BLE001 - see above
-            self._turn = None
-            logger.warning("A turn could not be recorded as spans: %s", describe_error(error))
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._turn = None
+        logger.warning("A turn could not be recorded as spans: %s", describe_error(error))

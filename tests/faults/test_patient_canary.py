@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,7 +104,7 @@ class Ward:
     """An agent whose every turn is traced in full."""
 
     agent: AsclepiusHealthcareAgent
-    observe: Callable[[AsyncIterator[AgentEvent]], AsyncIterator[AgentEvent]]
+    observe: Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
     written: Written
 
     async def ask(self, question: str = QUESTION, **how: Any) -> list[AgentEvent]:
@@ -460,7 +460,6 @@ async def test_a_stopped_answer_leaves_no_trace_of_the_patient(written: Written,
     turns = [text_reply(*([f"{PATIENT} "] * 50))]
     async with ScriptedServer(turns) as server, ward(written, server, redis_url) as place:
         events = place.observe(place.agent.consult(QUESTION))
-        assert isinstance(events, AsyncGenerator)
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):

@@ -118,9 +118,9 @@ def _log_in_all_ways(logger: logging.Logger, fail: Callable[[str], None], messag
     try:
         fail(message)
     except (ValueError, ProviderUnavailable) as error:
-        logger.exception("It broke: %s", error)  # noqa: TRY401 - what other libraries do
-        logger.exception(error)  # noqa: TRY401
-        logger.error("%(why)s", {"why": error}, exc_info=error)  # noqa: TRY400
+        logger.exception("It broke: %s", error)
+        logger.exception(error)
+        logger.error("%(why)s", {"why": error}, exc_info=error)
 
 
 def _fail_on_purpose(message: str) -> None:
