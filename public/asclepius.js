@@ -36,12 +36,29 @@
     return [reference.issuer, reference.version].filter(Boolean).join(', ');
   }
 
-  function passage(reference) {
-    return make('blockquote', { class: 'asc-passage' }, reference.segments.map(([text, marked]) => (marked ? make('mark', {}, text) : text)));
+  const squeezed = (text) => text.replace(/[\s\u00a0\u2060]+/g, ' ').trim();
+
+  // The quote that a number stands behind: the last one in the text before it.
+  function quoteBefore(link, reference) {
+    const block = link.closest('[role="article"], li, td, th, p, div');
+    if (!block || reference.quotes.length < 2) return reference.quotes[0] || '';
+    const range = document.createRange();
+    range.setStart(block, 0);
+    range.setEndBefore(link);
+    const before = squeezed(range.toString());
+    const places = reference.quotes.map((quote) => before.lastIndexOf(squeezed(quote)));
+    const best = places.indexOf(Math.max(...places));
+    return reference.quotes[places[best] < 0 ? 0 : best];
   }
 
-  function pageAddress(reference, page) {
-    const quote = page === reference.page && reference.quotes.length ? `?quote=${encodeURIComponent(reference.quotes[0])}` : '';
+  function passage(reference, quote) {
+    const here = squeezed(quote);
+    const mark = (text) => make('mark', { class: here && here.includes(squeezed(text)) || squeezed(text).includes(here) && here ? 'asc-here' : null }, text);
+    return make('blockquote', { class: 'asc-passage', tabindex: '0' }, reference.segments.map(([text, marked]) => (marked ? mark(text) : text)));
+  }
+
+  function pageAddress(reference, page, wanted) {
+    const quote = page === reference.page && wanted ? `?quote=${encodeURIComponent(wanted)}` : '';
     return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/pages/${page}.png${quote}`;
   }
 
@@ -49,7 +66,7 @@
     return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/original.pdf#page=${page}`;
   }
 
-  function pageView(reference) {
+  function pageView(reference, quote) {
     if (reference.kind !== 'guideline' || !reference.page) return null;
     let page = reference.page;
     const image = make('img', { class: 'asc-page', alt: '' });
@@ -64,7 +81,7 @@
       page = wanted;
       missing.hidden = true;
       box.dataset.state = 'loading';
-      image.src = pageAddress(reference, page);
+      image.src = pageAddress(reference, page, quote);
       image.alt = `Page ${page} of ${reference.title}`;
       label.textContent = `PDF page ${page}`;
       open.href = original(reference, page);
@@ -94,7 +111,7 @@
     returnTo = null;
   }
 
-  function open(message, number, from) {
+  function open(message, number, from, wanted) {
     const reference = (sources.get(message) || []).find((entry) => entry.number === number);
     if (panel) panel.remove();
     else returnTo = from || document.activeElement;
@@ -104,14 +121,15 @@
     const header = make('header', {}, title, closer);
     panel = make('aside', { id: 'asc-panel', 'aria-labelledby': 'asc-panel-title', 'data-number': number }, header);
     if (reference) {
+      const quote = wanted ? wanted(reference) : reference.quotes[0] || '';
       panel.append(
         make('div', { class: 'asc-panel-body' },
           make('p', { class: 'asc-panel-document' }, reference.title),
           about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
           reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
-          passage(reference),
+          passage(reference, quote),
           reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
-          pageView(reference)));
+          pageView(reference, quote)));
     } else {
       panel.append(make('div', { class: 'asc-panel-body' }, make('p', {}, 'The source opens once the answer has ended.')));
     }
@@ -120,6 +138,8 @@
     document.documentElement.classList.add('asc-panel-open');
     title.focus({ preventScroll: true });
     panel.scrollTop = 0;
+    const here = panel.querySelector('mark.asc-here');
+    if (here) here.parentElement.scrollTop = here.offsetTop - here.parentElement.offsetTop - 40;
   }
 
   document.addEventListener('click', (event) => {
@@ -128,7 +148,7 @@
     event.preventDefault();
     event.stopPropagation();
     const [, message, number] = /^#cite-(.+)-(\d+)$/.exec(link.getAttribute('href')) || [];
-    if (message) open(message, Number(number), link);
+    if (message) open(message, Number(number), link, (reference) => quoteBefore(link, reference));
   }, true);
 
   document.addEventListener('keydown', (event) => {

@@ -33,11 +33,12 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
+from chat_app.interface.follow_ups import follow_ups
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
 from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
-from tools.types import Function
+from tools.types import Function, Passage
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
 StepDict = dict[str, Any]
@@ -92,6 +93,7 @@ class TurnPainter:
     _plain: list[str] = field(default_factory=list)
     _notices: list[str] = field(default_factory=list)
     _references: ReferencesReady | None = None
+    _retrieved: list[Passage] = field(default_factory=list)
     _model: str = ""
 
     def paint(self, events: Iterable[AgentEvent]) -> list[Emission]:
@@ -200,6 +202,7 @@ class TurnPainter:
         if call_id not in self._calls:
             shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
         self._open_calls.discard(call_id)
+        self._retrieved += output.passages
         step = self.steps[self.ids.part(call_id)]
         step |= {"name": finished_name(output), "output": step_content(output), "isError": output.error is not None,
                  "end": _iso(output.finished_at)}
@@ -241,6 +244,8 @@ class TurnPainter:
             "dropped": self._references.dropped if self._references else 0,
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "question": self.ids.question,
+            "thread": self.ids.thread_id,
+            "follow_ups": [f._asdict() for f in follow_ups(self._retrieved, [r.passage.id for r in references])],
             "extracts": self.extracts,
             "model": self._model,
         }
@@ -285,6 +290,11 @@ def run_step(ids: TurnIds, question_id: str) -> StepDict:
     return {"id": ids.run_id, "name": "on_message", "type": "run", "threadId": ids.thread_id, "parentId": question_id,
             "input": "", "output": "", "streaming": False, "isError": False, "showInput": False, "metadata": {},
             "createdAt": at, "start": at, "end": None}
+
+
+def finished_run(ids: TurnIds, question_id: str) -> StepDict:
+    """The run when its answer has ended."""
+    return {**run_step(ids, question_id), "end": _iso(_now())}
 
 
 def _now() -> datetime:

@@ -31,6 +31,8 @@ def attach() -> tuple[Runtime, Page]:
         runtime, alone = runtimes.current(), False
     except LookupError:
         runtime, alone = _standalone_runtime(), True
+    if config.features.spontaneous_file_upload is not None:
+        config.features.spontaneous_file_upload.enabled = runtime.settings.server.auth == "demo"
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
     # Chainlit's decorator would keep the first history for good, whatever is served later.
     setattr(chainlit_data, "_data_layer", runtime.history)  # noqa: B010

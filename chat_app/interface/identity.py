@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import jwt
 from pydantic import SecretStr
@@ -87,7 +88,8 @@ class Identity:
     def issue(self, name: str) -> str:
         """A login token for ``name``, as Chainlit makes them."""
         now = datetime.now(UTC)
-        claims = {"identifier": name, "display_name": None, "metadata": {}, "iat": now, "exp": now + LOGIN_LASTS}
+        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {}}
+        claims |= {"iat": now, "exp": now + LOGIN_LASTS}
         return jwt.encode(claims, self.secret, algorithm="HS256")
 
     def may_use(self, name: str) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import aclosing, suppress
-from typing import Any
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
 
 from chainlit.config import config
 from chainlit.message import Message
@@ -19,8 +21,8 @@ from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.errors import SessionBusy
-from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnStarted
+from chat_app.events import Outcome, TextDelta, TurnStarted
+from chat_app.interface.asking import question_events
 from chat_app.interface.chainlit_renderer import (
     ElementDict,
     Emission,
@@ -33,6 +35,7 @@ from chat_app.interface.chainlit_renderer import (
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import Cursor, LiveTurn
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.uploads import Upload
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +48,6 @@ _BACKLOG_PAUSE = 0.05
 _CHECKPOINT = 3.0
 UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
 SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
-BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 INTERRUPTED = Outcome(kind="incomplete", reason="truncated", retryable=True,
                       message="This answer ended early because the server stopped. Ask again.")
 
@@ -57,6 +59,10 @@ class Page:
         self.runtime = runtime
         self._ids: dict[str, TurnIds] = {}
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    @staticmethod
+    def now() -> datetime:
+        return datetime.now(UTC)
 
     def sessions_of(self, thread_id: str, owner: str) -> list[WebsocketSession]:
         """The sockets that have that conversation open, all of ``owner``."""
@@ -124,15 +130,15 @@ class Page:
         if owner is None:
             await emit(session, "toast", {"message": SIGNED_OUT, "type": "error"})
             return
-        busy = self.runtime.turns.of_thread(session.thread_id, owner) is not None
         turn = LiveTurn(owner=owner, thread_id=session.thread_id, question_id=message.id)
         self._ids[turn.id] = TurnIds(turn.id, turn.thread_id, run_id, turn.started_at, config.ui.name, message.content)
-        events = self._refused() if busy else self._consult(turn, message.content)
+        uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
+        events = question_events(self.runtime, turn, message.content, session.chat_settings, uploads)
         self.runtime.turns.start(turn, events, save=self.save)
         keeping = asyncio.create_task(self.keep_checkpoints(turn))
         for other in self.sessions_of(turn.thread_id, owner):
             if other.id != session.id:
-                await emit(other, "new_message", message.to_dict())
+                await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
                 await emit(other, "new_message", run_step(self._ids[turn.id], turn.question_id))
                 self.follow(turn, other)
         await asyncio.wait({self.follow(turn, session)})
@@ -146,20 +152,6 @@ class Page:
         except Unauthenticated:
             return None
         return name if name == owner_of(session) else None
-
-    async def _consult(self, turn: LiveTurn, question: str) -> AsyncIterator[AgentEvent]:
-        if loading := self.runtime.loading:
-            yield Notice(code="waiting_for_provider", message=f"{loading}…")
-        app = await self.runtime.ready()
-        known = await self.runtime.history.metadata_of(turn.thread_id)
-        events = app.agent.consult(question, conversation_id=known.get("conversation_id"), user_id=turn.owner)
-        async with aclosing(events) as stream:
-            async for event in stream:
-                yield event
-
-    async def _refused(self) -> AsyncIterator[AgentEvent]:
-        raise SessionBusy(BUSY)
-        yield  # pragma: no cover - makes this a generator
 
     # -- history -------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,8 @@ def card(reference: Reference) -> dict[str, Any]:
 
 def where(passage: Passage) -> str:
     """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
-    parts = [passage.section] if passage.section else []
+    section = passage.section.removeprefix(passage.title).removeprefix(" › ")
+    parts = [section] if section else []
     if passage.page is not None:
         label = passage.page_label or str(passage.page)
         parts.append(f"page {label}" + (f" (PDF page {passage.page})" if label != str(passage.page) else ""))

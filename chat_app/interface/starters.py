@@ -36,8 +36,9 @@ def starter_questions(titles: Sequence[str]) -> list[StarterQuestion]:
     for title in titles:
         topic = next((q for word, q in _BY_TOPIC if word in title.lower() and q not in found), None)
         found.append(topic or StarterQuestion(_short(title), f"What are the main recommendations of “{title}”?"))
-    # Guidelines with a question of their own come first.
-    found.sort(key=lambda question: question not in [q for _, q in _BY_TOPIC])
+    # Guidelines with a question of their own come first, in the order of the topics.
+    order = [question for _, question in _BY_TOPIC]
+    found.sort(key=lambda question: order.index(question) if question in order else len(order))
     return [*found[: _COUNT - 1], _DRUGS]
 
 

@@ -16,8 +16,10 @@ _NAMES = {
     "get_drug_label": "Drug label",
     "check_drug_interactions": "Interactions",
     "file_search": "Guidelines",
+    "add_guideline": "Add guideline",
 }
-_ICONS = {"Drug database": "pill", "Drug label": "pill", "Interactions": "shuffle", "Guidelines": "book-open"}
+_ICONS = {"Drug database": "pill", "Drug label": "pill", "Interactions": "shuffle", "Guidelines": "book-open",
+          "Add guideline": "file-plus"}
 _SUBJECTS = ("drug_name", "drug_names", "drugs", "question", "query", "name", "text")
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
@@ -126,17 +128,17 @@ def _drugs(results: list[JsonValue]) -> str:
         for product in listed or [{}]:
             brands = product.get("brand_names") or record.get("brand_names")
             rows.append((
-                cell(record.get("cite")), cell(record.get("generic_name")), cell(product.get("dosage_form")),
+                cell(record.get("generic_name")), cell(product.get("dosage_form")),
                 cell(product.get("routes")), cell(product.get("strengths")), cell(brands),
                 cell(product.get("labelers")),
             ))
-    return table(("Cited as", "Drug", "Form", "Route", "Strengths", "Brands", "Labelers"), rows)
+    return table(("Drug", "Form", "Route", "Strengths", "Brands", "Labelers"), rows)
 
 
 def _passages(passages: list[JsonValue]) -> str:
-    keys = ("cite", "document", "section", "page", "text")
+    keys = ("document", "section", "page", "text")
     rows = [tuple(cell(p.get(key)) for key in keys) for p in passages if isinstance(p, dict)]
-    return table(("Cited as", "Document", "Section", "Page", "Text"), rows)
+    return table(("Document", "Section", "Page", "Text"), rows)
 
 
 def _rows_of(value: JsonValue) -> str:

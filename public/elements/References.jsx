@@ -8,7 +8,13 @@ function words(outcome) {
   return outcome.reason === 'stopped' ? 'Stopped' : 'Incomplete answer';
 }
 
-function Outcome({ outcome, question }) {
+const CONTINUE = 'Continue your last answer from where it broke off.';
+
+function goesOn(outcome) {
+  return outcome.kind === 'incomplete' && ['truncated', 'max_output_tokens', 'stalled', 'step_limit'].includes(outcome.reason);
+}
+
+function Outcome({ outcome, question, extracts }) {
   if (outcome.kind === 'completed') return null;
   return (
     <div className={`asc-outcome asc-${outcome.kind}`} role="status" data-outcome={outcome.kind} data-reason={outcome.reason || ''}>
@@ -16,6 +22,11 @@ function Outcome({ outcome, question }) {
       {outcome.retryable && question ? (
         <button type="button" className="asc-action" onClick={() => sendUserMessage(question)}>
           Ask again
+        </button>
+      ) : null}
+      {goesOn(outcome) && !extracts ? (
+        <button type="button" className="asc-action" onClick={() => sendUserMessage(CONTINUE)}>
+          Continue
         </button>
       ) : null}
     </div>
@@ -46,7 +57,8 @@ function Reference({ message, reference }) {
 }
 
 export default function References() {
-  const { message, references, outcome, notices, dropped, plain, extracts, question } = props;
+  const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
+  const followUps = props.follow_ups || [];
   const [copied, setCopied] = useState('');
 
   useEffect(() => {
@@ -62,7 +74,7 @@ export default function References() {
 
   return (
     <section className="asc-answer-end" data-message={message} aria-label="References and notes">
-      <Outcome outcome={outcome} question={question} />
+      <Outcome outcome={outcome} question={question} extracts={extracts} />
       {notices.map((notice) => (
         <p className="asc-notice" key={notice}>{notice}</p>
       ))}
@@ -81,6 +93,15 @@ export default function References() {
           </ol>
         </div>
       ) : null}
+      {followUps.length ? (
+        <div className="asc-follow-ups" role="group" aria-label="Go on with">
+          {followUps.map((followUp) => (
+            <button type="button" className="asc-action" key={followUp.question} onClick={() => sendUserMessage(followUp.question)}>
+              {followUp.label}
+            </button>
+          ))}
+        </div>
+      ) : null}
       <p className="asc-foot">
         {extracts && references.length ? <span className="asc-extracts">Extracts: every sentence is quoted from a source.</span> : null}
         {plain ? (
@@ -88,6 +109,14 @@ export default function References() {
             {copied || (references.length ? 'Copy with references' : 'Copy')}
           </button>
         ) : null}
+        {thread ? (
+          <a className="asc-action" href={`/api/v1/threads/${thread}/export.md`} download="conversation.md">
+            Export conversation
+          </a>
+        ) : null}
+        <button type="button" className="asc-action asc-print" onClick={() => window.print()}>
+          Print
+        </button>
       </p>
     </section>
   );

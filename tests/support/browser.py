@@ -65,6 +65,19 @@ async def ask(page: Page, question: str) -> None:
     await page.locator("#chat-input").press("Enter")
 
 
+async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:
+    """The same with a PDF; it is sent up first."""
+    await page.locator("#chat-input").fill(question)
+    # A file can be sent up once the page is connected.
+    await page.locator("#chat-submit:not([disabled])").wait_for()
+    async with page.expect_response("**/project/file?*") as sent:
+        upload = {"name": name, "mimeType": "application/pdf", "buffer": content}
+        await page.locator("#upload-button-input").set_input_files([upload])  # type: ignore[list-item]
+    assert (await sent.value).ok
+    await page.locator("#chat-submit:not([disabled])").wait_for()
+    await page.locator("#chat-input").press("Enter")
+
+
 async def answered(page: Page, *, count: int = 1) -> None:
     """Waits until ``count`` answers have ended."""
     await page.locator(".asc-answer-end").nth(count - 1).wait_for()

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,6 +34,7 @@ from chat_app.events import (
 )
 from chat_app.settings import Settings
 from tools.errors import SourceRejected
+from tools.guidelines.models import Document, IngestProgress
 from tools.types import Function, FunctionOutput, Passage
 
 GUIDELINE = Passage(
@@ -83,6 +85,17 @@ class FakeGuidelines:
     async def check(self) -> list[str]:
         return []
 
+    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
+        """Takes any PDF but one whose name says that it is encrypted."""
+        if "encrypted" in path.name:
+            raise SourceRejected(f"{path.name}: the file is encrypted; remove its password and add it again.")
+        for page in range(1, 4):
+            await asyncio.sleep(0.05)
+            if progress:
+                progress(IngestProgress(file_name=path.name, stage="reading", done=page, total=3))
+        return Document(id="new", title=path.stem, file_name=path.name, sha256="0" * 64, pages=3, passages=9,
+                        added_at=datetime.now(UTC))
+
 
 class FakeDrugs:
     async def stats(self) -> FakeStats:
@@ -94,6 +107,9 @@ class FakeDrugs:
 
 class FakeSessions:
     async def ping(self) -> None:
+        return None
+
+    async def get(self, session_id: str, user_id: str) -> None:
         return None
 
 
@@ -129,6 +145,7 @@ class FakeAgent:
         scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
             "gated": self._gated, "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
             "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
+            "options": self._options,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
         return chosen(message)
@@ -215,6 +232,13 @@ class FakeAgent:
         yield TextDelta(text="Give 5 mg, but not")
         outcome = Outcome(kind="incomplete", reason="truncated", message="The stream ended early.", retryable=True)
         yield TurnEnded(outcome=outcome, answer="Give 5 mg, but not")
+
+    async def _options(self, message: str) -> AsyncIterator[AgentEvent]:
+        """Says what it was asked with."""
+        asked = self.asked[-1]
+        text = ", ".join(f"{key}={asked[key]}" for key in sorted(asked) if key not in {"message", "user_id"})
+        yield TextDelta(text=f"`{text}`")
+        yield TurnEnded(outcome=Outcome(), answer=text)
 
     async def _slow(self, message: str) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="Wait")

@@ -1,0 +1,30 @@
+"""Questions to go on with, from what was looked up for this answer but not cited in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tools.types import Passage
+
+_MOST = 3
+_LONGEST = 80
+
+
+class FollowUp(NamedTuple):
+    label: str
+    question: str
+
+
+def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str]) -> list[FollowUp]:
+    """At most three, each on a section of a guideline that the answer did not use."""
+    used = {(passage.title, passage.section) for passage in retrieved if passage.id in cited}
+    found: dict[tuple[str, str], FollowUp] = {}
+    for passage in retrieved:
+        place = (passage.title, passage.section)
+        leaf = passage.section.rpartition("›")[2].strip()
+        if passage.kind != "guideline" or not leaf or leaf == passage.title or place in used or len(leaf) > _LONGEST:
+            continue
+        label = f"{leaf} ({passage.title})"
+        found.setdefault(place, FollowUp(label, f"What does “{passage.title}” say about “{leaf}”?"))
+    return list(found.values())[:_MOST]

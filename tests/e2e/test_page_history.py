@@ -1,0 +1,145 @@
+"""Conversations are kept, found, named, taken up again, exported and deleted; feedback stays with its answer."""
+
+from __future__ import annotations
+
+from playwright.async_api import Browser, Page, expect
+
+from tests.support.browser import answer_text, answered, ask, ask_with_file, recorded
+from tests.support.page_server import ServedPage
+
+
+async def _sidebar(page: Page) -> None:
+    await page.locator("#header #sidebar-trigger-button").click()
+    await page.locator("#thread-history").wait_for()
+
+
+async def test_a_conversation_is_listed_taken_up_again_and_goes_on(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "resume") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "options resume-me")
+        await answered(page)
+        await page.goto(fake.url)
+        await _sidebar(page)
+        await page.locator("#thread-history a", has_text="options resume-me").first.click()
+        await answered(page)
+        await ask(page, "options again")
+        await answered(page, count=2)
+        assert "conversation_id=session_" in await answer_text(page), "the agent goes on in its own conversation"
+
+
+async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "rename") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: the zebra answer")
+        await answered(page)
+        await _sidebar(page)
+        entry = page.locator("#thread-history li", has_text="say: the zebra answer").first
+        await entry.hover()
+        await entry.locator("#thread-options").click()
+        await page.locator("#rename-thread").click()
+        await page.get_by_role("dialog").get_by_role("textbox").fill("Zebra talk")
+        await page.get_by_role("button", name="Confirm").click()
+        renamed = page.locator("#thread-history li", has_text="Zebra talk").first
+        await renamed.wait_for()
+        await page.locator("#search-chats-button").click()
+        await page.get_by_placeholder("Search conversations").fill("zebra answer")
+        await expect(page.get_by_role("option").first).to_contain_text("Zebra talk")
+        await page.keyboard.press("Escape")
+        await renamed.hover()
+        await renamed.locator("#thread-options").click()
+        await page.locator("#delete-thread").click()
+        await page.get_by_role("button", name="Confirm").click()
+        await expect(page.locator("#thread-history li", has_text="Zebra talk")).to_have_count(0)
+
+
+async def test_thumbs_and_a_comment_are_there_after_a_reload(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "feedback") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: judge me")
+        await answered(page)
+        await page.locator(".negative-feedback-off").click()
+        await page.get_by_role("dialog").get_by_role("textbox").fill("the dose is missing")
+        await page.locator("#submit-feedback").click()
+        await page.locator(".negative-feedback-on").wait_for()
+        await page.reload()
+        await answered(page)
+        await expect(page.locator(".negative-feedback-on")).to_have_count(1)
+
+
+async def test_a_conversation_is_exported_with_its_references(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "export") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "What are the contraindications for ACE inhibitors?")
+        await answered(page)
+        await ask(page, "truncated")
+        await answered(page, count=2)
+        async with page.expect_download() as waiting:
+            await page.get_by_role("link", name="Export conversation").locator("visible=true").click()
+        exported = (await (await waiting.value).path()).read_text()
+        assert "> What are the contraindications for ACE inhibitors?" in exported
+        assert "ACE inhibitors are contraindicated in pregnancy.[1]" in exported
+        assert "HER2:negative" in exported
+        assert "1. Demonstration. Hypertension in adults" in exported
+        assert "**This answer is not complete (incomplete).** The stream ended early." in exported
+
+
+async def test_an_edited_question_takes_the_place_of_the_old_one_and_what_followed(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "edit") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: first")
+        await answered(page)
+        await ask(page, "say: second")
+        await answered(page, count=2)
+        question = page.locator("[data-step-type='user_message']").first
+        await question.hover()
+        await question.locator(".edit-message").click()
+        await page.locator("#edit-chat-input").fill("say: edited")
+        await page.locator(".confirm-edit").click()
+        await expect(page.locator(".ai-message").last).to_contain_text("edited")
+        for _ in range(2):
+            await answered(page)
+            await expect(page.locator("[data-step-type='user_message']")).to_have_count(1)
+            await expect(page.locator(".asc-answer-end")).to_have_count(1)
+            assert await answer_text(page) == "edited"
+            await page.reload()
+
+
+async def test_settings_reach_the_agent(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "settings") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.locator("#chat-settings-open-modal").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_role("switch").nth(1).click()
+        await dialog.get_by_role("button", name="Confirm").click()
+        await ask(page, "options please")
+        await answered(page)
+        text = await answer_text(page)
+        assert "use_drug_database=False" in text
+        assert "use_clinical_guidelines=True" in text
+
+
+async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_says_why(
+    browser: Browser, fake: ServedPage
+) -> None:
+    pdf = b"%PDF-1.7\n" + b"x" * 100
+    async with recorded(browser, "upload") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask_with_file(page, "say: and a question", "New sepsis.pdf", pdf)
+        await answered(page)
+        await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("Add guideline: New sepsis.pdf · 3 pages")
+        assert "“New sepsis” is loaded and searchable: 3 pages." in await answer_text(page)
+        assert "and a question" in await answer_text(page)
+        for name, content, reason in (
+            ("fake.pdf", b"<html>", "not a PDF"), ("encrypted.pdf", pdf, "the file is encrypted"),
+        ):
+            await ask_with_file(page, "say: next", name, content)
+            await expect(page.locator(".ai-message").last).to_contain_text(reason)
