@@ -93,7 +93,7 @@ def check_source(path: Path) -> Source:
             digest = hashlib.file_digest(data, "sha256").hexdigest()
     except OSError as error:
         raise SourceRejected(f"{path.name} cannot be read ({error.strerror}).") from None
-    return Source(path, path.name, document_id(path.stem), digest, suffix)
+    return Source(path, path.name, document_id(path.name), digest, suffix)
 
 
 def _suffix(path: Path, start: bytes) -> str:

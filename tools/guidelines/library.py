@@ -39,7 +39,7 @@ from tools.guidelines.models import (
 )
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.sandbox import run_job
-from tools.guidelines.store import LibraryStore, VersionRef
+from tools.guidelines.store import LibraryStore, VersionRef, document_id
 from tools.guidelines.worker import ExtractJob, RenderJob
 from tools.types import Passage
 
@@ -133,7 +133,14 @@ class GuidelineLibrary:
         """
         documents: list[Document] = []
         refused: list[Refusal] = []
+        taken: set[str] = set()
         for path in await self._run(lambda: ingest.files_under(folder)):
+            name = document_id(path.name)
+            if name in taken:
+                reason = f"{path.name}: another file of this folder goes by the id {name}; rename one of them."
+                refused.append(Refusal(file_name=path.name, reason=reason))
+                continue
+            taken.add(name)
             try:
                 documents.append(await self.add(path, progress=progress))
             except SourceRejected as error:
@@ -222,18 +229,20 @@ class GuidelineLibrary:
         stored = self._store.passage(*parsed) if parsed else None
         return as_passage(*found, stored) if found and stored else None
 
-    async def passages_of(self, document_id: str) -> tuple[Passage, ...]:
-        """All passages of a document, or of the version that a passage's ``document_id`` names, in reading order.
+    async def passages_of(self, document_id: str, *, sha256: str) -> tuple[Passage, ...]:
+        """All passages of a document in reading order, as they were last read from the file of that hash.
 
-        Empty when there is no such document.
+        ``sha256`` may be its first digits alone. Empty when the document never was that file.
         """
-        return await self._run(lambda: self._passages_of(document_id))
+        return await self._run(lambda: self._passages_of(document_id, sha256))
 
-    def _passages_of(self, document_id: str) -> tuple[Passage, ...]:
-        found = self._catalog.version(document_id)
-        if found is None or not self._store.has_version(found[0]):
-            return ()
-        return tuple(as_passage(*found, stored) for stored in self._store.passages(found[0]))
+    def _passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
+        record = self._store.record(document_id)
+        for version in reversed(record.versions if record else ()):
+            ref = VersionRef(document_id, version.key)
+            if version.sha256.startswith(sha256) and self._store.has_version(ref):
+                return tuple(as_passage(ref, version, stored) for stored in self._store.passages(ref))
+        return ()
 
     async def page_image(
         self, document_id: str, page: int, *, highlight: str | None = None, scale: float = 2.0

@@ -54,11 +54,12 @@ class LibrarySearch:
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
-        problems: list[str] = []
         self._retriever.check()
         snapshot = self._catalog.snapshot()
-        for name in sorted(snapshot.unreadable):
-            problems.append(f"Guideline {name}: its words are gone from the library's folder; add it again.")
+        problems = [
+            f"Guideline {name}: its words are gone from the library's folder; add it again."
+            for name in sorted(snapshot.unreadable)
+        ]
         for document, version in snapshot.live.items():
             ref = str(VersionRef(document, version.key))
             for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):

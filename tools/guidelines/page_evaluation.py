@@ -118,7 +118,10 @@ def _find(documents: list[Document], question: _PageQuestion) -> str | None:
         return None
     name = question.document
     for document in documents:
-        if name in {document.id, document.file_name, document.title} or document_id(Path(name).stem) == document.id:
+        if name in {document.id, document.file_name, document.title, Path(document.file_name).stem}:
+            return document.id
+    for document in documents:
+        if document.id in {document_id(name), document_id(f"{name}.pdf")}:
             return document.id
     raise SourceRejected(f"The questions name a document that is not loaded: {name}.")
 

@@ -13,10 +13,12 @@ one. Processes share the folder through the file system alone: each search sees 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
 import tempfile
+import unicodedata
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +28,7 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel
 
-from tools.errors import ToolError, ToolUnavailable
+from tools.errors import ToolUnavailable
 from tools.guidelines.abbreviations import Expander, find_abbreviations
 from tools.guidelines.models import DocumentRecord, DocumentVersion, PageContent, StoredPassage
 from tools.guidelines.text import terms
@@ -224,16 +226,22 @@ def write_version(
     (folder / "terms.json").write_bytes(orjson.dumps({"indexed": indexed, "counts": dict(counts)}))
 
 
-def document_id(name: str) -> str:
+def document_id(file_name: str) -> str:
     """The id of a document from its file's name: lower case letters, digits and single hyphens.
 
-    Raises ``ToolError`` for a name that has neither a letter nor a digit.
+    Accents are dropped; a name without any Latin letter or digit gets a number made of it. The ending is part of the
+    id unless it is ``.pdf``, so that a text beside its PDF is a document of its own.
     """
-    words = re.findall(r"[a-z0-9]+", name.lower())
-    made = "-".join(words)[:80].strip("-")
-    if not made:
-        raise ToolError("The file's name has no letter or digit from which an id could be made: rename the file.")
-    return made
+    stem, _, suffix = file_name.rpartition(".")
+    name = stem if suffix.lower() == "pdf" else file_name
+    if not _latin_words(stem or name):
+        return f"guideline-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    return "-".join(_latin_words(name))[:80].strip("-")
+
+
+def _latin_words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.findall(r"[a-z0-9]+", plain)
 
 
 def _line_offsets(path: Path) -> list[int]:

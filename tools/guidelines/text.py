@@ -67,7 +67,8 @@ def sentences(text: str) -> list[str]:
 
 def _is_abbreviation(text: str, stop: int) -> bool:
     word = text[max(0, stop - 12) : stop].rsplit(" ", 1)[-1].lstrip("([\"'“‘").lower()
-    return word in _NOT_A_SENTENCE_END or (len(word) == 1 and word.isalpha())
+    initial = len(word) == 1 and text[stop - 1].isupper()
+    return word in _NOT_A_SENTENCE_END or initial
 
 
 def terms(text: str) -> list[str]:

@@ -1,0 +1,255 @@
+"""What is read from Markdown, HTML, Word and text files, and from the pages of PDF files."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from tools.errors import SourceRejected
+from tools.guidelines.docx_format import read_docx
+from tools.guidelines.extract import extract
+from tools.guidelines.models import Block, Extraction
+from tools.guidelines.ocr import paragraphs
+from tools.guidelines.render import find_quote
+from tools.guidelines.text_formats import decode, read_html, read_markdown, read_plain
+
+MARKDOWN = """---
+title: Sepsis in adults
+issuer: Example Society
+version: 2.1
+date: 2025-03-01
+licence: CC0-1.0
+---
+
+# Sepsis in adults
+
+## First hour
+
+Give **antibiotics** within 1 hour, see [the trial](https://example.org/x).
+
+- Take blood cultures
+  before the first dose.
+- Measure lactate.
+
+Table 1. Doses
+
+| Drug | Dose |
+|------|-----:|
+| Ceftriaxone | 2 g |
+| Meropenem | 1 g |
+"""
+
+
+def kinds(extraction: Extraction) -> list[tuple[str, str]]:
+    return [(block.kind, block.text) for page in extraction.pages for block in page.blocks]
+
+
+def test_markdown_keeps_its_facts_headings_lists_and_tables() -> None:
+    extraction = read_markdown(MARKDOWN)
+
+    assert (extraction.title, extraction.issuer, extraction.version, extraction.date, extraction.licence) == (
+        "Sepsis in adults", "Example Society", "2.1", "2025-03-01", "CC0-1.0",
+    )  # fmt: skip
+    assert kinds(extraction) == [
+        ("heading", "Sepsis in adults"),
+        ("heading", "First hour"),
+        ("text", "Give antibiotics within 1 hour, see the trial."),
+        ("item", "- Take blood cultures before the first dose."),
+        ("item", "- Measure lactate."),
+        ("table", "Table 1. Doses\nDrug\tDose\nCeftriaxone\t2 g\nMeropenem\t1 g"),
+    ]
+
+
+def test_html_is_read_without_its_navigation_and_scripts() -> None:
+    extraction = read_html(
+        "<html lang='en'><head><title>Sepsis care</title><meta name='author' content='Example Society'>"
+        "<style>p {color: red}</style></head><body><nav><a>Home</a></nav><h1>Sepsis</h1>"
+        "<p>Give <b>antibiotics</b> within<br>1 hour &amp; fluids.<ul><li>Cultures<li>Lactate</ul>"
+        "<table><caption>Table 1. Doses</caption><tr><th>Drug<th>Dose</tr><tr><td>Ceftriaxone<td>2 g</tr></table>"
+        "<script>steal()</script></body></html>"
+    )
+
+    assert (extraction.title, extraction.issuer, extraction.language) == ("Sepsis care", "Example Society", "en")
+    assert kinds(extraction) == [
+        ("heading", "Sepsis"),
+        ("text", "Give antibiotics within 1 hour & fluids."),
+        ("item", "• Cultures"),
+        ("item", "• Lactate"),
+        ("table", "Table 1. Doses\nDrug\tDose\nCeftriaxone\t2 g"),
+    ]
+
+
+@given(st.text(alphabet="<>/abptdrhl123 \"'=&;!-\n", max_size=300))
+def test_any_html_is_read_without_a_crash(text: str) -> None:
+    read_html(text)
+
+
+@given(st.text(alphabet="#|-*>` \nabc1.[]()", max_size=300))
+def test_any_markdown_is_read_without_a_crash(text: str) -> None:
+    read_markdown(text)
+
+
+def test_plain_text_has_paragraphs_and_headings() -> None:
+    assert kinds(read_plain("Sepsis in adults\n\nGive antibiotics\nat once.\n\n- Lactate\n")) == [
+        ("heading", "Sepsis in adults"), ("text", "Give antibiotics at once."), ("item", "- Lactate"),
+    ]  # fmt: skip
+
+
+def test_text_of_old_code_pages_is_read_and_binary_data_refused() -> None:
+    assert decode("Über 5 µg".encode("cp1252")) == "Über 5 µg"
+    assert decode("Über 5 µg".encode("utf-16")) == "Über 5 µg"
+    with pytest.raises(SourceRejected, match="binary"):
+        decode(b"abc\0def")
+
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def write_docx(path: Path, body: str, start: str = "") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", f"{start}<w:document {W}><w:body>{body}</w:body></w:document>")
+        package.writestr(
+            "docProps/core.xml",
+            '<cp:coreProperties xmlns:cp="c" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            "<dc:title>Sepsis care</dc:title></cp:coreProperties>",
+        )
+    return path
+
+
+def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None:
+    body = (
+        '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>First hour</w:t></w:r></w:p>'
+        "<w:p><w:r><w:t>Give </w:t></w:r><w:r><w:t>antibiotics.</w:t></w:r></w:p>"
+        "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>Lactate</w:t></w:r></w:p>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>Drug</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>Dose</w:t></w:r></w:p>"
+        "</w:tc></w:tr><w:tr><w:tc><w:p><w:r><w:t>Ceftriaxone</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>2 g</w:t>"
+        "</w:r></w:p></w:tc></w:tr></w:tbl>"
+    )
+    extraction = read_docx(write_docx(tmp_path / "sepsis.docx", body))
+
+    assert extraction.title == "Sepsis care"
+    assert kinds(extraction) == [
+        ("heading", "First hour"), ("text", "Give antibiotics."), ("item", "• Lactate"),
+        ("table", "Drug\tDose\nCeftriaxone\t2 g"),
+    ]  # fmt: skip
+
+
+def test_a_word_document_with_entities_or_a_bomb_inside_is_refused(tmp_path: Path) -> None:
+    """Row 38 of the fault list."""
+    entity = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]>'
+    with pytest.raises(SourceRejected, match="declarations"):
+        read_docx(write_docx(tmp_path / "entity.docx", "", entity))
+    with pytest.raises(SourceRejected, match="unpacks to more"):
+        read_docx(write_docx(tmp_path / "bomb.docx", " " * 60_000_000))
+    (tmp_path / "broken.docx").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(SourceRejected, match="damaged"):
+        read_docx(tmp_path / "broken.docx")
+
+
+class Pages:
+    """A PDF written line by line: ``(x, y, text)``, with ``bold`` and ``size`` where they matter."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._canvas = Canvas(str(path), pagesize=A4)
+
+    def page(self, *lines: tuple[float, float, str] | tuple[float, float, str, float, bool]) -> Pages:
+        for line in lines:
+            x, y, text = line[:3]
+            size, bold = (line[3], line[4]) if len(line) == 5 else (10, False)
+            self._canvas.setFont("Helvetica-Bold" if bold else "Helvetica", size)
+            self._canvas.drawString(x, y, text)
+        self._canvas.showPage()
+        return self
+
+    def read(self) -> Extraction:
+        self._canvas.save()
+        return extract(self._path, ".pdf", progress=lambda done, total: None)
+
+
+def texts(blocks: tuple[Block, ...]) -> list[str]:
+    return [block.text for block in blocks]
+
+
+def test_running_heads_and_page_numbers_are_dropped_and_the_printed_number_kept(tmp_path: Path) -> None:
+    pages = Pages(tmp_path / "heads.pdf")
+    for number in range(1, 5):
+        pages.page(
+            (72, 810, "The Example Guideline"), (72, 700, f"Sentence {number} stays in the text of the page."),
+            (300, 30, f"Page {number + 6} of 20"),
+        )  # fmt: skip
+    extraction = pages.read()
+
+    assert [texts(page.blocks) for page in extraction.pages] == [
+        [f"Sentence {number} stays in the text of the page."] for number in range(1, 5)
+    ]
+    assert [page.label for page in extraction.pages] == ["7", "8", "9", "10"]
+
+
+def test_a_word_parted_at_the_line_end_is_made_whole_and_a_compound_keeps_its_hyphen(tmp_path: Path) -> None:
+    extraction = Pages(tmp_path / "hyphens.pdf").page(
+        (72, 700, "Lower the blood pressure of patients with hyper-"),
+        (72, 688, "tension slowly. Long-term care and long-"),
+        (72, 676, "term control of hypertension matter."),
+    ).read()  # fmt: skip
+
+    assert texts(extraction.pages[0].blocks) == [
+        "Lower the blood pressure of patients with hypertension slowly. Long-term care and long-term control of "
+        "hypertension matter."
+    ]
+
+
+def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
+    left = [(72.0, 700.0 - 12 * at, f"left line {at} of the first column goes") for at in range(6)]
+    right = [(320.0, 700.0 - 12 * at, f"right line {at} of the second column goes") for at in range(6)]
+    extraction = Pages(tmp_path / "columns.pdf").page(*left, *right).read()
+
+    words = " ".join(texts(extraction.pages[0].blocks))
+    assert words.index("left line 5") < words.index("right line 0")
+
+
+def test_a_table_drawn_column_by_column_gets_its_rows_back(tmp_path: Path) -> None:
+    rows = [("Drug", "Dose", "Times a day"), ("Lisinopril", "10-40 mg", "1"), ("Captopril", "25-100 mg", "2")]
+    lines: list[tuple[float, float, str, float, bool]] = [(72, 700, "Table 1. Usual doses", 10, True)]
+    for column, x in enumerate((72.0, 200.0, 320.0)):
+        lines += [(x, 680.0 - 16 * at, row[column], 9, at == 0) for at, row in enumerate(rows)]
+    words = "The text of the page goes on here with a line of prose under it"
+    body = [(72.0, 560.0 - 13 * at, words) for at in range(9)]
+    extraction = Pages(tmp_path / "table.pdf").page(*lines, *body).read()
+
+    table = next(block.table for block in extraction.pages[0].blocks if block.table is not None)
+    assert table.caption == "Table 1. Usual doses"
+    assert table.header == rows[0]
+    assert table.rows == tuple(rows[1:])
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["never give both drugs", "Never  give\nboth drugs", "never-give both drugs", "give both drugs"],
+)
+def test_a_quote_is_found_whatever_its_white_space_hyphens_and_case(quote: str) -> None:
+    text = "First words. Never give both\r\ndrugs together."
+    span = find_quote(text, quote)
+
+    assert span is not None
+    assert comparable_words(text[span[0] : span[1]]) == comparable_words(quote)
+
+
+def comparable_words(text: str) -> str:
+    return text.lower().replace("-", "").replace(" ", "").replace("\r\n", "").replace("\n", "")
+
+
+def test_a_quote_that_is_not_there_marks_nothing() -> None:
+    assert find_quote("First words. Never give both drugs together.", "always give all three of the drugs") is None
+
+
+def test_recognised_text_is_cut_into_paragraphs() -> None:
+    assert [block.text for block in paragraphs("Current con-\ntrol rates\n\n|\n\nare low.\f")] == [
+        "Current control rates", "are low.",
+    ]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Words, sentences, passages, abbreviations and order of guideline texts, without files or servers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.guidelines.abbreviations import Expander, find_abbreviations
+from tools.guidelines.index import dimension_of, passage_weights, question_weights
+from tools.guidelines.milvus import Hit, quoted
+from tools.guidelines.models import Block, Extraction, PageContent, TableRows
+from tools.guidelines.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
+from tools.guidelines.ranking import closeness, fuse, weight_of
+from tools.guidelines.store import document_id
+from tools.guidelines.tables import table_text
+from tools.guidelines.text import clean, comparable, sentences, terms
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        ("BP falls during sleep.59 It rises on waking.", ["BP falls during sleep.59", "It rises on waking."]),
+        ("Give e.g. Amoxicillin 1 g. Stop after 5 days.", ["Give e.g. Amoxicillin 1 g.", "Stop after 5 days."]),
+        ("The dose is 2.5 mg. Double it weekly.", ["The dose is 2.5 mg.", "Double it weekly."]),
+        ("See Smith et al. The trial was small.", ["See Smith et al. The trial was small."]),
+        ("Do not give it (see fig. 3).", ["Do not give it (see fig. 3)."]),
+    ],
+)
+def test_a_sentence_ends_where_a_reader_would_end_it(paragraph: str, expected: list[str]) -> None:
+    assert sentences(paragraph) == expected
+
+
+@given(st.text(alphabet="abcXYZ .!?\"'()19–-", max_size=200))
+def test_no_word_is_lost_between_sentences(text: str) -> None:
+    assert " ".join(" ".join(sentences(text)).split()) == " ".join(text.split())
+
+
+def test_question_and_passage_meet_in_their_stems() -> None:
+    assert terms("What are the contraindications?") == terms("It is contraindicated")
+    assert terms("Which ACE inhibitors should be avoided") == ["ace", "inhibitor", "avoid"]
+
+
+def test_ligatures_and_soft_hyphens_do_not_hide_a_word() -> None:
+    assert clean("e\ufb03cacy  of\u00a0\ufb02uids\ufeff") == "efficacy of fluids"
+
+
+@given(st.text(max_size=80))
+def test_a_quote_is_compared_without_white_space_and_hyphens(text: str) -> None:
+    spread = " ".join(text).replace("-", "\u2010")
+    assert comparable(spread) == comparable(text)
+
+
+def page(number: int, *blocks: Block) -> PageContent:
+    return PageContent(number=number, label=str(number + 10), blocks=blocks)
+
+
+def prose(words: int, start: str = "Word") -> Block:
+    sentence = f"{start} " + "again " * 8 + "ends."
+    return Block(kind="text", text=" ".join([sentence] * (words // 10)))
+
+
+def test_a_long_page_is_cut_on_sentence_bounds_with_overlap() -> None:
+    cut = passages(Extraction(pages=(page(1, prose(1_000)),)))
+
+    assert len(cut) == round(1_000 / TARGET_WORDS)
+    assert all(passage.text.startswith("Word") and passage.text.endswith("ends.") for passage in cut)
+    overlap = len(cut[0].text.split()) + len(cut[1].text.split()) + len(cut[2].text.split()) - 1_000
+    assert 0 < overlap <= 2 * (OVERLAP_WORDS + 10)
+
+
+def test_a_passage_stays_on_its_page_and_bears_its_label_and_section() -> None:
+    heading = Block(kind="heading", text="Treatment", level=1)
+    cut = passages(Extraction(pages=(page(1, heading, prose(100)), page(2, prose(100)))))
+
+    assert [(passage.page, passage.label, passage.section) for passage in cut] == [
+        (1, "11", "Treatment"), (2, "12", "Treatment"),
+    ]  # fmt: skip
+
+
+def test_a_sentence_that_runs_over_the_page_is_finished_where_it_began() -> None:
+    first = page(1, Block(kind="text", text="Stop it. Do not give the drug to patients"))
+    second = page(2, Block(kind="text", text="with angioedema. Another sentence."))
+
+    cut = passages(Extraction(pages=(first, second)))
+
+    assert cut[0].text == "Stop it. Do not give the drug to patients with angioedema."
+    assert cut[1].text == "Another sentence."
+
+
+def test_each_row_of_a_table_is_a_passage_with_its_header_and_group() -> None:
+    table = TableRows(
+        caption="Table 1. Doses", header=("Class", "Drug", "mg"),
+        rows=(("Loop", "furosemide", "20-80"), ("", "torsemide", "2.5-10")),
+    )  # fmt: skip
+    cut = passages(Extraction(pages=(page(1, Block(kind="table", text=table_text(table), table=table)),)))
+
+    rows = [passage.text for passage in cut if passage.kind == "table_row"]
+    assert rows == [
+        "Table 1. Doses\nClass\tDrug\tmg\nLoop\tfurosemide\t20-80",
+        "Table 1. Doses\nClass\tDrug\tmg\nLoop\tfurosemide\t20-80\ntorsemide\t2.5-10",
+    ]
+
+
+def test_a_list_of_literature_is_told_from_an_answer() -> None:
+    cited = "12. Smith A, et al. Trial of x. JAMA 2003;289:2560-71. 13. Jones B, et al. More. Lancet 2001;358:1305."
+    assert is_reference(cited)
+    assert not is_reference("Give aspirin 300 mg at once, then 75 mg daily (Smith et al. found fewer deaths). " * 3)
+
+
+def test_an_abbreviation_that_the_text_explains_stands_for_its_words() -> None:
+    found = find_abbreviations([
+        "Start angiotensin converting enzyme inhibitors (ACEIs) early; chronic kidney disease (CKD) matters.",
+        "ACEIs, angiotensin converting enzyme inhibitors; BB, beta blocker; (NASA) is no drug.",
+    ])
+
+    assert found == {
+        "ACEI": "angiotensin converting enzyme inhibitors", "CKD": "chronic kidney disease", "BB": "beta blocker",
+    }  # fmt: skip
+    expanded = Expander(found).expand(terms("ACEIs slow chronic kidney disease"))
+    assert set(terms("angiotensin converting enzyme inhibitor")) <= set(expanded)
+    assert "ckd" in expanded
+
+
+@given(st.lists(st.sampled_from(["acei", "ckd", "chronic", "kidney", "diseas", "x"]), max_size=12))
+def test_expanding_abbreviations_keeps_every_term_in_order(found: list[str]) -> None:
+    expanded = iter(Expander({"CKD": "chronic kidney disease", "ACEI": "angiotensin inhibitor"}).expand(found))
+    assert all(term in expanded for term in found)
+
+
+def test_bm25_prefers_the_rare_term_and_the_short_passage() -> None:
+    weight = weight_of({"common": 90, "rare": 2}, 100)
+    asked = question_weights(["common", "rare"], weight)
+
+    def score(passage: list[str]) -> float:
+        return sum(asked.get(at, 0.0) * value for at, value in passage_weights(passage).items())
+
+    assert score(["rare", "x"]) > score(["common", "x"])
+    assert score(["rare", "x"]) > score(["rare", *"abcdefgh" * 30])
+
+
+@given(st.text(max_size=40))
+def test_a_terms_number_is_one_that_milvus_takes(term: str) -> None:
+    assert 0 < dimension_of(term) < 2**32 - 1
+
+
+def test_a_passage_that_both_searches_find_comes_before_those_that_one_finds() -> None:
+    fused = fuse([Hit("terms", 9.0), Hit("both", 8.0), Hit("low", 1.0)], [Hit("both", 0.8), Hit("dense", 0.7)])
+
+    assert fused[0].id == "both"
+    assert {candidate.id for candidate in fused} == {"terms", "both", "low", "dense"}
+
+
+def test_terms_that_stand_together_are_closer_than_scattered_ones() -> None:
+    weight = weight_of({}, 10)
+    together = ["pad"] * 60 + ["aspirin", "dose"]
+    apart = ["aspirin", *["pad"] * 60, "dose"]
+
+    assert closeness(["aspirin", "dose"], together, weight) == pytest.approx(1.0)
+    assert closeness(["aspirin", "dose"], apart, weight) == pytest.approx(0.5)
+    assert closeness([], apart, weight) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("NHLBI_JNC7 2004.pdf", "nhlbi-jnc7-2004"),
+        ("Leitlinie für Ärzte.PDF", "leitlinie-fur-arzte"),
+        ("asthma.md", "asthma-md"),
+        ("../../etc/passwd.pdf", "etc-passwd"),
+    ],
+)
+def test_a_documents_id_is_made_of_its_files_name(name: str, expected: str) -> None:
+    assert document_id(name) == expected
+
+
+@given(st.text(max_size=120))
+def test_any_file_name_gives_an_id_that_is_safe_as_a_path(name: str) -> None:
+    """Row 38 of the fault list."""
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,79}", document_id(f"{name}.pdf"))
+    assert document_id(f"{name}.pdf") == document_id(f"{name}.pdf")
+
+
+@given(st.text(max_size=60))
+def test_a_hostile_value_stays_inside_its_quotes(value: str) -> None:
+    """Row 32 of the fault list, for guideline ids."""
+    if any(ord(char) < 32 or char == "\x7f" for char in value):
+        with pytest.raises(ValueError, match="control character"):
+            quoted(value)
+        return
+    inner = quoted(value)[1:-1]
+    assert '"' not in inner.replace("\\\\", "").replace('\\"', "")
