@@ -113,6 +113,16 @@ class TestRxNorm:
         assert product.packages == ("13913000213",)
         assert {fact.value for fact in records["metformin"].rxcuis} == {"1", "2"}
 
+    def test_a_component_without_a_concept_of_its_own_is_not_lost(self, shared: Path) -> None:
+        """The file lacks the ingredients that begin with A; Percocet must not become plain oxycodone for it."""
+        records, _ = rolled_up(shared / "data/drugs/rxnorm_prescribable_2025-10.zip")
+        holders = {key for key, record in records.items() if "Percocet" in {fact.value for fact in record.brand_names}}
+        assert holders == {"acetaminophen+oxycodone"}
+        percocet = [one for one in records["acetaminophen+oxycodone"].products if one.brand_name == "Percocet"]
+        assert percocet[0].dosage_form == "tablet"
+        assert "325 mg / 5 mg" in percocet[0].strengths
+        assert "Kazano" in {fact.value for fact in records["alogliptin+metformin"].brand_names}
+
     def test_rows_with_their_trailing_pipe_are_counted_and_dead_ends_refused(self, tmp_path: Path) -> None:
         self.write(tmp_path)
         _, report = rolled_up(tmp_path)

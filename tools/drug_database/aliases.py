@@ -7,6 +7,8 @@ never makes a record.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
@@ -49,12 +51,15 @@ class Aliases:
         self.sources = data.sources
         self._names: dict[str, NameAlias] = {}
         self._classes: dict[str, ClassAlias] = {}
+        self._nicknames: dict[str, list[str]] = defaultdict(list)
         for name in data.names:
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
         for group in data.classes:
             for form in _forms(group.alias):
                 self._classes.setdefault(form, group)
+            for drug_class in group.classes[:1]:
+                self._nicknames[fold(drug_class)].append(group.alias)
 
     def name(self, text: str) -> NameAlias | None:
         return self._names.get(fold(text))
@@ -62,6 +67,10 @@ class Aliases:
     def drug_class(self, text: str) -> ClassAlias | None:
         folded = fold(text)
         return self._classes.get(folded) or self._classes.get(singular(folded))
+
+    def nicknames(self, drug_class: str) -> Sequence[str]:
+        """What clinicians call a class that has this name in the database."""
+        return self._nicknames.get(fold(drug_class), ())
 
 
 def singular(folded: str) -> str:

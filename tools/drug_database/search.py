@@ -18,7 +18,9 @@ from tools.drug_database.aliases import aliases
 from tools.drug_database.collection import Catalog, Generation
 from tools.drug_database.filters import Filters, only
 from tools.drug_database.index import NameIndex
+from tools.drug_database.lookalikes import look_alikes
 from tools.drug_database.milvus import Client
+from tools.drug_database.names import joined
 from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.question import Question, understand
 from tools.drug_database.quoting import one_of
@@ -107,9 +109,14 @@ class Searcher:
         hits: list[DrugHit] = []
         for one in candidates:
             record = records.get(state.index.keys[one.entry])
-            fitting = only(record, filters, brand=one.on if one.how == "brand" else "") if record else None
+            if record is None:
+                continue
+            fitting = only(record, filters, brand=one.on if one.how == "brand" else "")
             if fitting is not None:
-                hits.append(DrugHit(record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2)))
+                hits.append(DrugHit(
+                    record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2),
+                    look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
+                ))  # fmt: skip
         return tuple(hits)
 
 
@@ -166,6 +173,9 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
         yield _NO_MATCH
     elif hits[0].matched.how == "spelling":
         yield _SPELLING
+        alike = [name for name in hits[0].look_alikes if name not in reading.did_you_mean]
+        if alike:
+            yield f"{hits[0].matched.on} is known to be confused with {joined(alike)}."
     elif hits[0].matched.how == "text":
         yield _TEXT
     yield from reading.notes

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tools.drug_database.database import DrugDatabase
+from tools.drug_database.label_tools import interaction_result, label_result
 from tools.drug_database.queries import DrugQuery
+from tools.drug_database.records import SectionName
 from tools.drug_database.render import tool_result
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.types import ToolResult
 
 _LONGEST = 100_000
+_MOST_MEDICINES = 8
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
@@ -44,4 +49,36 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
                           route=route, strength=strength)  # fmt: skip
         return tool_result(await database.search(query))
 
-    return [FunctionTool(search_drug_database, idempotent=True)]
+    async def get_drug_label(name: str, sections: list[SectionName] | None = None) -> ToolResult:
+        """Quotes whole sections of the label of one medicine.
+
+        Args:
+            name: Brand, generic, salt or abbreviation of the medicine.
+            sections: Sections to quote; all of them when left out.
+        """
+        _check_names([name])
+        return label_result(await database.search(DrugQuery(name=name, limit=1)), sections)
+
+    async def check_drug_interactions(names: list[str]) -> ToolResult:
+        """Quotes what the labels of the named medicines say about each other, pair by pair.
+
+        Labels that do not mention each other are reported as such; that never means that a combination is safe.
+
+        Args:
+            names: Two to eight medicines, each by its brand or generic name.
+        """
+        if not 2 <= len(names) <= _MOST_MEDICINES:
+            raise ToolArgumentsInvalid(f"Give two to {_MOST_MEDICINES} names of medicines.")
+        _check_names(names)
+        return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
+
+    tools = (search_drug_database, get_drug_label, check_drug_interactions)
+    return [FunctionTool(tool, idempotent=True) for tool in tools]
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not name.strip():
+            raise ToolArgumentsInvalid("A name of a medicine is empty.")
+        if len(name) > _LONGEST:
+            raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")

@@ -1,8 +1,9 @@
 """RxNorm in its RRF files: RXNCONSO (concepts), RXNREL (relations) and RXNSAT (attributes, of which NDC is read).
 
 Ingredients (IN, PIN, MIN) give names and RxCUIs; clinical drugs (SCD), branded drugs (SBD) and packs (GPCK, BPCK) give
-products. A drug's components come from its relations. A drug component (SCDC), a brand name (BN) or a relation is part
-of the products it leads to; one that leads to none is refused.
+products. A drug's components are those in its name, each called as its relations call it: a component without a
+concept of its own must not be lost, or a combination would be filed under its other ingredient. A drug component
+(SCDC), a brand name (BN) or a relation is part of the products it leads to; one that leads to none is refused.
 Source of the layout: NLM, "RxNorm Technical Documentation", sections 12.4 to 12.7.
 """
 
@@ -28,7 +29,9 @@ _INGREDIENTS: Final = frozenset({"IN", "PIN", "MIN"})
 _DRUGS: Final = frozenset({"SCD", "SBD"})
 _PACKS: Final = frozenset({"GPCK", "BPCK"})
 _BRAND: Final = re.compile(r"\[([^\[\]]+)\]\s*$")
-_COMPONENT: Final = re.compile(r"^(?P<name>.+?) (?P<amount>\d[\d.,]* \S+)$")
+_QUANTITY: Final = re.compile(r"^(?:\d[\d.]* (?:HR|ML|MG|ACTUAT|UNT|DAY) )+")
+_COMPONENT: Final = re.compile(r"^(?P<name>.+?) (?P<amount>\d[\d.,]* \S+)(?: (?P<form>[A-Z].*))?$")
+_PACKED: Final = re.compile(r"\d+ (?:\([\d.]+ [A-Z]+\) )?\((?P<drug>(?:[^()]|\([^()]*\))+)\)")
 
 
 class _Line(NamedTuple):
@@ -153,7 +156,7 @@ def _take_concept(line: _Line, intake: Intake, known: _Concepts) -> None:
 
 def _take(intake: Intake, line: int, contribution: Contribution | None) -> None:
     if contribution is None:
-        intake.refuse(line, "its components are not in the data")
+        intake.refuse(line, "its name does not say what it consists of")
     else:
         intake.put(contribution, line)
 
@@ -163,22 +166,44 @@ def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
     return Contribution(source=SOURCE_ID, item=rxcui, substances=names, rxcuis=(rxcui,))
 
 
+class _Parts(NamedTuple):
+    """A drug's name taken apart."""
+
+    substances: tuple[str, ...]
+    strengths: tuple[str, ...]
+    form: str
+
+
 def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     branded = known.kinds[rxcui] == "SBD"
     generic = next(iter(known.components.get(rxcui, ())), "") if branded else rxcui
-    parts = known.components.get(generic, [])
-    names = [known.names[part] for part in parts]
-    if not parts:
+    if generic not in known.names:
         return None
-    full = known.names[generic]
-    names.sort(key=full.find)
-    substances = [_substance(part, known) for part in sorted(parts, key=lambda part: full.find(known.names[part]))]
+    parts = _taken_apart(known.names[generic], known.components.get(generic, ()), known)
+    if parts is None:
+        return None
     brand = _brand(name) if branded else ""
-    form, routes = form_and_routes(_form(full, names))
-    product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,),
-                      strengths=_amounts(names))  # fmt: skip
-    return Contribution(source=SOURCE_ID, item=rxcui, substances=tuple(substances), products=(product,),
+    form, routes = form_and_routes(parts.form)
+    product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,), strengths=parts.strengths)
+    return Contribution(source=SOURCE_ID, item=rxcui, substances=parts.substances, products=(product,),
                         brand_names=(brand,) if brand else ())  # fmt: skip
+
+
+def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Parts | None:
+    """``amlodipine 5 MG / atorvastatin 10 MG Oral Tablet``; None for a name of another make."""
+    by_name = {known.names[component]: component for component in components}
+    substances: list[str] = []
+    amounts: list[str] = []
+    form = ""
+    for piece in _QUANTITY.sub("", full).split(" / "):
+        whole = max((name for name in by_name if f" {name} " in f" {piece} "), key=len, default="")
+        found = _COMPONENT.match(whole or piece)
+        if found is None:
+            return None
+        substances.append(_substance(by_name[whole], known) if whole else found["name"].lower())
+        amounts.append(strength(found["amount"]))
+        form = piece.partition(whole)[2].strip() if whole else (found["form"] or "")
+    return _Parts(tuple(substances), (combined(amounts),), form)
 
 
 def _substance(component: str, known: _Concepts) -> str:
@@ -190,29 +215,21 @@ def _substance(component: str, known: _Concepts) -> str:
     return (named["name"] if named else known.names[component]).lower()
 
 
-def _form(full: str, components: Sequence[str]) -> str:
-    """The words behind the last component: ``Oral Tablet``."""
-    return full[max(full.rfind(name) + len(name) for name in components) :].strip()
-
-
-def _amounts(components: Sequence[str]) -> tuple[str, ...]:
-    found = [_COMPONENT.match(name) for name in components]
-    if not all(found):
-        return ()
-    return (combined([strength(match["amount"]) for match in found if match]),)
-
-
 def _brand(name: str) -> str:
     found = _BRAND.search(name)
     return found[1] if found else ""
 
 
 def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
-    substances = dict.fromkeys(
-        _substance(component, known)
-        for drug in known.components.get(rxcui, ())
-        for component in known.components.get(drug, ())
-    )
+    """A pack's ingredients are those of all drugs in its name."""
+    by_name = {known.names[drug]: drug for drug in known.components.get(rxcui, ())}
+    substances: dict[str, None] = {}
+    drugs = [found["drug"] for found in _PACKED.finditer(name)]
+    for drug in drugs:
+        parts = _taken_apart(drug, known.components.get(by_name.get(drug, ""), ()), known)
+        if parts is None:
+            return None
+        substances.update(dict.fromkeys(parts.substances))
     if not substances:
         return None
     brand = _brand(name)

@@ -1,0 +1,138 @@
+"""The label tools: whole sections quoted, and what two labels say about each other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.drugs import drug_database
+from tools.drug_database import DrugDatabase, drug_tools
+from tools.types import Function, FunctionOutput
+
+
+@pytest.fixture(scope="module")
+def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
+    database = DrugDatabase(milvus_uri, name="drugs_label_tests")
+    asyncio.run(database.load_demo())
+    yield database
+
+    async def end() -> None:
+        await database.clear()
+        await database.aclose()
+
+    asyncio.run(end())
+
+
+async def call(drugs: DrugDatabase, tool_name: str, /, **arguments: Any) -> FunctionOutput:
+    tool = next(tool for tool in drug_tools(drugs) if tool.name == tool_name)
+    return await tool.acall(Function(call_id="c1", name=tool_name, arguments=json.dumps(arguments)))
+
+
+def quotes(output: FunctionOutput) -> list[str]:
+    assert isinstance(output.output, dict)
+    return [sentence for result in output.output["results"] for section in result["label"].values()
+            for sentence in section]  # fmt: skip
+
+
+async def test_a_label_is_quoted_by_section_and_each_quote_stands_in_its_passage(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "get_drug_label", name="Glucophage", sections=["contraindications", "renal_dosing"])
+    assert output.error is None
+    assert output.summary == "2 sections"
+    assert [passage.section for passage in output.passages] == [
+        "metformin › Contraindications", "metformin › Renal impairment",
+    ]  # fmt: skip
+    assert quotes(output)
+    assert all(any(quote in passage.text for passage in output.passages) for quote in quotes(output))
+
+
+async def test_a_misspelt_name_quotes_no_label(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "get_drug_label", name="metfromin")
+    assert output.passages == ()
+    assert isinstance(output.output, dict)
+    assert output.output["did_you_mean"][0] == "metformin"
+    assert "ask which one is meant" in output.output["note"]
+
+
+async def test_an_unknown_section_is_refused_as_an_argument(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "get_drug_label", name="metformin", sections=["gossip"])
+    assert output.error is not None
+    assert "sections" in output.error
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        ("warfarin", "ibuprofen", "NSAIDs"),
+        ("simvastatin", "clarithromycin", "clarithromycin"),
+        ("Viagra", "nitroglycerin", "nitr"),
+        ("lisinopril", "spironolactone", "otassium"),
+    ],
+)
+async def test_labels_that_mention_each_other_are_quoted(drugs: DrugDatabase, one: str, other: str, named: str) -> None:
+    output = await call(drugs, "check_drug_interactions", names=[one, other])
+    assert output.error is None
+    assert quotes(output)
+    assert all(any(quote in passage.text for passage in output.passages) for quote in quotes(output))
+    assert named.lower() in json.dumps(output.output).lower()
+    assert "safe" not in output.summary
+
+
+async def test_labels_that_do_not_mention_each_other_are_never_called_safe(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=["metformin", "amoxicillin"])
+    assert isinstance(output.output, dict)
+    assert output.summary == "not mentioned in these labels"
+    assert output.output["results"] == []
+    assert output.output["pairs"][0]["note"].endswith("That is no evidence that the combination is safe.")
+
+
+async def test_an_unknown_name_is_left_out_and_said_so(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=["warfarin", "ibuprofen", "unobtainium"])
+    assert isinstance(output.output, dict)
+    assert [one["name"] for one in output.output["unknown"]] == ["unobtainium"]
+    assert len(output.output["pairs"]) == 1
+
+
+async def test_one_name_is_too_few(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=["warfarin"])
+    assert output.error == "Give two to 8 names of medicines."
+
+
+async def test_a_look_alike_is_flagged(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "search_drug_database", drug_name="hydroxyzin")
+    assert isinstance(output.output, dict)
+    assert "hydralazine" in output.output["results"][0]["look_alikes"]
+    assert "known to be confused with" in output.output["note"]
+
+
+async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "search_drug_database", drug_name="HCT")
+    assert isinstance(output.output, dict)
+    assert "mistaken for hydrochlorothiazide" in output.output["note"]
+
+
+async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "search_drug_database", drug_name="metformin", dosage_form="tablet", limit=3)
+    assert isinstance(output.output, dict)
+    assert set(output.output) == {"query", "results", "did_you_mean", "note"}
+    result = output.output["results"][0]
+    assert {"cite", "generic_name", "brand_names", "drug_classes", "matched", "products", "label", "source"} <= set(
+        result
+    )
+    assert set(result["products"][0]) == {"dosage_form", "routes", "strengths", "brand_names", "labelers"}
+    assert result["cite"] == output.passages[0].id
+    assert set(result["source"]) == {"title", "publisher", "url", "date"}
+
+
+async def test_an_empty_database_answers_every_tool(milvus_uri: str) -> None:
+    async with drug_database(milvus_uri) as empty:
+        for name, arguments in (
+            ("search_drug_database", {"drug_name": "x"}), ("get_drug_label", {"name": "x"}),
+            ("check_drug_interactions", {"names": ["x", "y"]}),
+        ):  # fmt: skip
+            output = await call(empty, name, **arguments)
+            assert output.error is None
+            assert output.passages == ()
