@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_app.errors import ConfigurationError
@@ -43,7 +45,7 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304
 class TurnRecorder:
     """Records turns with ``kit``; without one it does nothing at all."""
 
-    def __init__(self, kit: SpanKit | None = None, shut_down: Callable[[], None] | None = None) -> None:
+    def __init__(self, kit: SpanKit | None = None, shut_down: Sequence[Callable[[], None]] = ()) -> None:
         self._kit = kit
         self._shut_down = shut_down
 
@@ -58,10 +60,17 @@ class TurnRecorder:
         """
         return events if self._kit is None else _observed(self._kit, events)
 
-    async def aclose(self) -> None:
-        """Sends what still waits to be sent."""
-        if self._shut_down is not None:
-            await asyncio.to_thread(self._shut_down)
+    async def aclose(self, timeout: float = 3.0) -> None:
+        """Sends what still waits to be sent; gives up after ``timeout`` seconds."""
+        # Daemons: a collector that does not answer would else hold up the end of the process.
+        threads = [threading.Thread(target=end, name="spans-shutdown", daemon=True) for end in self._shut_down]
+        deadline = time.monotonic() + timeout
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await asyncio.to_thread(thread.join, max(0.0, deadline - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            logger.warning("The last spans could not be sent. Check OTEL_EXPORTER_OTLP_ENDPOINT.")
 
 
 def turn_recorder(
@@ -83,7 +92,7 @@ def turn_recorder(
     if not settings.otel:
         return TurnRecorder()
     try:
-        shut_down: Callable[[], None] | None = None
+        shut_down: Sequence[Callable[[], None]] = ()
         if tracer_provider is None or meter_provider is None:
             tracer_provider, meter_provider, shut_down = _providers()
     except ImportError:
@@ -110,12 +119,12 @@ def turn_recorder(
     return TurnRecorder(kit, shut_down)
 
 
-def _providers() -> tuple[TracerProvider, MeterProvider, Callable[[], None] | None]:
+def _providers() -> tuple[TracerProvider, MeterProvider, Sequence[Callable[[], None]]]:
     from opentelemetry import metrics, trace
 
     given = trace.get_tracer_provider()
     if not isinstance(given, trace.ProxyTracerProvider):
-        return given, metrics.get_meter_provider(), None
+        return given, metrics.get_meter_provider(), ()
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.metrics import MeterProvider as Meters
@@ -126,15 +135,11 @@ def _providers() -> tuple[TracerProvider, MeterProvider, Callable[[], None] | No
 
     resource = Resource({"service.name": _SCOPE}).merge(Resource.create({}))
     # Not made the providers of the process: other libraries that find them there would send contents along.
-    tracers = Tracers(resource=resource)
+    tracers = Tracers(resource=resource, shutdown_on_exit=False)
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    meters = Meters([PeriodicExportingMetricReader(OTLPMetricExporter())], resource=resource)
-
-    def shut_down() -> None:
-        tracers.shutdown()
-        meters.shutdown()
-
-    return tracers, meters, shut_down
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+    meters = Meters([reader], resource=resource, shutdown_on_exit=False)
+    return tracers, meters, (tracers.shutdown, meters.shutdown)
 
 
 async def _observed(kit: SpanKit, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:

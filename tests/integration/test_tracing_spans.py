@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -519,6 +521,35 @@ async def test_spans_and_metrics_are_sent_where_the_standard_variables_say(
         await recorder.aclose()
         collector.shutdown()
     assert set(received) == {"/v1/traces", "/v1/metrics"}
+
+
+SEND_TO_NOBODY = """
+import asyncio, socket, sys
+from chat_app.events import Outcome, TurnEnded
+from chat_app.settings import DiagnosticsSettings
+from chat_app.tracing import turn_recorder
+
+async def turn():
+    yield TurnEnded(outcome=Outcome(), answer="")
+
+async def main():
+    recorder = turn_recorder(DiagnosticsSettings(otel=True))
+    async for event in recorder.observe(turn()):
+        print(event.type, flush=True)
+    await recorder.aclose(timeout=0.5)
+
+asyncio.run(main())
+print("ended", flush=True)
+"""
+
+
+def test_a_collector_that_never_answers_holds_up_neither_the_answer_nor_the_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        done = subprocess.run([sys.executable, "-c", SEND_TO_NOBODY], check=True, capture_output=True, text=True,
+                              timeout=9, env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address})
+    assert done.stdout.split() == ["turn_ended", "ended"]
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in done.stderr
 
 
 def test_tools_side_by_side_count_once_and_notices_are_no_sign_of_the_server() -> None:
