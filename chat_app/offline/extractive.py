@@ -14,7 +14,7 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import fallback, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
-from chat_app.offline.extraction.evidence import Evidence, Passage, gather, looked_up
+from chat_app.offline.extraction.evidence import Evidence, Passage, asked_for, gather, looked_up
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
@@ -81,29 +81,26 @@ def _calls(question: str, current: Exchange, prompt: Prompt) -> list[Call]:
     """The calls that are still to be made for this question."""
     made = {(output.name, looked_up(output)) for output in current.outputs}
     planned = plan(question, prompt.functions, forced=prompt.forced and not current.outputs)
-    calls = [call for call in planned if (call.name, _subject(call)) not in made]
+    calls = [call for call in planned if (call.name, asked_for(call.arguments)) not in made]
     if calls or not current.outputs:
         return calls
     evidence = gather(current.outputs)
     if _nothing(evidence):
-        return [call for call in fallback(question, prompt.functions) if (call.name, _subject(call)) not in made]
+        return [
+            call for call in fallback(question, prompt.functions) if (call.name, asked_for(call.arguments)) not in made
+        ]
     return []
 
 
 def _nothing(evidence: Evidence) -> bool:
-    return not (evidence.answerable or evidence.lookups or evidence.fields or evidence.failures)
-
-
-def _subject(call: Call) -> str:
-    """What a call is about: its drug, or nothing for a call that is made once for a question."""
-    return next((str(value) for key, value in call.arguments.items() if "drug" in key and value), "")
+    return not (evidence.answerable or evidence.lookups or evidence.pairs or evidence.fields or evidence.failures)
 
 
 def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
     box = sort_tools(prompt.functions)
     documents = {function.name for function in box.documents}
     drugs = {function.name for function in (*box.drugs, *box.interactions)}
-    names = [str(name) for call in calls if call.name in drugs for name in call.arguments.values() if name]
+    names = [asked_for(call.arguments) for call in calls if call.name in drugs]
     others = [call.name for call in calls if call.name not in documents | drugs]
     said: list[str] = []
     if any(call.name in documents for call in calls):

@@ -21,9 +21,15 @@ from chat_app.offline.wire import FunctionToolIn
 
 Json = dict[str, Any]
 _QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})
-_DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?$|^drug_names?$", re.IGNORECASE)
+_DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?$", re.IGNORECASE)
+_NAME: Final = re.compile(r"^names?$", re.IGNORECASE)
+_MEDICINES: Final = re.compile(r"\b(?:drug|medicine|medication)s?\b", re.IGNORECASE)
 _FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
 _VERBS: Final = word_list("function_words")
+
+
+_MOST_NAMES: Final = 4
+"""Drugs of one question that are looked up."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ def sort_tools(functions: Sequence[FunctionToolIn]) -> Toolbox:
     others: list[FunctionToolIn] = []
     for function in functions:
         properties = _properties(function)
-        drug = next((schema for name, schema in properties.items() if _DRUG.match(name)), None)
+        drug = next((schema for name, schema in properties.items() if _is_drug(function, name)), None)
         if drug is not None and _is_list(drug):
             interactions.append(function)
         elif drug is not None:
@@ -78,9 +84,9 @@ def _clinical(question: str, box: Toolbox, names: Sequence[str], wanted: Sequenc
     if not asked and only_database(wanted):
         asked = list(drug_classes(question))
     if box.interactions and len(names) >= 2 and Aspect.INTERACTIONS in wanted:
-        calls.append(_call(box.interactions[0], question, list(names)))
-    if box.drugs:
-        calls += [_call(box.drugs[0], question, name) for name in asked[:4]]
+        calls.append(_call(box.interactions[0], question, list(names[:_MOST_NAMES])))
+    elif box.drugs:
+        calls += [_call(box.drugs[0], question, name) for name in asked[:_MOST_NAMES]]
     if box.documents and not (only_database(wanted) and asked and box.drugs):
         calls += [_call(function, question) for function in box.documents]
     return calls
@@ -98,7 +104,7 @@ def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -
     arguments: Json = {}
     required = set((function.parameters or {}).get("required", ()))
     for name, schema in _properties(function).items():
-        if drug and _DRUG.match(name):
+        if drug and _is_drug(function, name):
             arguments[name] = drug
         elif name in _QUESTION:
             arguments[name] = question
@@ -107,6 +113,14 @@ def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -
                 name, schema, Source("", function.parameters or {}), optional=is_nullable(schema)
             )
     return Call(function.name, arguments)
+
+
+def _is_drug(function: FunctionToolIn, name: str) -> bool:
+    """True for a parameter that takes a drug's name, or several."""
+    if _DRUG.match(name):
+        return True
+    described = str(_properties(function)[name].get("description", ""))
+    return _NAME.match(name) is not None and _MEDICINES.search(f"{described} {function.description}") is not None
 
 
 def _properties(function: FunctionToolIn) -> dict[str, Json]:

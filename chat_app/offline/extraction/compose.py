@@ -20,6 +20,7 @@ def compose(question: str, evidence: Evidence) -> Answer:
     """The answer to ``question`` from ``evidence``; what was searched and found empty is said."""
     draft = Draft()
     drugs.lookups(draft, question, evidence.lookups)
+    drugs.pairs(draft, evidence.pairs)
     quotes = select(question, evidence.passages, most=_MOST_BESIDE_A_RECORD if draft.text else None)
     if quotes:
         _quotes(draft, quotes)

@@ -7,7 +7,7 @@ A word is taken for a drug when it is in the vocabulary, when it ends as interna
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from rapidfuzz import fuzz, process
@@ -78,6 +78,7 @@ def drug_classes(question: str) -> tuple[str, ...]:
     return tuple(names.values())
 
 
+@lru_cache(maxsize=50_000)
 def _is_drug(word: str) -> bool:
     name = word.lower()
     if name in STOP or name in _NOT_DRUGS or name in _COMMON:

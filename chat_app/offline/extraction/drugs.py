@@ -8,7 +8,7 @@ from typing import Final
 
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.draft import Draft
-from chat_app.offline.extraction.evidence import DrugRecord, Lookup, Passage
+from chat_app.offline.extraction.evidence import DrugRecord, Lookup, Pair, Passage
 from chat_app.offline.extraction.text import stem, terms, words
 from chat_app.offline.extraction.topics import OVERVIEW, SECTIONS, Aspect, asking_terms, aspects, only_database
 from chat_app.offline.extraction.units import Table
@@ -118,7 +118,7 @@ def _quoted(draft: Draft, record: DrugRecord, section: str, sentences: Sequence[
         return
     draft.block(phrases.LABEL.format(name=record.name, section=phrases.SECTION_NAMES.get(section, section)))
     for index, sentence in enumerate(sentences):
-        draft.quote(sentence, _source(record), first=index == 0)
+        draft.quote(sentence, Passage("", cite=record.cites.get(section, record.cite)), first=index == 0)
 
 
 def _class(draft: Draft, question: str, records: Sequence[DrugRecord], wanted: Sequence[Aspect]) -> None:
@@ -154,6 +154,16 @@ def _interactions(draft: Draft, records: Sequence[DrugRecord]) -> None:
     if not told:
         names = phrases.listed([record.name for record in records])
         draft.block(phrases.NO_INTERACTION.format(names=names))
+
+
+def pairs(draft: Draft, found: Sequence[Pair]) -> None:
+    """Adds what labels say of one another; of a pair that is silent it is said that it is."""
+    for pair in found:
+        for record in pair.said:
+            for section, sentences in record.label.items():
+                _quoted(draft, record, section, sentences[:MOST_SENTENCES])
+        if not pair.said:
+            draft.block(phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
 def _mentions(sentence: str, drug: DrugRecord) -> bool:

@@ -6,17 +6,20 @@ Two shapes are known: ``passages`` (text with a ``cite`` marker) and ``results``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
 
 import orjson
 
+from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.model import Found
 
 Json = dict[str, Any]
+_DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class DrugRecord:
     """How the name was found: exact, brand, synonym, class, spelling, text."""
     asked: str = ""
     """The name that was looked up."""
+    cites: dict[str, str] = field(default_factory=dict[str, str])
+    """Markers of single label sections, where they have their own."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,14 @@ class Lookup:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """What the labels of two drugs say of one another; ``said`` is empty when they do not name one another."""
+
+    names: tuple[str, ...]
+    said: tuple[DrugRecord, ...]
+
+
+@dataclass(frozen=True)
 class Fields:
     """An output of no known shape: its function's name, and name and value of each plain field."""
 
@@ -94,6 +107,7 @@ class Evidence:
 
     passages: list[Passage] = field(default_factory=list[Passage])
     lookups: list[Lookup] = field(default_factory=list[Lookup])
+    pairs: list[Pair] = field(default_factory=list[Pair])
     fields: list[Fields] = field(default_factory=list[Fields])
     searched_documents: bool = False
     answerable: bool = False
@@ -130,6 +144,9 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
         if isinstance(body.get("passages"), list):
             _read_passages(body, evidence)
             return
+        if isinstance(body.get("pairs"), list):
+            _read_pairs(body, evidence)
+            return
         if isinstance(body.get("results"), list) and _is_drug_output(body):
             _read_records(body, output, evidence)
             return
@@ -164,17 +181,38 @@ def _is_drug_output(body: Json) -> bool:
 
 def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
     asked = looked_up(output)
-    records = tuple(_record(row, asked) for row in body["results"] if isinstance(row, dict))
+    rows = [row for row in body["results"] if isinstance(row, dict)]
+    records = tuple(_record(row, asked) for row in rows)
+    if "generic_name" in body and records:
+        records = (_whole_label(body, rows, asked),)
     suggestions = _texts(body.get("did_you_mean"))
     evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
 
 
 def looked_up(output: ToolOutput) -> str:
-    """The drug that a call asked for: the first argument whose name speaks of a drug, and is text."""
+    """The drug or drugs that a call asked for; empty for a call about something else."""
     arguments = _decoded(output.arguments)
-    if not isinstance(arguments, dict):
-        return ""
-    return next((value for key, value in arguments.items() if "drug" in key and isinstance(value, str)), "")
+    return asked_for(arguments) if isinstance(arguments, dict) else ""
+
+
+def asked_for(arguments: Json) -> str:
+    """The argument that names a drug, or several."""
+    value = next((value for key, value in arguments.items() if _DRUG_KEY.search(key) and value), "")
+    return phrases.listed([str(part) for part in value]) if isinstance(value, list) else str(value)
+
+
+def _read_pairs(body: Json, evidence: Evidence) -> None:
+    """What labels say of one another: the pairs, and the quotations with whose label they are of and about whom."""
+    results = [row for row in _list(body.get("results")) if isinstance(row, dict)]
+    for row in _list(body.get("pairs")):
+        if isinstance(row, dict):
+            names = _texts(row.get("medicines"))
+            said = [found for found in results if {found.get("label_of"), found.get("about")} <= set(names)]
+            records = tuple(_record({**found, "generic_name": found.get("label_of")}, "") for found in said)
+            evidence.pairs.append(Pair(names, records))
+    for row in _list(body.get("unknown")):
+        if isinstance(row, dict):
+            evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
 
 
 def _record(row: Json, asked: str) -> DrugRecord:
@@ -189,6 +227,17 @@ def _record(row: Json, asked: str) -> DrugRecord:
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
         asked=asked,
+    )
+
+
+def _whole_label(body: Json, rows: Sequence[Json], asked: str) -> DrugRecord:
+    """One record of a label whose sections came one by one, each with a citation of its own."""
+    head = _record(body, asked)
+    parts = [_record(row, asked) for row in rows]
+    return replace(
+        head,
+        label={section: sentences for part in parts for section, sentences in part.label.items()},
+        cites={section: part.cite for part in parts for section in part.label},
     )
 
 
@@ -254,7 +303,7 @@ def _text(value: object) -> str:
 
 
 def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final
 
 from chat_app.offline.extraction.contrasts import contradicts
+from chat_app.offline.extraction.drug_names import drug_names
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.followups import subjects
 from chat_app.offline.extraction.text import stem, terms
@@ -121,16 +122,18 @@ def _fits(question: str, candidate: _Candidate, named: Sequence[frozenset[str]])
     """True when the unit is about the question's subjects, ages and patients."""
     limits = {term for term in terms(question) if term.startswith("agebelow")}
     text = candidate.unit.text
-    return limits <= candidate.held and _names(candidate, named) and not contradicts(question, text)
+    return limits <= candidate.held and _names(question, candidate, named) and not contradicts(question, text)
 
 
-def _names(candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
+def _names(question: str, candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
     """True when the unit, or what stands above it, names one of the question's subjects."""
     if not named:
         return True
-    if candidate.unit.table is not None:
-        return any(subject <= candidate.held for subject in named)
-    return any(subject <= candidate.held | candidate.above for subject in named)
+    if any(subject <= candidate.held for subject in named):
+        return True
+    # A heading's subject goes for the sentences below it, unless they name another drug.
+    heading = candidate.unit.table is None and any(subject <= candidate.held | candidate.above for subject in named)
+    return heading and not (drug_names(question) and drug_names(candidate.unit.text))
 
 
 def _weights(wanted: frozenset[str], candidates: Sequence[_Candidate]) -> dict[str, float]:
