@@ -1,7 +1,7 @@
 """What stands in front of every request: origin, host, size, the proxy's user header, and the answers' headers.
 
-It also closes what Chainlit leaves open and this app does not use (sharing, MCP, editing stored elements, logging in
-with a foreign token), checks the owner of feedback, and makes the page's HTML ask for nothing from other hosts.
+It also closes what Chainlit leaves open and this app does not use (sharing, MCP, actions, editing stored elements,
+logging in with a foreign token), checks the owner of feedback, and makes the page's HTML ask for nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _CLOSED = re.compile(
-    r"^/(?:mcp|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element)/?$"
+    r"^/(?:mcp|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element|project/action)/?$"
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")

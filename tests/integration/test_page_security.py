@@ -1,0 +1,229 @@
+"""Nobody sees, changes or stops what is another's; nothing of the page's server can be reached around its guard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+import socketio
+
+from tests.support.page_server import ServedPage, fake_page
+
+HEADER = "X-Forwarded-User"
+
+
+@pytest.fixture(scope="module")
+def shared_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """The page behind a proxy that names its users."""
+    with fake_page(tmp_path_factory.mktemp("header"), environment={"ASCLEPIUS_AUTH": "header"}) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    with fake_page(tmp_path_factory.mktemp("demo")) as page:
+        yield page
+
+
+_clients: list[httpx.Client] = []
+
+
+@pytest.fixture(autouse=True)
+def closed_clients() -> Iterator[None]:
+    yield
+    while _clients:
+        _clients.pop().close()
+
+
+def client_of(page: ServedPage, headers: dict[str, str]) -> httpx.Client:
+    _clients.append(httpx.Client(base_url=page.url, headers=headers, timeout=20))
+    return _clients[-1]
+
+
+def signed_in(page: ServedPage, user: str | None) -> httpx.Client:
+    client = client_of(page, {HEADER: user} if user else {})
+    if user:
+        assert client.post("/auth/header").status_code == 200
+    return client
+
+
+@asynccontextmanager
+async def socket_of(page: ServedPage, client: httpx.Client, thread_id: str = "") -> Any:
+    """A page's socket, as Chainlit's page opens it."""
+    socket = socketio.AsyncClient()
+    events: list[tuple[str, Any]] = []
+    socket.on("*", lambda name, data=None: events.append((name, data)))
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    session = str(uuid4())
+    await socket.connect(
+        page.url, socketio_path="/ws/socket.io", transports=["websocket"], headers={"Cookie": cookie},
+        auth={"clientType": "webapp", "sessionId": session, "threadId": thread_id, "userEnv": "{}", "chatProfile": ""},
+    )
+    await socket.emit("connection_successful")
+    try:
+        yield socket, events, session
+    finally:
+        await socket.disconnect()
+
+
+async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list[Any]:
+    async with asyncio.timeout(20):
+        while sum(event == name for event, _ in events) < count:
+            await asyncio.sleep(0.02)
+    return [data for event, data in events if event == name]
+
+
+async def asked(page: ServedPage, client: httpx.Client, question: str) -> tuple[str, str, str]:
+    """Asks over a socket; returns the conversation's, the run's and the References element's id."""
+    async with socket_of(page, client) as (socket, events, _):
+        message = {"id": str(uuid4()), "type": "user_message", "output": question, "name": "x", "metadata": {},
+                   "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+        await socket.emit("client_message", {"message": message, "fileReferences": []})
+        element = (await seen(events, "element"))[0]
+        run = next(data for event, data in events if event == "new_message" and data.get("type") == "run")
+        await seen(events, "task_end", 2)
+        return element["threadId"], run["id"], element["id"]
+
+
+async def test_another_users_conversation_is_not_found_on_any_route(shared_page: ServedPage) -> None:
+    mine, other, nobody = (signed_in(shared_page, user) for user in ("ada", "bob", None))
+    thread, run, element = await asked(shared_page, mine, "say: private")
+    routes: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("GET", f"/project/thread/{thread}", None),
+        ("GET", f"/project/thread/{thread}/element/{element}", None),
+        ("PUT", "/project/thread", {"threadId": thread, "name": "taken"}),
+        ("DELETE", "/project/thread", {"threadId": thread}),
+        ("GET", f"/project/share/{thread}", None),
+        ("PUT", "/project/thread/share", {"threadId": thread, "isShared": True}),
+        ("PUT", "/feedback", {"feedback": {"forId": run, "value": 1}, "sessionId": "x"}),
+        ("GET", f"/api/v1/threads/{thread}/export.md", None),
+    ]
+    for method, path, body in routes:
+        assert other.request(method, path, json=body).status_code == 404, path
+        assert nobody.request(method, path, json=body).status_code in (401, 404), path
+    assert mine.get(f"/project/thread/{thread}").json()["name"] == "say: private"
+    for user in (other, nobody):
+        listed = user.post("/project/threads", json={"pagination": {"first": 20}, "filter": {}})
+        assert listed.status_code == 401 or thread not in listed.text
+
+
+async def test_feedback_can_be_changed_by_its_owner_alone(shared_page: ServedPage) -> None:
+    mine, other = signed_in(shared_page, "ada"), signed_in(shared_page, "bob")
+    _, run, _ = await asked(shared_page, mine, "say: judged")
+    given = mine.put("/feedback", json={"feedback": {"forId": run, "value": 1, "comment": "good"}, "sessionId": "x"})
+    feedback = given.json()["feedbackId"]
+    assert other.request("DELETE", "/feedback", json={"feedbackId": feedback}).status_code == 404
+    again = mine.put("/feedback", json={"feedback": {"forId": run, "value": 0}, "sessionId": "x"})
+    assert again.json()["feedbackId"] == feedback, "an answer has one feedback"
+    assert mine.request("DELETE", "/feedback", json={"feedbackId": feedback}).status_code == 200
+
+
+async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPage) -> None:
+    mine, other = signed_in(shared_page, "ada"), signed_in(shared_page, "bob")
+    async with socket_of(shared_page, mine) as (socket, events, session):
+        message = {"id": str(uuid4()), "type": "user_message", "output": "slow", "name": "x", "metadata": {},
+                   "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+        await socket.emit("client_message", {"message": message, "fileReferences": []})
+        started = (await seen(events, "stream_start"))[0]
+        with pytest.raises(socketio.exceptions.ConnectionError):
+            async with socket_of(shared_page, other, started["threadId"]):
+                pass
+        assert other.get(f"/project/file/{uuid4()}?session_id={session}").status_code in (401, 404)
+        async with socket_of(shared_page, other) as (theirs, their_events, _):
+            await theirs.emit("stop")
+            await theirs.emit("edit_message", {"message": {"id": message["id"], "output": "x"}})
+            await asyncio.sleep(0.3)
+            assert not [name for name, _ in their_events if name in ("stream_start", "new_message", "element")]
+        assert not [name for name, _ in events if name == "element"], "the answer still runs"
+        await socket.emit("stop")
+        assert (await seen(events, "element"))[0]["props"]["outcome"]["reason"] == "stopped"
+
+
+@pytest.mark.parametrize(("method", "path"), [
+    ("POST", "/mcp"), ("DELETE", "/mcp"), ("GET", "/copilot/index.js"), ("POST", "/auth/jwt"),
+    ("GET", "/auth/oauth/github"), ("GET", "/project/share/x"), ("PUT", "/project/element"),
+    ("DELETE", "/project/element"), ("POST", "/project/action"), ("PUT", "/project/thread/share"),
+])
+def test_what_the_app_does_not_use_is_closed(demo_page: ServedPage, method: str, path: str) -> None:
+    client = signed_in(demo_page, "demo")
+    assert client.request(method, path, json={}).status_code == 404
+
+
+def test_the_users_header_counts_from_a_trusted_proxy_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    environment = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_TRUSTED_PROXIES": "10.0.0.1"}
+    with fake_page(tmp_path_factory.mktemp("untrusted"), environment=environment) as page:
+        client = client_of(page, {HEADER: "ada"})
+        assert client.post("/auth/header").status_code == 401
+        assert client.get("/user").status_code == 401
+        assert client.get("/", headers={"accept": "text/html"}).headers.get("set-cookie") is None
+
+
+@pytest.mark.parametrize("headers", [
+    {"Authorization": "Bearer x"}, {"Authorization": "Basic YTpi"}, {"X-Remote-User": "ada"}, {"Remote-User": "ada"},
+    {"Cookie": "access_token=x"}, {"X-Forwarded-User": "ada"},
+])
+def test_no_other_header_signs_anyone_in(demo_page: ServedPage, headers: dict[str, str]) -> None:
+    client = client_of(demo_page, headers)
+    for path in ("/user", "/api/v1/status", "/api/v1/guidelines", "/api/v1/passages/htn:1:7", "/project/settings"):
+        assert client.get(path).status_code == 401, path
+
+
+def test_other_origins_and_other_names_are_refused(demo_page: ServedPage) -> None:
+    client = signed_in(demo_page, None)
+    assert client.post("/auth/header", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert client.post("/auth/header", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 421
+    assert client.post("/auth/header", headers={"Origin": demo_page.url}).status_code == 200
+
+
+async def test_a_socket_from_another_origin_is_refused(demo_page: ServedPage) -> None:
+    socket = socketio.AsyncClient()
+    with pytest.raises(socketio.exceptions.ConnectionError):
+        await socket.connect(demo_page.url, socketio_path="/ws/socket.io", transports=["websocket"],
+                             headers={"Origin": "https://evil.example"})
+
+
+def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(demo_page: ServedPage) -> None:
+    answer = signed_in(demo_page, None).get("/", headers={"accept": "text/html"})
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "http" not in policy
+    assert "https://" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "HttpOnly" in answer.headers["set-cookie"]
+
+
+def test_too_large_bodies_are_refused_and_errors_do_not_repeat_what_was_sent(demo_page: ServedPage) -> None:
+    client = signed_in(demo_page, "demo")
+    assert client.post("/api/v1/consult", content=b"x" * 1_100_000).status_code == 413
+    answer = client.put("/feedback", json={"feedback": {"forId": "SECRET" * 20, "value": 7}})
+    assert answer.status_code == 422
+    assert "SECRET" not in answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+
+
+def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -> None:
+    client = signed_in(demo_page, "demo")
+    for path in ("/public/../.chainlit/config.toml", "/public/%2e%2e/.chainlit/config.toml",
+                 "/public/..%2f..%2fauth_secret", "/assets/../../../../etc/passwd"):
+        answer = client.get(path)
+        assert answer.status_code in (400, 404) or answer.headers["content-type"].startswith("text/html")
+        assert "user_env" not in answer.text
+        assert "root:" not in answer.text
+
+
+async def test_an_upload_is_refused_for_a_wrong_type_and_for_another_users_socket(demo_page: ServedPage) -> None:
+    client = signed_in(demo_page, "demo")
+    async with socket_of(demo_page, client) as (_, _events, session):
+        url = f"/project/file?session_id={session}"
+        wrong = client.post(url, files={"file": ("x.exe", b"MZ", "application/octet-stream")})
+        assert wrong.status_code == 400
+        assert client.post(url, files={"file": ("../../x.pdf", b"%PDF-1.4", "application/pdf")}).status_code == 200
+    stray = client.post("/project/file?session_id=unknown", files={"file": ("x.pdf", b"%PDF", "application/pdf")})
+    assert stray.status_code == 404

@@ -1,0 +1,148 @@
+"""Agent events become messages, steps and one References element; the same turn gives the same page every time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Notice,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    ToolProgressRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter
+from tools.types import Function, FunctionOutput, Passage, ToolProgress
+
+PASSAGE = Passage(id="p1", kind="guideline", document_id="d", title="Asthma", text="Step up after 3 months. Not before.",
+                  section="Asthma › Treatment", page=2)
+OTHER = PASSAGE.model_copy(update={"id": "p2", "section": "Asthma › Inhalers"})
+CALL = Function(call_id="c1", name="search_drug_database", arguments='{"drug_name": "metformin"}')
+STARTED = TurnStarted(conversation_id="session_x", turn_id="t", model="m")
+ENDED = TurnEnded(outcome=Outcome(), answer="x")
+
+
+def painter() -> TurnPainter:
+    ids = TurnIds("turn", "thread", "run", datetime(2026, 1, 1, tzinfo=UTC), question="Why?")
+    return TurnPainter(ids)
+
+
+def called() -> AgentEvent:
+    return RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=CALL))
+
+
+def returned(**more: Any) -> AgentEvent:
+    output = FunctionOutput(name=CALL.name, input=CALL, duration_ms=40, **more)
+    return RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
+
+
+def kinds(emissions: list[Emission]) -> list[str]:
+    return [emission.event for emission in emissions]
+
+
+def test_text_streams_as_one_start_and_then_tokens() -> None:
+    painting = painter()
+    first = painting.paint([STARTED, TextDelta(text="Give "), TextDelta(text="5 mg.")])
+    assert kinds(first) == ["new_message", "delete_message", "stream_start"]
+    assert first[-1].payload["output"] == "Give 5 mg."
+    assert kinds(painting.paint([TextDelta(text=" Daily.")])) == ["stream_token"]
+    assert painting.steps[painting.ids.message_id]["output"] == "Give 5 mg. Daily."
+
+
+def test_the_same_events_in_other_batches_give_the_same_page() -> None:
+    events = [STARTED, called(), returned(output={"results": []}), TextDelta(text="HER2:"), TextDelta(text="neg"),
+              CitationAdded(number=1, passage=PASSAGE), ReferencesReady(references=(Reference(number=1, passage=PASSAGE),)),
+              ENDED]
+    together, apart = painter(), painter()
+    together.paint(events)
+    for event in events:
+        apart.paint([event])
+    assert apart.steps.keys() == together.steps.keys()
+    for name in ("name", "type", "parentId", "output", "isError"):
+        assert [s[name] for s in apart.steps.values()] == [s[name] for s in together.steps.values()]
+    assert apart.elements.keys() == together.elements.keys()
+
+
+def test_a_citation_links_to_its_reference_of_this_answer() -> None:
+    painting = painter()
+    painting.paint([TextDelta(text="Step up."), CitationAdded(number=1, passage=PASSAGE), ENDED])
+    message = painting.ids.message_id
+    assert painting.steps[message]["output"] == f"Step up.[\\[1\\]](#cite-{message}-1)"
+
+
+def test_a_step_is_named_by_subject_result_and_time() -> None:
+    painting = painter()
+    running = painting.paint([called()])[-1].payload
+    assert running["name"] == "Drug database: metformin"
+    assert running["end"] is None
+    assert running["defaultOpen"] is False
+    done = painting.paint([returned(output={"results": []}, summary="5 products")])[0].payload
+    assert done["name"] == "Drug database: metformin · 5 products · 40 ms"
+    assert done["end"] is not None
+
+
+def test_progress_shows_in_the_title_until_the_result_is_there() -> None:
+    painting = painter()
+    painting.paint([called()])
+    progress = ToolProgressRunItem(progress=ToolProgress(call_id="c1", name=CALL.name, item="page 3 of 9"))
+    shown = painting.paint([RunItemStreamEvent(name="agent.tool_call_progress", item=progress)])
+    assert shown[0].payload["name"] == "Drug database: metformin · page 3 of 9"
+
+
+def test_a_failure_shows_in_the_step() -> None:
+    painting = painter()
+    painting.paint([called(), returned(error="The drug database cannot be reached.")])
+    step = painting.steps[painting.ids.part("c1")]
+    assert step["isError"] is True
+    assert step["name"].startswith("Drug database: metformin · failed")
+    assert "The drug database cannot be reached" in step["output"]
+
+
+def test_a_call_that_never_returned_is_marked() -> None:
+    painting = painter()
+    painting.paint([called(), ENDED])
+    assert painting.steps[painting.ids.part("c1")]["name"].endswith("not finished")
+
+
+def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
+    painting = painter()
+    painting.paint([
+        STARTED, called(), returned(output={"passages": []}, passages=(PASSAGE, OTHER)), TextDelta(text="Wait 3 months."),
+        CitationAdded(number=1, passage=PASSAGE), Notice(code="transcript_replayed", message="Replayed."),
+        ReferencesReady(references=(Reference(number=1, passage=PASSAGE, quotes=("after 3 months.",)),), dropped=2),
+        TurnEnded(outcome=Outcome(kind="incomplete", reason="stopped", message="Stopped."), answer="Wait 3 months."),
+    ])
+    props = next(iter(painting.elements.values()))["props"]
+    assert props["references"][0]["segments"] == [("Step up ", False), ("after 3 months.", True), (" Not before.", False)]
+    assert props["references"][0]["where"] == "Treatment · page 2"
+    assert props["outcome"]["reason"] == "stopped"
+    assert props["notices"] == ["Replayed."]
+    assert props["dropped"] == 2
+    assert props["plain"].startswith("Wait 3 months.[1]\n\nReferences\n1. Asthma. Treatment · page 2.")
+    assert props["follow_ups"] == [{"label": "Inhalers (Asthma)", "question": "What does “Asthma” say about “Inhalers”?"}]
+
+
+def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:
+    painting = painter()
+    shown = painting.paint([STARTED, Notice(code="waiting_for_provider", message="Waiting for the model server…")])
+    assert [emission.payload["name"] for emission in shown] == ["Reading the question…", "Waiting for the model server…"]
+    painting.paint([TextDelta(text="x"), ENDED])
+    assert next(iter(painting.elements.values()))["props"]["notices"] == []
+    assert painting.ids.part("phase") not in painting.steps
+
+
+def test_what_a_killed_server_leaves_behind_is_marked_as_interrupted() -> None:
+    painting = painter()
+    painting.paint([TextDelta(text="Do not")])
+    steps = painting.interrupted(Outcome(kind="incomplete", reason="truncated", message="Interrupted."))
+    assert steps[-1]["metadata"]["outcome"]["message"] == "Interrupted."
+    assert steps[-1]["streaming"] is False

@@ -1,0 +1,169 @@
+"""Live turns: readers at any pace see every character, and every turn ends exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_app.errors import ProviderUnavailable
+from chat_app.events import AgentEvent, CitationAdded, Outcome, ReferencesReady, TextDelta, TurnEnded
+from chat_app.interface.live_turns import Cursor, LiveTurn, LiveTurns, TurnLog
+from tools.types import Passage
+
+PASSAGE = Passage(id="p", kind="guideline", document_id="d", title="T", text="x")
+
+
+def turn(owner: str = "ada", thread: str = "t") -> LiveTurn:
+    return LiveTurn(owner=owner, thread_id=thread, question_id="q")
+
+
+async def endless(closed: list[bool]) -> AsyncIterator[AgentEvent]:
+    try:
+        yield TextDelta(text="Wait")
+        yield CitationAdded(number=1, passage=PASSAGE)
+        await asyncio.sleep(3600)
+    finally:
+        closed.append(True)
+
+
+async def read_all(live: LiveTurn) -> list[AgentEvent]:
+    return [event async for batch, _ in live.events() for event in batch]
+
+
+def text_of(events: list[AgentEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+@given(st.lists(st.one_of(st.text(min_size=1, max_size=5), st.none()), max_size=30), st.data())
+def test_a_reader_at_any_pace_sees_every_character_in_order(pieces: list[str | None], data: st.DataObject) -> None:
+    log, cursor, seen = TurnLog(), Cursor(), []
+    for piece in pieces:
+        log.append(CitationAdded(number=1, passage=PASSAGE) if piece is None else TextDelta(text=piece))
+        if data.draw(st.booleans()):
+            events, cursor = log.read(cursor)
+            seen += events
+    events, cursor = log.read(cursor)
+    seen += events
+    assert text_of(seen) == "".join(piece for piece in pieces if piece)
+    assert sum(isinstance(e, CitationAdded) for e in seen) == pieces.count(None)
+    assert log.read(cursor)[0] == []
+    assert text_of(log.read(Cursor())[0]) == text_of(seen)
+
+
+async def test_stop_ends_at_once_keeps_the_text_and_closes_the_agents_stream() -> None:
+    closed: list[bool] = []
+    turns, live = LiveTurns(), turn()
+    turns.start(live, endless(closed))
+    await live.log.wait(Cursor(1, 0))
+    live.stop()
+    live.stop()
+    events = await read_all(live)
+    await live.saved.wait()
+    assert text_of(events) == "Wait"
+    assert isinstance(events[-2], ReferencesReady)
+    assert isinstance(events[-1], TurnEnded)
+    assert (events[-1].outcome.kind, events[-1].outcome.reason) == ("incomplete", "stopped")
+    assert closed == [True]
+    assert turns.of_thread("t", "ada") is None
+
+
+async def test_a_turn_stopped_before_it_began_ends_too() -> None:
+    turns, live = LiveTurns(), turn()
+    turns.start(live, endless([]))
+    live.stop()
+    assert isinstance((await read_all(live))[-1], TurnEnded)
+    await asyncio.wait_for(live.saved.wait(), 5)
+
+
+@pytest.mark.parametrize(("error", "message"), [
+    (ProviderUnavailable("The model server is away."), "The model server is away."),
+    (ValueError("PATIENT NAME"), "Something unexpected went wrong"),
+])
+async def test_an_error_becomes_the_outcome_and_is_logged_without_its_words(
+    error: Exception, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Half")
+        raise error
+
+    turns, live = LiveTurns(), turn()
+    turns.start(live, broken())
+    end = (await read_all(live))[-1]
+    assert isinstance(end, TurnEnded)
+    assert end.outcome.kind == "failed"
+    assert end.outcome.message.startswith(message)
+    assert end.answer == "Half"
+    assert "PATIENT" not in caplog.text
+
+
+async def test_a_stream_that_just_ends_is_marked_incomplete() -> None:
+    async def silent() -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Half")
+
+    turns, live = LiveTurns(), turn()
+    turns.start(live, silent())
+    end = (await read_all(live))[-1]
+    assert isinstance(end, TurnEnded)
+    assert end.outcome.kind == "incomplete"
+
+
+async def test_a_turn_that_nobody_reads_ends_after_a_while_and_is_saved() -> None:
+    saved: list[LiveTurn] = []
+
+    async def save(ended: LiveTurn) -> None:
+        saved.append(ended)
+
+    turns, live = LiveTurns(abandon_after=0.05, check_every=0.01), turn()
+    turns.start(live, endless([]), save=save)
+    await asyncio.wait_for(live.saved.wait(), 5)
+    assert live.log.ended is not None
+    assert "nobody" in live.log.ended.outcome.message
+    assert saved == [live]
+
+
+async def test_a_turn_that_is_read_is_not_ended_for_being_long() -> None:
+    turns, live = LiveTurns(abandon_after=0.05, check_every=0.01), turn()
+    turns.start(live, endless([]))
+    reading = asyncio.create_task(read_all(live))
+    await asyncio.sleep(0.3)
+    assert live.log.ended is None
+    live.stop()
+    await reading
+
+
+async def test_the_servers_end_gives_every_turn_its_outcome_and_waits_until_it_is_saved() -> None:
+    saved: list[str] = []
+
+    async def save(ended: LiveTurn) -> None:
+        saved.append(ended.owner)
+
+    turns = LiveTurns()
+    started = [turns.start(turn(owner), endless([]), save=save) for owner in ("ada", "bob", "cyd")]
+    await asyncio.sleep(0)
+    await turns.end_all()
+    assert sorted(saved) == ["ada", "bob", "cyd"]
+    assert all(live.log.ended and live.log.ended.outcome.reason == "stopped" for live in started)
+
+
+async def test_a_failing_save_does_not_keep_the_turn(caplog: pytest.LogCaptureFixture) -> None:
+    async def save(_: LiveTurn) -> None:
+        raise OSError("disk full")
+
+    async def short() -> AsyncIterator[AgentEvent]:
+        yield TurnEnded(outcome=Outcome(), answer="")
+
+    turns, live = LiveTurns(), turn()
+    turns.start(live, short(), save=save)
+    await asyncio.wait_for(live.saved.wait(), 5)
+    assert turns.of_owner("ada") == []
+
+
+def test_a_turn_is_found_by_its_owner_alone() -> None:
+    turns = LiveTurns()
+    turns._turns["x"] = turn()
+    assert turns.of_thread("t", "ada") is not None
+    assert turns.of_thread("t", "bob") is None
