@@ -19,7 +19,7 @@ from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 from tools.errors import SourceRejected
-from tools.guidelines import GuidelineLibrary, guideline_tools
+from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.guidelines.pdf_format import MAX_PAGES
 from tools.guidelines.sandbox import run_job
 from tools.guidelines.worker import ExtractJob, Limits
@@ -244,3 +244,25 @@ async def test_a_run_killed_while_indexing_leaves_nothing_to_find_and_the_next_o
         assert not [left for left in folder.iterdir() if left.name.startswith("scratch-")]
     finally:
         await library.aclose()
+
+
+async def test_a_broken_off_run_goes_on_without_reading_the_file_again(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    """Row 48 of the fault list: what was read whole is kept."""
+    path = write_pdf(tmp_path / "acs.pdf", SENTENCE)
+    publish = library._retriever.terms.add
+    library._retriever.terms.add = broken_off  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="broken off"):
+        await library.add(path)
+    library._retriever.terms.add = publish  # type: ignore[method-assign]
+    seen: list[IngestProgress] = []
+
+    await library.add(path, progress=seen.append)
+
+    assert [event.stage for event in seen if event.stage == "reading"] == []
+    assert (await library.search("aspirin")).passages != ()
+
+
+def broken_off(*_: object, **__: object) -> None:
+    raise RuntimeError("broken off")

@@ -184,6 +184,10 @@ class GuidelineLibrary:
             ingest.write_rows(self._store, self._retriever, source.ref, report)
 
     async def _read(self, source: ingest.Source, report: ingest.Reporter) -> Extraction:
+        """Reads the file in the worker, unless a run that was broken off had read it already."""
+        known = await self._run(lambda: self._store.facts(source.ref))
+        if known is not None:
+            return known
         scratch = await self._run(self._store.scratch)
         try:
             made = Path(scratch.name) / "version"
@@ -192,8 +196,10 @@ class GuidelineLibrary:
                 await run_job(job, progress=report.stage("reading"))
             except SourceRejected as error:
                 raise SourceRejected(f"{source.file_name}: {error}") from None
-            facts = Extraction.model_validate_json(await self._run((made / "facts.json").read_bytes))
             await self._run(lambda: self._store.save_version(source.ref, made))
+            facts = await self._run(lambda: self._store.facts(source.ref))
+            if facts is None:
+                raise SourceRejected(f"{source.file_name}: the disk lost what was read; try again.")
             return facts
         finally:
             await self._run(scratch.cleanup)

@@ -30,7 +30,7 @@ from pydantic import BaseModel
 
 from tools.errors import ToolUnavailable
 from tools.guidelines.abbreviations import Expander, find_abbreviations
-from tools.guidelines.models import DocumentRecord, DocumentVersion, PageContent, StoredPassage
+from tools.guidelines.models import DocumentRecord, DocumentVersion, Extraction, PageContent, StoredPassage
 from tools.guidelines.text import terms
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -113,6 +113,11 @@ class LibraryStore:
         made.replace(place)
         for known in [known for known in self._offsets if known[0] == ref]:
             del self._offsets[known]
+
+    def facts(self, ref: VersionRef) -> Extraction | None:
+        """What the reader found out about the document, without its pages; None for a version that is not there."""
+        path = self.version_folder(ref) / "facts.json"
+        return Extraction.model_validate_json(path.read_bytes()) if path.is_file() else None
 
     def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
         with (self.version_folder(ref) / "passages.jsonl").open("rb") as lines:
