@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from chat_app.interface.problems import problem
@@ -12,6 +12,7 @@ from chat_app.interface.runtime import Runtime
 
 _HOUR = "private, max-age=3600"
 _LONGEST_QUOTE = 4_000
+_MOST_PAGES = 100_000
 
 
 def source_router(runtime: Runtime) -> APIRouter:
@@ -30,7 +31,7 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/guidelines/{document_id}/pages/{page}.png")
     async def page_image(
-        request: Request, document_id: str, page: int,
+        request: Request, document_id: str, page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
         quote: Annotated[str, Query(max_length=_LONGEST_QUOTE)] = "",
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
