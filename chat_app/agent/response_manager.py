@@ -48,7 +48,6 @@ from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
 
-_SAVE_SECONDS = 5.0
 CRASHED = Outcome(
     kind="failed",
     message="Something went wrong inside the assistant. Ask again; if it happens again, the log says more.",
@@ -93,6 +92,7 @@ class OpenAIResponseManager:
         max_steps: int = 5,
         chaining: bool = True,
         hosted: HostedPassages | None = None,
+        save_seconds: float = 5.0,
     ) -> None:
         self._generator = generator
         self._tools = tool_manager
@@ -101,6 +101,7 @@ class OpenAIResponseManager:
         self._max_steps = max_steps
         self._chaining = chaining
         self._hosted = hosted
+        self.save_seconds = save_seconds
 
     async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events; see ``chat_app.events`` for their order."""
@@ -271,9 +272,9 @@ class _Turn:
         seen = result.model_copy(update={"outcome": outcome, "answer": str(self._answer)})
         saving = asyncio.ensure_future(self._save(seen))
         try:
-            await asyncio.wait_for(asyncio.shield(saving), _SAVE_SECONDS)
+            await asyncio.wait_for(asyncio.shield(saving), self._manager.save_seconds)
         except TimeoutError:
-            logger.warning("A turn could not be saved within %.0f s.", _SAVE_SECONDS)
+            logger.warning("A turn could not be saved within %g s.", self._manager.save_seconds)
 
 
 def _where(error: BaseException) -> str:

@@ -34,10 +34,6 @@ class RunState:
     def answer(self) -> str:
         return str(self._answer)
 
-    @property
-    def can_replay(self) -> bool:
-        return self._chaining
-
     def replay(self) -> None:
         """From now on every request carries the whole conversation."""
         self._chaining = False

@@ -19,10 +19,10 @@ from chat_app.agent.event_channel import ChannelClosed, EventChannel
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_step import StepRunner
 from chat_app.agent.run_types import OutputRenderer, RunnerEvent, RunRequest, render_json
-from chat_app.errors import PreviousResponseNotFound, ProviderUnavailable
+from chat_app.errors import PreviousResponseNotFound
 from chat_app.events import FinalOutputItem, Notice, Outcome, RunItemName, RunItemStreamEvent, RunnerResult
 from chat_app.generation.generator import Generator
-from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED, exception_outcome
+from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED
 from tools.sync_calls import run_sync
 from tools.tool_manager import ToolManager
 
@@ -130,8 +130,6 @@ class Runner:
         try:
             outcome = await self._steps.run(state, channel, last=last)
         except PreviousResponseNotFound as gone:
-            if not state.can_replay:
-                return exception_outcome(ProviderUnavailable(str(gone)), any_text=bool(state.answer))
             if state.steps or not gone.supported:
                 # A response of this very run is unknown to the server that gave it.
                 self._generator.chaining.works = False

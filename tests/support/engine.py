@@ -154,6 +154,7 @@ async def clinic(
     model_kwargs: Mapping[str, Any] | None = None,
     limits: Mapping[str, float] | None = None,
     store: SessionStore | None = None,
+    save_seconds: float = 5.0,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """The whole agent: this model server, this Redis, these tools."""
     sessions = store or RedisSessionStore(redis_url)
@@ -164,7 +165,7 @@ async def clinic(
     )
     responses = OpenAIResponseManager(
         generator=generator, tool_manager=manager, chat_manager=chats, server_key="test", max_steps=max_steps,
-        chaining=chaining,
+        chaining=chaining, save_seconds=save_seconds,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses, chats=chats, tool_manager=manager,

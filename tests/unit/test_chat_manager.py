@@ -1,0 +1,242 @@
+"""What a conversation means: its owner, its chain, its transcript, and what becomes of it when Redis is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from chat_app.agent.chat_manager import NEW_CONVERSATION, NOT_SAVED, ChatManager, title_of
+from chat_app.events import Notice, Outcome, RunnerResult, TurnStarted
+from chat_app.sessions import Message, RedisSessionStore, new_session_id
+from tests.support.engine import chained, clinic, consult, ended, guideline_tool, passage
+from tests.support.scripted_server import ScriptedServer, ScriptedTurn, calls_reply, text_reply
+from tools.function_tool import FunctionTool
+
+ASK = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
+NOWHERE = "unix:///nowhere/redis.sock"
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[RedisSessionStore]:
+    store = RedisSessionStore(redis_url)
+    yield store
+    await store.aclose()
+
+
+def said(answer: str, response_id: str | None, kind: str = "completed") -> RunnerResult:
+    return RunnerResult(answer=answer, response_id=response_id, outcome=Outcome.model_validate({"kind": kind}))
+
+
+async def test_the_chain_moves_with_whole_answers_and_remembers_what_it_lacks(store: RedisSessionStore) -> None:
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        assert (talk.previous_response_id, talk.transcript(), talk.unchained()) == (None, (), ())
+        await talk.record("1?", said("One.", "resp_1"), [])
+    for question, answer in (("2?", "Tw"), ("3?", "")):
+        async with chats.open(talk.id, "anna") as talk:
+            await talk.record(question, said(answer, talk.previous_response_id, "incomplete"), [])
+    async with chats.open(talk.id, "anna") as talk:
+        assert talk.previous_response_id == "resp_1"
+        assert [item["content"][0]["text"] for item in talk.unchained()] == ["2?", "Tw", "3?"]
+        assert [item["role"] for item in talk.unchained()] == ["user", "assistant", "user"]
+        assert len(talk.transcript()) == 5
+        await talk.record("4?", said("Four.", "resp_4"), [])
+    async with chats.open(talk.id, "anna") as talk:
+        assert (talk.previous_response_id, talk.unchained()) == ("resp_4", ())
+
+
+async def test_a_chain_belongs_to_the_model_it_was_begun_with(store: RedisSessionStore) -> None:
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        await talk.record("1?", said("One.", "resp_1"), [])
+    async with chats.open(talk.id, "anna", model_key="b") as talk:
+        assert (talk.previous_response_id, talk.unchained()) == (None, ())
+        assert len(talk.transcript()) == 2
+        await talk.record("2?", said("Two.", "other_2"), [])
+    async with chats.open(talk.id, "anna", model_key="b") as talk:
+        assert talk.previous_response_id == "other_2"
+
+
+async def test_another_users_conversation_is_not_there(store: RedisSessionStore) -> None:
+    """Row 33, the conversation's side."""
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        await talk.record("1?", said("One.", "resp_1"), [])
+    async with chats.open(talk.id, "ben") as other:
+        assert other.id != talk.id
+        assert other.notices == [NEW_CONVERSATION]
+        assert other.transcript() == ()
+    assert await chats.history(talk.id, "ben") is None
+    assert await chats.delete(talk.id, "ben") is False
+    assert await chats.history("session_1", "anna") is None
+    history = await chats.history(talk.id, "anna")
+    assert history is not None
+    assert [message.content for message in history] == ["1?", "One."]
+    assert await chats.delete(talk.id, "anna") is True
+    assert await chats.delete("session_1", "anna") is False
+    assert await chats.history(talk.id, "anna") is None
+
+
+async def test_an_id_that_was_given_out_unsaved_is_kept(store: RedisSessionStore) -> None:
+    chats, wanted = ChatManager(store, model_key="a"), new_session_id()
+    async with chats.open(wanted, "anna") as talk:
+        assert (talk.id, talk.notices) == (wanted, [NEW_CONVERSATION])
+    async with chats.open("no id at all", "anna") as talk:
+        assert talk.id.startswith("session_")
+        assert talk.notices == [NEW_CONVERSATION]
+
+
+async def test_without_redis_the_answer_comes_and_the_reader_is_told() -> None:
+    """Row 26."""
+    tools = [guideline_tool(passage("a:1"), passage("b:1"))]
+    turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("So [2] and so [1].", response_id="resp_2"))]
+    async with ScriptedServer(turns) as server, clinic(server, NOWHERE, tools) as agent:
+        wanted = new_session_id()
+        events = await consult(agent, conversation_id=wanted)
+    assert isinstance(events[0], TurnStarted)
+    assert events[0].conversation_id == wanted
+    assert [event for event in events if isinstance(event, Notice)] == [NOT_SAVED]
+    end = ended(events)
+    assert (end.outcome.kind, end.answer) == ("completed", "So  and so .")
+
+
+async def test_a_store_that_fails_in_the_middle_of_a_turn_is_noticed_once(store: RedisSessionStore) -> None:
+    """Row 26: Redis answered when the turn began."""
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        assert await talk.number_passages([passage("a:1")]) == (1,)
+        talk._store = RedisSessionStore(NOWHERE)
+        assert await talk.number_passages([passage("b:1"), passage("a:1")]) == (2, 1)
+        await talk.record("1?", said("One.", "resp_1"), [])
+        assert talk.notices == [NOT_SAVED]
+    async with chats.open(None, "anna") as talk:
+        talk._store = RedisSessionStore(NOWHERE)
+        await talk.record("1?", said("One.", "resp_1"), [])
+        await talk.record("2?", said("Two.", "resp_2"), [])
+        assert talk.notices == [NOT_SAVED]
+
+
+async def test_a_conversation_deleted_during_its_turn_does_not_come_back(store: RedisSessionStore) -> None:
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        assert await chats.delete(talk.id, "anna")
+        assert await talk.number_passages([passage("a:1")]) == (1,)
+        await talk.record("1?", said("One.", "resp_1"), [])
+    async with chats.open(None, "anna") as talk:
+        assert await chats.delete(talk.id, "anna")
+        await talk.record("1?", said("One.", "resp_1"), [])
+    assert await chats.history(talk.id, "anna") is None
+
+
+async def test_a_chain_that_moved_on_elsewhere_is_left_as_it_is(
+    store: RedisSessionStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 28: the second bolt behind the lock."""
+    chats = ChatManager(store, model_key="a")
+    async with chats.open(None, "anna") as talk:
+        session = await store.get(talk.id, "anna")
+        assert session is not None
+        moved = session.model_copy(update={"last_response_id": "resp_other"})
+        await store.update(moved, expected_last_response_id=None)
+        await talk.record("1?", said("One.", "resp_1"), [])
+    session = await store.get(talk.id, "anna")
+    assert session is not None
+    assert session.last_response_id == "resp_other"
+    assert "moved on" in caplog.text
+
+
+async def test_an_unforeseen_error_ends_the_turn_and_keeps_its_words_to_itself(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 46: the message of an error nobody planned may hold anything."""
+
+    async def search_clinical_guidelines(question: str) -> str:
+        """Search."""
+        return question
+
+    turns: list[ScriptedTurn] = [calls_reply(ASK)]
+    tool = FunctionTool(search_clinical_guidelines)
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool]) as agent:
+        # What no tool can do, a defect of our own might.
+        tool.astream = _explode  # type: ignore[method-assign, assignment]
+        events = await consult(agent)
+    end = ended(events)
+    assert (end.outcome.kind, end.outcome.retryable) == ("failed", True)
+    assert "A turn failed: " in caplog.text
+    assert "Quillfeather" not in caplog.text + end.outcome.message
+    assert "ArithmeticError at test_chat_manager.py" in caplog.text
+
+
+async def _explode(*_: object) -> AsyncIterator[None]:
+    if True:
+        raise ArithmeticError("Mrs Quillfeather")
+    yield
+
+
+async def test_a_prompt_with_a_hole_is_said_to_be_one(redis_url: str) -> None:
+    async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
+        request = agent._request("q", guidelines=True, drugs=True, tools=True, length="standard")
+        hole = request.model_copy(update={"prompt_kwargs": {}})
+        events = [event async for event in agent._responses.process_streaming_query(hole)]
+    assert ended(events).outcome.kind == "failed"
+    assert "lacks a value" in ended(events).outcome.message
+
+
+class SlowStore(RedisSessionStore):
+    """A Redis that takes messages, in its own time."""
+
+    async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
+        await asyncio.sleep(0.5)
+        await super().append_messages(session_id, messages)
+
+
+async def test_a_save_that_takes_too_long_does_not_hold_the_end_up(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 26, slow."""
+    async with (
+        ScriptedServer([text_reply("Fine.")]) as server,
+        clinic(server, redis_url, store=SlowStore(redis_url), save_seconds=0.1) as agent,
+    ):
+        events = await consult(agent)
+        assert ended(events).answer == "Fine."
+        assert "could not be saved within 0.1 s" in caplog.text
+        await asyncio.sleep(0.6)
+        assert isinstance(events[0], TurnStarted)
+        history = await agent.chats.history(events[0].conversation_id, "demo")
+    assert history is not None
+    assert history[1].content == "Fine.", "it is saved all the same"
+
+
+async def test_stop_while_the_conversation_is_held_by_another_turn_leaves_no_lock(redis_url: str) -> None:
+    """Row 15."""
+    never = asyncio.Event()
+    turns: list[ScriptedTurn] = [text_reply("One."), chained(text_reply("Two."))]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        opened = await consult(agent)
+        assert isinstance(opened[0], TurnStarted)
+        store = RedisSessionStore(redis_url)
+        async with store.lock(opened[0].conversation_id, wait=1):
+            waiting = asyncio.create_task(consult(agent, "2?", conversation_id=opened[0].conversation_id))
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(never.wait(), 0.2)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+        async with asyncio.timeout(5):
+            assert ended(await consult(agent, "3?", conversation_id=opened[0].conversation_id)).answer == "Two."
+        await store.aclose()
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("How much metformin?", "How much metformin?"),
+        ("  two\n lines ", "two lines"),
+        ("word " * 30, "word " * 11 + "word…"),
+        ("x" * 80, "x" * 60 + "…"),
+    ],
+)
+def test_a_title_is_the_first_question_on_one_line(question: str, title: str) -> None:
+    assert title_of(question) == title

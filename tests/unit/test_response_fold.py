@@ -1,0 +1,233 @@
+"""One response's events become text, calls, citations and one outcome, each once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chat_app.errors import ProtocolViolation
+from chat_app.generation.response_fold import (
+    CitationUpdate,
+    FileSearchDone,
+    FileSearchStarted,
+    ReasoningUpdate,
+    ResponseFold,
+    TextUpdate,
+    ToolCallReady,
+    Update,
+)
+from chat_app.generation.text_buffer import TextBuffer
+from chat_app.response_events import OtherItem, UnknownEvent, parse_event
+from tests.support.engine import body
+from tests.support.scripted_server import Json, calls_reply, response_body, text_reply
+
+
+def feed(*bodies: Json) -> tuple[list[Update], ResponseFold]:
+    fold = ResponseFold()
+    return [update for event in bodies for update in fold.apply(parse_event(event))], fold
+
+
+def delta(text: str, item_id: str = "m", **fields: Any) -> Json:
+    return {"type": "response.output_text.delta", "item_id": item_id, "delta": text, **fields}
+
+
+def done(text: str, item_id: str = "m") -> Json:
+    return {"type": "response.output_text.done", "item_id": item_id, "text": text}
+
+
+def completed(*output: Json) -> Json:
+    return {"type": "response.completed", "response": response_body("r", "completed", output)}
+
+
+def message(text: str, *annotations: Json, item_id: str = "m") -> Json:
+    part = {"type": "output_text", "text": text, "annotations": list(annotations)}
+    return {"type": "message", "id": item_id, "content": [part]}
+
+
+def item_done(item: Json) -> Json:
+    return {"type": "response.output_item.done", "item": item}
+
+
+def texts(updates: list[Update]) -> list[tuple[str, str]]:
+    return [(update.item_id, update.text) for update in updates if isinstance(update, TextUpdate)]
+
+
+def citation(index: int, file_id: str = "f") -> Json:
+    return {"type": "file_citation", "file_id": file_id, "filename": "a.pdf", "index": index}
+
+
+def test_a_whole_answer_is_folded_once() -> None:
+    updates, fold = feed(*(body(step) for step in text_reply("Take ", "it.")))
+    assert texts(updates) == [("msg_resp_1", "Take "), ("msg_resp_1", "it.")]
+    assert (fold.text, fold.response_id, fold.is_complete, fold.ended) == ("Take it.", "resp_1", True, True)
+    assert fold.usage is not None
+    assert fold.usage.total_tokens == 15
+
+
+def test_nothing_counts_after_the_end() -> None:
+    updates, fold = feed(delta("a"), completed(), delta("b"))
+    assert texts(updates) == [("m", "a")]
+    assert fold.text == "a"
+
+
+def test_the_end_of_a_text_that_came_only_with_its_finished_form_is_added() -> None:
+    updates, _ = feed(delta("Do not "), done("Do not give it."), item_done(message("Do not give it.")))
+    assert texts(updates) == [("m", "Do not "), ("m", "give it.")]
+
+
+def test_a_text_that_contradicts_what_was_streamed_is_refused() -> None:
+    with pytest.raises(ProtocolViolation, match="not the text it streamed"):
+        feed(delta("Do give"), done("Do not give it."))
+
+
+def test_a_message_sent_again_under_its_id_is_shown_once() -> None:
+    again = [delta("One", "m"), delta(" two", "m"), done("One two", "m")]
+    updates, fold = feed(*again, *again, *again)
+    assert fold.text == "One two"
+    assert len(texts(updates)) == 2
+
+
+def test_another_message_under_the_same_id_is_shown_whole() -> None:
+    _, fold = feed(delta("One"), done("One"), delta("On"), delta("ly two"), done("Only two"), completed())
+    assert fold.text == "OneOnly two"
+
+
+def test_a_shorter_message_that_begins_like_the_last_one_is_shown_whole() -> None:
+    updates, fold = feed(delta("One two"), done("One two"), delta("One"), done("One three"))
+    assert fold.text == "One twoOne three"
+    assert texts(updates)[-1] == ("m", "One three")
+
+
+def test_parts_of_a_message_are_told_apart() -> None:
+    _, fold = feed(
+        delta("a", content_index=0), delta("b", content_index=1),
+        {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {"type": "output_text",
+                                                                                           "text": ""}},
+        {"type": "response.content_part.done", "item_id": "m", "content_index": 1,
+         "part": {"type": "output_text", "text": "b!", "annotations": [citation(1)]}},
+        {"type": "response.content_part.done", "item_id": "m", "content_index": 2, "part": {"type": "hologram"}},
+        completed(),
+    )  # fmt: skip
+    assert fold.text == "ab!"
+
+
+def test_a_citation_repeated_in_later_events_counts_once_and_knows_its_statement() -> None:
+    text = "First line.\nSecond statement. Third."
+    added = {"type": "response.output_text.annotation.added", "item_id": "m", "annotation": citation(29)}
+    updates, _ = feed(
+        delta(text), added, added, item_done(message(text, citation(29), citation(len(text)))), completed()
+    )
+    found = [update for update in updates if isinstance(update, CitationUpdate)]
+    assert [(update.citation.index, update.statement) for update in found] == [
+        (29, "Second statement."), (len(text), ""),
+    ]
+
+
+def test_an_annotation_of_another_kind_is_no_citation() -> None:
+    other = {"type": "url_citation", "url": "https://example.org"}
+    updates, _ = feed({"type": "response.output_text.annotation.added", "item_id": "m", "annotation": other})
+    assert updates == []
+
+
+def test_calls_are_ready_at_their_end_with_the_arguments_however_they_came() -> None:
+    item = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": ""}
+    added = {"type": "response.output_item.added", "item": item}
+    piece = {"type": "response.function_call_arguments.delta", "item_id": "fc", "delta": '{"a":'}
+    rest = {**piece, "delta": "1}"}
+    whole = {"type": "response.function_call_arguments.done", "item_id": "fc", "arguments": '{"a":1}'}
+    ways: list[list[Json]] = [[added, piece, rest], [added, whole], [added, piece, rest, whole]]
+    for bodies in ways:
+        updates, fold = feed(*bodies, item_done(item), item_done(item), completed(item))
+        assert [u.item.arguments for u in updates if isinstance(u, ToolCallReady)] == ['{"a":1}']
+        assert fold.calls[0].call_id == "c"
+
+
+def test_an_unfinished_call_of_a_failed_response_is_not_run() -> None:
+    item = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": ""}
+    failed = {"type": "response.failed", "response": response_body("r", "failed")}
+    updates, fold = feed({"type": "response.output_item.added", "item": item}, failed)
+    assert updates == []
+    assert fold.outcome.kind == "failed"
+
+
+def test_a_file_search_begins_and_ends_once() -> None:
+    item = {"type": "file_search_call", "id": "fs", "queries": ["q"], "results": [{"file_id": "f", "text": "t"}]}
+    progress = {"type": "response.file_search_call.searching", "item_id": "fs"}
+    updates, _ = feed(
+        {"type": "response.output_item.added", "item": item}, progress, item_done(item), item_done(item),
+        completed(item),
+    )
+    assert [type(update) for update in updates] == [FileSearchStarted, FileSearchDone]
+    alone, _ = feed(completed(item))
+    assert [type(update) for update in alone] == [FileSearchStarted, FileSearchDone]
+
+
+def test_reasoning_is_kept_apart_from_the_answer() -> None:
+    summary = {"type": "reasoning", "id": "rs", "summary": [{"text": "First."}, {"text": "Second."}]}
+    updates, fold = feed(item_done(summary), completed(summary))
+    assert [update.text for update in updates if isinstance(update, ReasoningUpdate)] == ["First.\n\nSecond."]
+    assert (fold.thinking, fold.text) == ("First.\n\nSecond.", "")
+    _, streamed = feed(
+        {"type": "response.reasoning_summary_text.delta", "item_id": "rs", "delta": "Hm"},
+        {"type": "response.reasoning_summary_text.done", "item_id": "rs", "text": "Hm"},
+        {"type": "response.reasoning_text.done", "item_id": "rs", "text": "More."},
+        item_done(summary),
+    )
+    assert streamed.thinking == "HmMore."
+
+
+def test_a_refusal_in_any_event_is_shown_once() -> None:
+    part = {"type": "refusal", "refusal": "No."}
+    item = {"type": "message", "id": "m", "content": [part]}
+    events: list[Json] = [
+        {"type": "response.refusal.delta", "item_id": "m", "delta": "N"},
+        {"type": "response.refusal.done", "item_id": "m", "refusal": "No."},
+        {"type": "response.content_part.done", "item_id": "m", "part": part},
+        item_done(item),
+        completed(item),
+    ]
+    for start in range(5):
+        updates, fold = feed(*events[start:])
+        assert "".join(text for _, text in texts(updates)) == "No."
+        assert (fold.refusal, fold.text, fold.outcome.kind) == ("No.", "", "refused")
+
+
+def test_items_of_other_kinds_pass_by() -> None:
+    search = {"type": "web_search_call", "id": "ws"}
+    updates, fold = feed(item_done(search), {"type": "response.new", "x": 1}, completed())
+    assert updates == []
+    assert isinstance(fold.items[0], OtherItem)
+    assert fold.unknown_events == 1
+
+
+def test_numbers_that_run_backwards_are_not_relied_on() -> None:
+    first, again = delta("a", sequence_number=5), delta("b", sequence_number=5)
+    _, fold = feed(first, again, delta("c", sequence_number=9), completed())
+    assert fold.text == "abc"
+    with pytest.raises(ProtocolViolation, match="lost on the way"):
+        feed(first, delta("b", sequence_number=7))
+
+
+def test_an_unknown_event_keeps_its_body() -> None:
+    event = parse_event({"type": "response.new", "sequence_number": 3, "x": [1]})
+    assert isinstance(event, UnknownEvent)
+    assert (event.raw, event.sequence_number) == ({"type": "response.new", "sequence_number": 3, "x": [1]}, 3)
+    assert parse_event({"type": "x", "sequence_number": "3"}).sequence_number is None
+
+
+def test_typed_events_can_be_read_again_from_their_own_json() -> None:
+    for step in (*text_reply("a"), *calls_reply(("c", "f", "{}"))):
+        event = parse_event(body(step))
+        assert parse_event(event.model_dump()) == event
+
+
+def test_a_buffer_joins_what_it_holds() -> None:
+    buffer = TextBuffer("a")
+    for number in range(1_000):
+        buffer.append(str(number % 10))
+    buffer.append("")
+    assert str(buffer) == "a" + "0123456789" * 100
+    assert buffer
+    assert not TextBuffer()
+    assert len(buffer._pieces) <= 64
