@@ -14,7 +14,7 @@ from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import ConsultResult, OpenAIResponseManager, TurnRequest
 from chat_app.errors import InputRejected
-from chat_app.events import AgentEvent
+from chat_app.events import AgentEvent, TurnEnded
 from chat_app.generation.prompt import Prompt
 from tools.tool_manager import ToolManager
 
@@ -87,8 +87,11 @@ class AsclepiusHealthcareAgent:
                 **({"turn_id": turn_id} if turn_id else {}),
             }
         )
-        async with aclosing(self._responses.process_streaming_query(await self._routed(request))) as events:
+        routed = await self._routed(request)
+        async with aclosing(self._responses.process_streaming_query(routed)) as events:
             async for event in events:
+                if isinstance(event, TurnEnded) and event.outcome.kind == "failed" and self._route is not None:
+                    self._route.doubt()
                 yield event
 
     async def answer(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo") -> ConsultResult:
@@ -105,6 +108,8 @@ class AsclepiusHealthcareAgent:
         """Raises ``InputRejected`` when ``consult`` would."""
         if not message.strip():
             raise InputRejected("The message is empty. Type a question.")
+        if not message.isprintable() and any("\ud800" <= character <= "\udfff" for character in message):
+            raise InputRejected("The message holds half a character (a lone surrogate). Type that character again.")
         if len(message) > self._max_length:
             raise InputRejected(
                 f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."

@@ -60,6 +60,10 @@ class GuidelineRoute:
             self._begin(wanted)
         return None
 
+    def doubt(self) -> None:
+        """To be told when a question failed that searched the vector store: the next one asks whether it is there."""
+        self._hosted.doubt()
+
     async def prepare(self, progress: Progress | None = None) -> list[str]:
         """With ``hosted``: uploads what is not at the server yet. Returns what is wrong, one sentence each."""
         if self._choice != "hosted":
@@ -121,6 +125,7 @@ class GuidelineRoute:
             files = tuple(
                 GuidelineFile(
                     document_id=document.id,
+                    # Of the bytes alone: what is read of them here may change without another upload.
                     version=document.sha256[:12],
                     title=document.title,
                     path=self._library.original(document.id),

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -21,10 +22,17 @@ from tools.types import FunctionOutput, Passage
 
 logger = logging.getLogger(__name__)
 
-PassagesOf = Callable[[str], Awaitable[Sequence[Passage]]]
-"""All stored passages of a version of a guideline, named ``id@version``; none when there is no such version."""
-UploadedAs = Callable[[str], str | None]
-"""The version of a guideline (``id@version``) that was uploaded as a file, by the file's id."""
+Version = tuple[str, str]
+"""A guideline's id, and the first digits of the SHA-256 of its file."""
+UploadedAs = Callable[[str], Version | None]
+"""The guideline that was uploaded as a file, by the file's id at the server."""
+
+
+class PassagesOf(Protocol):
+    """Gives all stored passages of a version of a guideline; none when there is no such version."""
+
+    def __call__(self, document_id: str, *, sha256: str) -> Awaitable[Sequence[Passage]]: ...
+
 
 _LEAST_SIGNS = 25
 """A shorter sentence, such as a heading, may stand anywhere and tells nothing."""
@@ -70,7 +78,7 @@ class HostedPassages:
     def __init__(self, passages_of: PassagesOf, uploaded_as: UploadedAs) -> None:
         self._passages_of = passages_of
         self._uploaded_as = uploaded_as
-        self._versions: OrderedDict[str, _Sentences] = OrderedDict()
+        self._versions: OrderedDict[Version, _Sentences] = OrderedDict()
 
     async def join(self, output: FunctionOutput) -> FunctionOutput:
         """``output`` of a hosted file search, the stored passages whose words were found first.
@@ -106,14 +114,14 @@ class HostedPassages:
         found = (await self._sentences(version)).shared_with(retrieved.text)
         return [passage.model_copy(update={"score": retrieved.score}) for passage in found]
 
-    def _version(self, retrieved: Passage, result: JsonValue) -> str | None:
+    def _version(self, retrieved: Passage, result: JsonValue) -> Version | None:
         attributes = result.get("attributes") if isinstance(result, dict) else None
         if isinstance(attributes, dict) and attributes.get(GUIDELINE_ID) and attributes.get(GUIDELINE_VERSION):
-            return f"{attributes[GUIDELINE_ID]}@{attributes[GUIDELINE_VERSION]}"
+            return str(attributes[GUIDELINE_ID]), str(attributes[GUIDELINE_VERSION])
         # Servers that give no attributes back still name the file.
         return self._uploaded_as(retrieved.document_id)
 
-    async def _sentences(self, version: str) -> _Sentences:
+    async def _sentences(self, version: Version) -> _Sentences:
         known = self._versions.pop(version, None)
         if known is None:
             passages = await self._read(version)
@@ -127,9 +135,9 @@ class HostedPassages:
         return known
 
 
-    async def _read(self, version: str) -> Sequence[Passage]:
+    async def _read(self, version: Version) -> Sequence[Passage]:
         try:
-            return await self._passages_of(version)
+            return await self._passages_of(version[0], sha256=version[1])
         except (ToolError, OSError) as error:
             logger.warning("Stored passages could not be read for a search result: %s", type(error).__name__)
             return ()

@@ -121,11 +121,15 @@ class HostedSearch:
             self._looked = (now, store_id, found)
         return self._looked[2]
 
-    def version_of(self, file_id: str) -> str | None:
-        """The version of a guideline (``id@version``) that was uploaded as ``file_id``."""
+    def doubt(self) -> None:
+        """Forgets what the server said of the store: something went wrong with it."""
+        self._looked = None
+
+    def version_of(self, file_id: str) -> tuple[str, str] | None:
+        """The guideline that was uploaded as ``file_id``: its id and version."""
         state = self._state.read()
         file = next((file for file in state.files if file.file_id == file_id), None) if state else None
-        return f"{file.document_id}@{file.version}" if file is not None else None
+        return (file.document_id, file.version) if file is not None else None
 
     async def sync(self, wanted: Sequence[GuidelineFile], *, progress: Progress | None = None) -> SyncReport:
         """Makes the store hold ``wanted`` and no other guideline, and waits until all of it can be searched.
