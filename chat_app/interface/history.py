@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -37,6 +37,10 @@ _LONGEST_NAME = 120
 _MOST_THREADS = 100
 
 
+BeforeDeletion = Callable[[str, str | None, str], Awaitable[None]]
+"""Called with a thread, its conversation in the session store, and its owner, before the thread is deleted."""
+
+
 class History(SQLAlchemyDataLayer):
     """The data layer of the page."""
 
@@ -51,6 +55,7 @@ class History(SQLAlchemyDataLayer):
         self.engine: AsyncEngine = create_async_engine(url, hide_parameters=True, pool_pre_ping="sqlite" not in url)
         self.async_session.configure(bind=self.engine)
         self._warned = False
+        self.before_deletion: BeforeDeletion | None = None
         if "sqlite" in url:
             event.listen(self.engine.sync_engine, "connect", _sqlite_settings)
 
@@ -134,6 +139,9 @@ class History(SQLAlchemyDataLayer):
         return dict(_decoded(rows[0]["metadata"], {})) if rows else {}
 
     async def delete_thread(self, thread_id: str) -> None:
+        if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
+            conversation_id = (await self.metadata_of(thread_id)).get("conversation_id")
+            await self.before_deletion(thread_id, conversation_id, owner)
         async with self.engine.begin() as connection:
             for table in ("feedbacks", "elements", "steps"):
                 statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables

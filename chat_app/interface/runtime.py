@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, SessionStoreUnavailable
 from chat_app.interface.identity import Identity
 from chat_app.interface.limits import UserLimits
 from chat_app.interface.live_turns import LiveTurn, LiveTurns
@@ -40,6 +40,7 @@ class Runtime:
         server = settings.server
         self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
+        self.history.before_deletion = self._forget
         self.app: App | None = None
         self.problem: str | None = None
         """Why the services could not be opened."""
@@ -103,6 +104,17 @@ class Runtime:
         finally:
             self.app = None
             self._opened.set()
+
+    async def _forget(self, thread_id: str, conversation_id: str | None, owner: str) -> None:
+        """Deleted is deleted: neither a running answer nor the session store brings a conversation back."""
+        await self.turns.end_conversation(thread_id, owner)
+        if conversation_id is None or self.app is None:
+            return
+        await self.turns.end_conversation(conversation_id, owner)
+        try:
+            await self.app.sessions.delete(conversation_id, owner)
+        except SessionStoreUnavailable:
+            logger.warning("A deleted conversation stays in the session store until it expires: Redis does not answer")
 
     def _show(self, progress: str) -> None:
         self._progress = progress

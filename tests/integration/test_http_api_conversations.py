@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from chainlit.user import User
 
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
@@ -124,8 +125,6 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
     async with clinic_api(ANSWER, redis_url, tmp_path) as (running, _), running.client(ana) as client:
         name = (await ask(client))[0].data["conversation_id"]
         history = running.runtime.history
-        from chainlit.user import User
-
         for user, thread, conversation in ((ana, "t1", name), ("bert", "t2", name), (ana, "t3", f"{name}0")):
             stored = await history.create_user(User(identifier=user))
             assert stored is not None
@@ -145,3 +144,24 @@ async def test_redis_that_is_gone_is_a_problem_that_says_so(tmp_path: Path) -> N
     assert [response.status_code for response in responses] == [503] * 3
     assert all("Redis" in response.json()["detail"] for response in responses)
     await store.aclose()
+
+
+async def test_a_conversation_deleted_on_the_page_is_gone_from_the_session_store_and_its_answer_ends(
+    redis_url: str, tmp_path: Path, ana: str
+) -> None:
+    turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
+    async with clinic_api([turn], redis_url, tmp_path) as (running, server), running.client(ana) as client:
+        history = running.runtime.history
+        stored = await history.create_user(User(identifier=ana))
+        assert stored is not None
+        async with client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response:
+            async for frame in frames(response):
+                if frame.event == "turn_started":
+                    name = frame.data["conversation_id"]
+                    await history.update_thread("thread", user_id=stored.id, metadata={"conversation_id": name})
+                if frame.event == "text_delta":
+                    await history.delete_thread("thread")
+            assert frame.data["outcome"]["reason"] == "stopped"
+        assert (await client.get(f"/api/v1/conversations/{name}")).status_code == 404
+        assert await history.owner_of("thread", "thread") is None
+    assert server.requests[0].left.is_set()

@@ -112,6 +112,9 @@ class FakeSessions:
     async def get(self, session_id: str, user_id: str) -> None:
         return None
 
+    async def delete(self, session_id: str, user_id: str) -> bool:
+        return False
+
 
 @dataclass
 class FakeAgent:
