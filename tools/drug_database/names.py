@@ -44,7 +44,10 @@ class SaltWords(BaseModel):
     kept: frozenset[str]
     """Names that stay whole although they end in such a word."""
     renamed: dict[str, str]
-    """Names whose base is not found by taking words off, folded on both sides."""
+    """Names whose base is not found by taking words off: their folded words in alphabetical order, and the base."""
+
+    def base(self, folded: str) -> str | None:
+        return self.renamed.get(" ".join(sorted(folded.split())))
 
 
 @cache
@@ -80,14 +83,16 @@ def base_moiety(substance: str) -> str:
     """
     words = salt_words()
     folded = fold(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
-    if folded in words.renamed:
-        return words.renamed[folded]
+    known = words.base(folded)
+    if known:
+        return known
     phrase = next((one for one in words.phrases if folded.endswith(f" {one}")), "")
     parts = folded.removesuffix(phrase).split()
     while len(parts) > 1 and _is_ending(parts, words):
         parts = parts[:-1]
-        if " ".join(parts) in words.renamed:
-            return words.renamed[" ".join(parts)]
+        known = words.base(" ".join(parts))
+        if known:
+            return known
     return " ".join(parts)
 
 
