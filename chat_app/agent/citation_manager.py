@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from chat_app.agent.citation_markers import Marker, MarkerParser
 from chat_app.agent.passage_choice import best_source
-from chat_app.agent.quotes import quotes_in
+from chat_app.agent.quotes import last_sentence, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from tools.types import FunctionOutput, Passage
 
@@ -77,7 +77,7 @@ class CitationManager:
         if not candidates:
             return [*events, *self._drop()]
         statement = citation.statement or self._said()
-        passage = best_source(statement, candidates)
+        passage = best_source(last_sentence(statement), candidates)
         return [*events, self._cite(passage, "", statement=citation.statement)]
 
     def finish(self) -> list[CitedEvent]:

@@ -44,6 +44,11 @@ def quotes_in(statement: str, source: str) -> tuple[str, ...]:
     return tuple(span for span in spans if span is not None)
 
 
+def last_sentence(statement: str) -> str:
+    """The sentence at the end of ``statement``: what a citation that follows it supports."""
+    return _SENTENCE_END.split(statement.strip())[-1]
+
+
 def _folded(text: str) -> tuple[str, list[int]]:
     """``text`` without what is ignored, and for each character left its position in ``text``."""
     folded: list[str] = []

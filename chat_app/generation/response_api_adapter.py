@@ -206,7 +206,7 @@ def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderErro
         return ProviderUnavailable("The model server gave an answer that cannot be read. Check OPENAI_BASE_URL.")
     status, code = error.status_code, _code(error)
     wait = _retry_after(error.response.headers)
-    if chained and status in {400, 404} and _is_about_chain(error):
+    if chained and status in {400, 404, 422} and _is_about_chain(error):
         return PreviousResponseNotFound(
             "The model server does not have the earlier part of this conversation.",
             supported=_UNSUPPORTED.search(_text(error)) is None,
@@ -254,7 +254,7 @@ def _is_about_chain(error: openai.APIStatusError) -> bool:
 
 def _text(error: openai.APIStatusError) -> str:
     """The server's words, to be looked at and never passed on."""
-    return f"{_body(error).get('message', '')} {error.message}"
+    return f"{error.body} {error.message}"
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:

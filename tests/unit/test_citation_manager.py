@@ -1,0 +1,187 @@
+"""Citations of one turn: numbered by first use, joined with what was retrieved, quotes checked word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from chat_app.agent.citation_manager import DROPPED, CitationManager
+from chat_app.agent.citation_markers import Marker, MarkerParser
+from chat_app.agent.quotes import find_quote, quotes_in
+from chat_app.events import CitationAdded, CitationReceived, TextDelta
+from tests.support.engine import passage
+from tools.types import Function, FunctionOutput, Passage
+
+START = passage("a:1", "Start metformin at 500 mg once daily with food. Do not use it when the eGFR is below 30.")
+RAISE = passage("b:1", "Raise the dose of metformin after one week if it is tolerated well.")
+CALL = Function(call_id="c1", name="search", arguments="{}")
+
+
+async def number(passages: Sequence[Passage]) -> tuple[int, ...]:
+    return tuple({"a:1": 3, "b:1": 7}[found.id] for found in passages)
+
+
+async def manager() -> CitationManager:
+    citations = CitationManager(number)
+    await citations.render_output(FunctionOutput(name="search", input=CALL, output=None, passages=(START, RAISE)))
+    return citations
+
+
+def run(citations: CitationManager, *pieces: str) -> list[Any]:
+    return [event for piece in pieces for event in citations.feed(piece)] + citations.finish()
+
+
+def quotes(citations: CitationManager) -> list[tuple[int, tuple[str, ...]]]:
+    return [(reference.number, reference.quotes) for reference in citations.references().references]
+
+
+async def test_the_model_is_given_markers_in_place_of_ids() -> None:
+    data: Any = {"results": [{"cite": "a:1", "n": 1}, {"cite": "b:1"}, {"cite": 5}, {"cite": "unknown"}], "x": ["y"]}
+    output = FunctionOutput(name="search", input=CALL, output=data, passages=(START, RAISE))
+    text = await CitationManager(number).render_output(output)
+    assert orjson.loads(text) == {
+        "results": [{"cite": "[3]", "n": 1}, {"cite": "[7]"}, {"cite": 5}, {"cite": "unknown"}], "x": ["y"],
+    }
+    failed = FunctionOutput(name="search", input=CALL, error="Not there.")
+    assert await CitationManager(number).render_output(failed) == '{"error":"Not there."}'
+
+
+async def test_passages_are_numbered_in_order_of_first_use() -> None:
+    citations = await manager()
+    events = run(citations, "Later [7], first [3", "] and again [7].")
+    assert [e.text if isinstance(e, TextDelta) else e.number for e in events] == [
+        "Later ", 1, ", first ", 2, " and again ", 1, ".",
+    ]
+    assert [(r.number, r.passage.id) for r in citations.references().references] == [(1, "b:1"), (2, "a:1")]
+
+
+async def test_what_earlier_turns_retrieved_can_be_cited() -> None:
+    citations = CitationManager(number, [(12, RAISE)])
+    assert [event.passage for event in run(citations, "So [12].") if isinstance(event, CitationAdded)] == [RAISE]
+
+
+async def test_a_sentence_before_its_marker_is_a_quote_only_when_it_stands_in_the_source() -> None:
+    citations = await manager()
+    run(citations, "- **Start metformin at 500 mg once daily with food.** [3]\nUse it when the eGFR is below 30. [3]\n"
+                   "They say “Do not use it when the eGFR is below 30.” [3]")  # fmt: skip
+    assert quotes(citations) == [
+        (1, ("Start metformin at 500 mg once daily with food.", "Do not use it when the eGFR is below 30.")),
+    ]
+
+
+async def test_two_markers_in_a_row_belong_to_the_same_sentence() -> None:
+    citations = await manager()
+    run(citations, "Raise the dose of metformin after one week if it is tolerated well. [3][7] New words. [7]")
+    assert quotes(citations) == [(1, ()), (2, ("Raise the dose of metformin after one week if it is tolerated well.",))]
+
+
+async def test_a_citation_of_nothing_is_dropped_and_noticed_once() -> None:
+    citations = await manager()
+    events = run(citations, "So [5]. And [6]. Values [40, 60].")
+    assert [event for event in events if not isinstance(event, TextDelta)] == [DROPPED]
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "So . And . Values [40, 60]."
+    assert citations.references().dropped == 2
+
+
+def hosted(*results: tuple[str, str, dict[str, Any] | None, str]) -> FunctionOutput:
+    found = tuple(passage(f"{file_id}:{n}", text) for n, (file_id, _, _, text) in enumerate(results))
+    described = [{"file_id": file_id, "filename": name, "attributes": more} for file_id, name, more, _ in results]
+    return FunctionOutput(
+        name="file_search", input=CALL, output={"results": described},
+        passages=tuple(p.model_copy(update={"document_id": r[0]}) for p, r in zip(found, results, strict=True)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        CitationReceived(file_id="file-1"),
+        CitationReceived(file_id="doc-9"),
+        CitationReceived(file_id="elsewhere", filename="gout.pdf"),
+    ],
+)
+async def test_an_annotation_finds_its_passage_by_file_document_or_name(citation: CitationReceived) -> None:
+    citations = CitationManager(number)
+    citations.add_hosted(
+        hosted(
+            ("file-1", "gout.pdf", {"document_id": "doc-9"}, "Allopurinol is started at 100 mg daily."),
+            ("file-1", "gout.pdf", {"document_id": "doc-9"}, "Colchicine is an alternative in acute gout."),
+            ("file-2", "other.pdf", None, "Allopurinol is started at 100 mg daily, as is known."),
+        )
+    )
+    citations.feed("Colchicine is an alternative in acute gout.")
+    event = citations.annotate(citation)[-1]
+    assert isinstance(event, CitationAdded)
+    assert event.passage.text == "Colchicine is an alternative in acute gout."
+    assert quotes(citations) == [(1, ("Colchicine is an alternative in acute gout.",))]
+
+
+async def test_a_late_annotation_belongs_to_the_statement_at_its_place() -> None:
+    citations = CitationManager(number)
+    citations.add_hosted(
+        hosted(
+            ("f", "g.pdf", None, "Allopurinol is started at 100 mg daily."),
+            ("f", "g.pdf", None, "Colchicine is an alternative in acute gout."),
+        )
+    )
+    citations.feed("Allopurinol is started at 100 mg daily. Colchicine is an alternative in acute gout.")
+    late = CitationReceived(file_id="f", index=39, statement="Allopurinol is started at 100 mg daily.")
+    first = citations.annotate(late)[-1]
+    second = citations.annotate(CitationReceived(file_id="f"))[-1]
+    assert isinstance(first, CitationAdded)
+    assert isinstance(second, CitationAdded)
+    assert (first.passage.text, second.passage.text) == (
+        "Allopurinol is started at 100 mg daily.", "Colchicine is an alternative in acute gout.",
+    )
+
+
+async def test_an_annotation_of_a_file_that_was_not_found_is_dropped() -> None:
+    citations = CitationManager(number)
+    citations.add_hosted(FunctionOutput(name="file_search", input=CALL, output=None, passages=(START,)))
+    citations.add_hosted(FunctionOutput(name="file_search", input=CALL, output={"results": ["?"]}, passages=(START,)))
+    held = citations.feed("So [")
+    assert [event.text for event in held if isinstance(event, TextDelta)] == ["So "]
+    events = citations.annotate(CitationReceived(file_id="nothing"))
+    assert events == [TextDelta(text="["), DROPPED]
+
+
+@pytest.mark.parametrize(
+    ("text", "markers"),
+    [
+        ("a [1] b", ["[1]"]), ("[2, 5]", ["[2, 5]"]), ("[2;5][3]", ["[2;5]", "[3]"]), ("[1](https://x)", []),
+        ("`[1]`", []), ("```\n[1]\n```\n[2] ", ["[2]"]), ("``a ` [1]``[2] ", ["[2]"]), ("\\[1]", []),
+        ("\\\\[1] ", ["[1]"]), ("[12345]", []), ("[1, 2", []), ("x[", []), ("[a]", []), ("[1][", ["[1]"]),
+        ("an `open span\n\n[1] ", ["[1]"]), ("```\nopen block\n\n[1] ", []), ("[[1]] ", ["[1]"]),
+    ],
+)  # fmt: skip
+def test_markers_are_told_from_what_only_looks_like_them(text: str, markers: list[str]) -> None:
+    parser = MarkerParser()
+    parts = [*parser.feed(text), *parser.flush()]
+    assert [part.raw for part in parts if isinstance(part, Marker)] == markers
+    assert parser.feed("") == []
+
+
+@pytest.mark.parametrize(
+    ("candidate", "found"),
+    [
+        ("Do not use it when the eGFR is below 30.", "Do not use it when the eGFR is below 30."),
+        ("do not use it when the eGFR is below 30.", None),
+        ("Do not use it when the eGFR is below 60.", None),
+        ("Do use it when the eGFR is below 30.", None),
+        ("below 30.", None),
+        ("Do\nnot  use it when the\u00a0eGFR is below 30.", "Do not use it when the eGFR is below 30."),
+        ("", None),
+        ("-----------------------  - - -", None),
+    ],
+)
+def test_a_quote_is_word_for_word(candidate: str, found: str | None) -> None:
+    assert find_quote(candidate, START.text) == found
+
+
+def test_only_the_quoted_part_of_a_sentence_may_be_the_quote() -> None:
+    said = 'The source warns: "Do not use it when the eGFR is below 30." That is firm.'
+    assert quotes_in(said, START.text) == ("Do not use it when the eGFR is below 30.",)
+    assert quotes_in("Something else entirely is said here.", START.text) == ()

@@ -1,0 +1,227 @@
+"""The one file that knows the SDK: what goes over the wire, and which of our errors each failure becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from chat_app.errors import (
+    PreviousResponseNotFound,
+    ProtocolViolation,
+    ProviderError,
+    ProviderRejected,
+    ProviderUnavailable,
+    RateLimited,
+    StreamTruncated,
+)
+from chat_app.generation.model_client import ResponseRequest
+from chat_app.generation.outcomes import exception_outcome
+from chat_app.response_events import ResponseEvent
+from tests.support.engine import KEY, adapter
+from tests.support.scripted_server import (
+    Disconnect,
+    Event,
+    Raw,
+    ScriptedServer,
+    Status,
+    Turn,
+    Wait,
+    response_body,
+    text_reply,
+)
+
+ITEM: dict[str, Any] = {"role": "user", "content": "q"}
+
+
+async def read(server: ScriptedServer, **fields: Any) -> list[ResponseEvent]:
+    client = adapter(server)
+    try:
+        async with client.stream(ResponseRequest(model="m", input=(ITEM,), **fields)) as events:
+            return [event async for event in events]
+    finally:
+        await client.aclose()
+
+
+async def failure(status: Status, **fields: Any) -> ProviderError:
+    async with ScriptedServer([[status]]) as server:
+        with pytest.raises(ProviderError) as caught:
+            await read(server, **fields)
+    assert len(server.requests) == 1, "retrying is the generator's"
+    assert caught.value.__cause__ is None
+    return caught.value
+
+
+async def test_the_request_is_what_was_asked_and_nothing_else() -> None:
+    tool = {"type": "function", "name": "f", "parameters": {}, "strict": True, "description": "d"}
+    async with ScriptedServer([text_reply("a")]) as server:
+        await read(
+            server, instructions="Be exact.", tools=(tool,), tool_choice="none", parallel_tool_calls=True,
+            previous_response_id="resp_0", include=("file_search_call.results",), safety_identifier="abc",
+            extra={"top_k": 5, "model": "other"},
+        )  # fmt: skip
+    request = server.requests[0]
+    assert request.json == {
+        "model": "other", "input": [ITEM], "instructions": "Be exact.", "tools": [tool], "tool_choice": "none",
+        "parallel_tool_calls": True, "previous_response_id": "resp_0", "include": ["file_search_call.results"],
+        "safety_identifier": "abc", "stream": True, "top_k": 5,
+    }
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_without_tools_nothing_is_said_about_them() -> None:
+    request = ResponseRequest(model="m", input=(), tool_choice="none", parallel_tool_calls=True, extra={"a": 1})
+    assert request.payload() == {"model": "m", "input": (), "a": 1}
+
+
+async def test_events_come_typed_and_end_with_the_terminal_one() -> None:
+    late = Event({"type": "response.output_text.delta", "item_id": "m", "delta": "after the end"})
+    async with ScriptedServer([[*text_reply("a"), Raw(b"data: [DONE]\n\n"), late]]) as server:
+        events = await read(server)
+    assert [type(event).__name__ for event in events] == [
+        "ResponseLifecycleEvent", "ResponseLifecycleEvent", "OutputItemEvent", "ContentPartEvent", "OutputTextDelta",
+        "OutputTextDone", "ContentPartEvent", "OutputItemEvent", "ResponseTerminalEvent",
+    ]  # fmt: skip
+
+
+async def test_done_marks_and_streams_without_a_content_type_are_taken() -> None:
+    steps = [Raw(b"\xef\xbb\xbfdata: [DONE]\n\n"), Raw(b"data\n\n"), *text_reply("a")]
+    async with ScriptedServer([Turn(steps[:1] + steps[2:], headers={})]) as server:
+        assert len(await read(server)) == 9
+    async with ScriptedServer([steps[1:]]) as server:
+        with pytest.raises(ProtocolViolation, match="not valid JSON"):
+            await read(server)
+
+
+async def test_a_server_that_keeps_the_connection_open_after_the_end_does_not_hold_the_turn_up() -> None:
+    began = asyncio.get_running_loop().time()
+    async with ScriptedServer([[*text_reply("a"), Wait(5)], [*text_reply("a"), Disconnect()]]) as server:
+        assert len(await read(server)) == 9
+        assert len(await read(server)) == 9
+    assert asyncio.get_running_loop().time() - began < 3
+
+
+async def test_a_connection_cut_in_the_middle_is_truncated() -> None:
+    async with ScriptedServer([[*text_reply("a")[:4], Disconnect()]]) as server:
+        with pytest.raises(StreamTruncated):
+            await read(server)
+
+
+SECRET = "Mrs Quillfeather"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (Status(400), ProviderRejected), (Status(401), ProviderRejected), (Status(403), ProviderRejected),
+        (Status(404), ProviderRejected), (Status(422), ProviderRejected), (Status(413), ProviderRejected),
+        (Status(408), ProviderUnavailable), (Status(409), ProviderUnavailable), (Status(500), ProviderUnavailable),
+        (Status(503), ProviderUnavailable), (Status(429), RateLimited),
+        (Status(429, body={"error": {"code": "insufficient_quota"}}), ProviderRejected),
+        (Status(400, body={"error": {"code": "context_length_exceeded", "message": SECRET}}), ProviderRejected),
+        (Status(400, body={"error": {"code": SECRET, "message": SECRET}}), ProviderRejected),
+        (Status(400, body={"detail": SECRET}), ProviderRejected),
+        (Status(400, body=SECRET.encode()), ProviderRejected),
+        (Status(500, body=b"<html>" + SECRET.encode()), ProviderUnavailable),
+    ],
+)  # fmt: skip
+async def test_a_refusal_becomes_our_error_and_its_text_stays_out(
+    status: Status, kind: type[ProviderError], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    error = await failure(status)
+    assert type(error) is kind
+    assert SECRET not in str(error) + caplog.text
+    assert isinstance(error, ProviderRejected) != exception_outcome(error, any_text=False).retryable
+
+
+async def test_a_short_code_of_the_server_is_worth_showing() -> None:
+    error = await failure(Status(400, body={"error": {"code": "context_length_exceeded"}}))
+    assert "(HTTP 400, context_length_exceeded)" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("body", "supported"),
+    [
+        ({"error": {"code": "previous_response_not_found", "message": "Response 'x' not found."}}, True),
+        ({"error": {"param": "previous_response_id", "message": "?"}}, True),
+        ({"error": {"message": "llama.cpp does not support 'previous_response_id'."}}, False),
+        ({"error": {"message": "Unsupported parameter: previous_response_id"}}, False),
+        ({"detail": "previous_response_id is not implemented"}, False),
+    ],
+)
+async def test_a_chain_that_cannot_be_followed_is_told_from_one_that_never_can(body: Any, supported: bool) -> None:
+    error = await failure(Status(400, body=body), previous_response_id="resp_0")
+    assert isinstance(error, PreviousResponseNotFound)
+    assert error.supported is supported
+    assert isinstance(await failure(Status(400, body=body)), ProviderRejected), "only where there was a chain"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "Retry-After": "7"}, 0.25),
+        ({"retry-after-ms": "soon", "Retry-After": "7"}, 7.0),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "inf"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({}, None),
+    ],
+)
+async def test_the_wait_a_server_asks_for_is_read(headers: dict[str, str], seconds: float | None) -> None:
+    assert (await failure(Status(429, headers))).retry_after == seconds
+
+
+async def test_a_wait_until_a_date_is_counted_from_now() -> None:
+    until = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    wait = (await failure(Status(503, {"Retry-After": until}))).retry_after
+    assert wait is not None
+    assert 20 < wait <= 30
+
+
+async def test_an_answer_that_is_no_stream_is_no_responses_server() -> None:
+    page = Turn([Raw(b"{}")], headers={"Content-Type": "application/json"})
+    async with ScriptedServer([page]) as server:
+        with pytest.raises(ProviderUnavailable, match="application/json"):
+            await read(server)
+
+
+async def test_whether_a_server_keeps_a_response_is_yes_no_or_unknown() -> None:
+    kept = Status(200, {"Content-Type": "application/json"}, response_body("resp_0", "completed"))
+    statuses = [kept, Status(404), Status(405), Status(400), Status(501), Status(500), Status(401)]
+    async with ScriptedServer([[status] for status in statuses]) as server:
+        client = adapter(server)
+        answers = [await client.keeps("resp_0") for _ in statuses]
+    assert answers == [True, False, False, False, False, None, None]
+    assert await client.keeps("resp_0") is None, "nobody there"
+    await client.cancel("resp_0")
+    await client.aclose()
+
+
+async def test_ping_is_content_with_any_server_that_answers() -> None:
+    statuses = [Status(200, {"Content-Type": "application/json"}, {"data": []}), Status(404), Status(401)]
+    async with ScriptedServer([[status] for status in statuses]) as server:
+        client = adapter(server)
+        await client.ping()
+        await client.ping()
+        with pytest.raises(ProviderRejected, match="OPENAI_API_KEY"):
+            await client.ping()
+    await client.aclose()
+
+
+async def test_a_client_that_was_closed_opens_again() -> None:
+    async with ScriptedServer([text_reply("a"), text_reply("b")]) as server:
+        client = adapter(server)
+        for _ in range(2):
+            async with client.stream(ResponseRequest(model="m", input=(ITEM,))) as events:
+                assert len([event async for event in events]) == 9
+            await client.aclose()
+            await client.aclose()
