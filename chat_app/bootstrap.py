@@ -27,6 +27,7 @@ from chat_app.generation.vector_store_adapter import VectorStoreAdapter
 from chat_app.sessions.redis import RedisSessionStore
 from chat_app.sessions.store import SessionStore
 from chat_app.settings import ModelSettings, Settings
+from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.errors import ToolError
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
@@ -60,6 +61,8 @@ class App:
     guidelines: GuidelineLibrary
     sessions: SessionStore
     route: GuidelineRoute
+    trace: GeneratorTrace
+    recorder: TurnRecorder
     """Whether guidelines are searched here or by the model server."""
     loading: str | None = "Starting"
     """What is still being loaded; None when all is there."""
@@ -146,14 +149,18 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     route = GuidelineRoute(
         guidelines, hosted, choice=settings.model.guideline_search, offline=settings.uses_offline_model
     )
+    generator = _generator(settings, adapter)
+    trace = trace_app_generator(generator, settings.diagnostics)
+    recorder = turn_recorder(settings.diagnostics, tool_names=tools.names())
     responses = OpenAIResponseManager(
-        generator=_generator(settings, adapter),
+        generator=generator,
         tool_manager=tools,
         chat_manager=chats,
         server_key=server_name,
         max_steps=settings.model.max_steps,
         chaining=settings.model.chaining == "auto",
         hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
+        observe=recorder.observe,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,
@@ -165,7 +172,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         max_message_length=settings.server.max_message_length,
         route=route,
     )
-    return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route)
+    return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)
 
 
 def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
@@ -199,7 +206,13 @@ def _key(settings: Settings, model: ModelSettings) -> str:
 async def _close(app: App) -> None:
     app.tools.close()
     results = await asyncio.gather(
-        app.agent.aclose(), app.route.aclose(), app.sessions.aclose(), app.drugs.aclose(), app.guidelines.aclose(),
+        app.agent.aclose(),
+        app.route.aclose(),
+        app.sessions.aclose(),
+        app.drugs.aclose(),
+        app.guidelines.aclose(),
+        app.trace.aclose(),
+        app.recorder.aclose(),
         return_exceptions=True,
     )
     for result in results:

@@ -8,7 +8,7 @@ parameters strict mode cannot express (a ``dict`` of any keys, a tuple, a set) i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast, get_type_hints
 
 import docstring_parser
@@ -65,13 +65,16 @@ class ToolSchema:
         try:
             model = self._model.model_validate(given)
         except ValidationError as error:
-            raise ToolArgumentsInvalid(_explain(error)) from None
+            raise ToolArgumentsInvalid(_explain(error, self._model.model_fields)) from None
         return {name: getattr(model, name) for name in type(model).model_fields}
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, known: Iterable[str]) -> str:
     problems = [
-        f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}"
+        # A name that the model made up may hold what the question said.
+        f"there is no such argument; known are {', '.join(known)}"
+        if e["type"] == "extra_forbidden"
+        else f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}"
         for e in error.errors(include_input=False, include_url=False, include_context=False)
     ]
     more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,10 @@ class TurnRequest(Frozen):
     turn_id: str = Field(default_factory=lambda: uuid4().hex)
 
 
+Observer = Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
+"""Looks on as a turn's events pass, and yields every one of them as it was."""
+
+
 class ConsultResult(Frozen):
     """A whole turn, for those who do not follow it as it happens."""
 
@@ -93,6 +97,7 @@ class OpenAIResponseManager:
         chaining: bool = True,
         hosted: HostedPassages | None = None,
         save_seconds: float = 5.0,
+        observe: Observer | None = None,
     ) -> None:
         self._generator = generator
         self._tools = tool_manager
@@ -102,9 +107,16 @@ class OpenAIResponseManager:
         self._chaining = chaining
         self._hosted = hosted
         self.save_seconds = save_seconds
+        self._observe = observe
 
     async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events; see ``chat_app.events`` for their order."""
+        events = self._turn_events(request)
+        async with aclosing(self._observe(events) if self._observe else events) as observed:
+            async for event in observed:
+                yield event
+
+    async def _turn_events(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         turn_id = request.turn_id
         model_key = f"{self._server_key}#{request.model}"
         started = False

@@ -17,6 +17,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
 from chat_app.interface.serving import PageServer
 from chat_app.settings import Settings
+from chat_app.tracing.log_guard import guard_logs
 
 _SHUTDOWN_SECONDS = 5
 
@@ -30,6 +31,7 @@ async def run_server(settings: Settings) -> None:
     logging.basicConfig(
         level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    guard_logs()
     # What Chainlit says about itself at this level is of no use to who runs the page.
     logging.getLogger("chainlit").setLevel(logging.WARNING)
 
