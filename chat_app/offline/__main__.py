@@ -42,7 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write_port(config.data_dir, int(address[1]))
         logger.info("Serving the Responses API on http://%s:%s/v1", config.host, address[1])
     uvicorn.Server(
-        uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3, lifespan="on")
+        # Clients drop idle connections after some seconds of their own: were the server to close them first, a
+        # request could meet a connection that is just being closed.
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=3,
+            timeout_keep_alive=120,
+            lifespan="on",
+        )
     ).run(sockets=[listener])
     return 0
 

@@ -17,10 +17,25 @@ from chat_app.offline.vector_store import touch
 from chat_app.offline.wire import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
 
 Json = dict[str, Any]
-MOST_RESULTS: Final = 50
+_CONSIDERED: Final = 3
+"""Chunks that are scored for each result that is wanted."""
 DEFAULT_RESULTS: Final = 20
 _BM25_HALF: Final = 4.0
 """A BM25 score that gives half of the highest score."""
+
+
+# The best chunks first, and only then what belongs to them: a common word matches nearly all chunks.
+_BEST: Final = """
+WITH best AS (
+    SELECT c.id AS id, -bm25(chunk_index) AS score FROM chunk_index JOIN chunks c ON c.id = chunk_index.rowid
+    WHERE chunk_index MATCH :terms AND c.store_id IN (SELECT value FROM json_each(:stores))
+    AND (:files IS NULL OR c.file_id IN (SELECT value FROM json_each(:files)))
+    ORDER BY score DESC LIMIT :most
+)
+SELECT c.id, c.file_id, c.text, f.filename, v.attributes, best.score FROM best JOIN chunks c USING (id)
+JOIN vector_store_files v ON v.store_id = c.store_id AND v.file_id = c.file_id JOIN files f ON f.id = c.file_id
+ORDER BY best.score DESC
+"""
 
 
 class VectorSearch:
@@ -43,32 +58,41 @@ class VectorSearch:
         def read(connection: sqlite3.Connection) -> dict[int, Found]:
             for store_id in store_ids:
                 touch(connection, store_id)
+            files = _files_that_pass(connection, store_ids, filters)
             best: dict[int, Found] = {}
             for query in queries:
-                for key, found in _matches(connection, store_ids, query):
+                for key, found in _matches(connection, store_ids, files, query, _CONSIDERED * most):
                     if key not in best or best[key].score < found.score:
                         best[key] = found
             return best
 
         found = (await self._database.run(read)).values()
-        kept = [item for item in found if item.score >= threshold and matches_filter(filters, item.attributes)]
+        kept = [item for item in found if item.score >= threshold]
         return sorted(kept, key=lambda item: -item.score)[:most]
 
 
-def _matches(connection: sqlite3.Connection, store_ids: Sequence[str], query: str) -> list[tuple[int, Found]]:
+def _files_that_pass(
+    connection: sqlite3.Connection, store_ids: Sequence[str], condition: Filter | None
+) -> list[str] | None:
+    """The files that a filter lets through; None when there is no filter."""
+    if condition is None:
+        return None
+    rows = connection.execute(
+        "SELECT file_id, attributes FROM vector_store_files WHERE store_id IN (SELECT value FROM json_each(?))",
+        (orjson.dumps(list(store_ids)).decode(),),
+    ).fetchall()
+    return [row["file_id"] for row in rows if matches_filter(condition, orjson.loads(row["attributes"]))]
+
+
+def _matches(
+    connection: sqlite3.Connection, store_ids: Sequence[str], files: list[str] | None, query: str, most: int
+) -> list[tuple[int, Found]]:
     terms = [word for word in dict.fromkeys(words(query)) if word not in STOP] or words(query)
     if not terms:
         return []
     expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    places = ", ".join("?" * len(store_ids))
-    rows = connection.execute(
-        "SELECT c.id, c.file_id, c.text, f.filename, v.attributes, -bm25(chunk_index) AS score "  # noqa: S608
-        "FROM chunk_index JOIN chunks c ON c.id = chunk_index.rowid "
-        "JOIN vector_store_files v ON v.store_id = c.store_id AND v.file_id = c.file_id "
-        "JOIN files f ON f.id = c.file_id "
-        f"WHERE chunk_index MATCH ? AND c.store_id IN ({places}) ORDER BY score DESC LIMIT ?",
-        (expression, *store_ids, 4 * MOST_RESULTS),
-    ).fetchall()
+    given = {"terms": expression, "stores": orjson.dumps(list(store_ids)).decode(), "most": most,
+             "files": None if files is None else orjson.dumps(files).decode()}  # fmt: skip
     wanted = {stem(term) for term in terms}
     return [
         (
@@ -76,7 +100,7 @@ def _matches(connection: sqlite3.Connection, store_ids: Sequence[str], query: st
             Found(row["file_id"], row["filename"], row["text"], _score(row["score"], row["text"], wanted),
                   orjson.loads(row["attributes"])),
         )
-        for row in rows
+        for row in connection.execute(_BEST, given)
     ]  # fmt: skip
 
 
