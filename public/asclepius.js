@@ -6,6 +6,10 @@
   if (!localStorage.getItem('vite-ui-theme')) localStorage.setItem('vite-ui-theme', 'system');
 
   const api = '/api/v1';
+  const words = window.asclepiusWords;
+  const language = Object.hasOwn(words, navigator.language.slice(0, 2)) ? navigator.language.slice(0, 2) : 'en';
+  document.documentElement.lang = language;
+  const t = (key, ...values) => words[language][key].replace(/\{(\d)\}/g, (_, at) => values[at]);
   const sources = new Map();
   let panel = null;
   let shown = null;
@@ -71,10 +75,10 @@
     let page = reference.page;
     const image = make('img', { class: 'asc-page', alt: '' });
     const label = make('span', { class: 'asc-page-number', 'aria-live': 'polite' });
-    const open = make('a', { class: 'asc-action', target: '_blank', rel: 'noopener' }, 'Open the PDF here');
-    const missing = make('p', { class: 'asc-notice', hidden: '' }, 'This page cannot be shown.');
-    const previous = make('button', { type: 'button', class: 'asc-action', 'data-page': 'previous', 'aria-label': 'Previous page' }, '‹ Previous');
-    const next = make('button', { type: 'button', class: 'asc-action', 'data-page': 'next', 'aria-label': 'Next page' }, 'Next ›');
+    const open = make('a', { class: 'asc-action', target: '_blank', rel: 'noopener' }, t('openPdf'));
+    const missing = make('p', { class: 'asc-notice', hidden: '' }, t('noPage'));
+    const previous = make('button', { type: 'button', class: 'asc-action', 'data-page': 'previous', 'aria-label': t('previousPage') }, t('previous'));
+    const next = make('button', { type: 'button', class: 'asc-action', 'data-page': 'next', 'aria-label': t('nextPage') }, t('next'));
     const box = make('div', { class: 'asc-page-box', 'data-state': 'loading' }, missing, image);
     const show = (wanted) => {
       if (wanted < 1) return;
@@ -82,8 +86,8 @@
       missing.hidden = true;
       box.dataset.state = 'loading';
       image.src = pageAddress(reference, page, quote);
-      image.alt = `Page ${page} of ${reference.title}`;
-      label.textContent = `PDF page ${page}`;
+      image.alt = t('pageOf', page, reference.title);
+      label.textContent = t('page', page);
       open.href = original(reference, page);
       previous.disabled = page <= 1;
     };
@@ -96,7 +100,7 @@
     next.addEventListener('click', () => show(page + 1));
     show(page);
     const bar = make('div', { class: 'asc-page-bar' }, previous, label, next, open);
-    const view = make('section', { class: 'asc-page-view', 'aria-label': 'The page itself' }, bar, box);
+    const view = make('section', { class: 'asc-page-view', 'aria-label': t('pageItself') }, bar, box);
     view.turn = (step) => show(page + step);
     return view;
   }
@@ -116,8 +120,8 @@
     if (panel) panel.remove();
     else returnTo = from || document.activeElement;
     if (from) returnTo = from;
-    const closer = make('button', { type: 'button', class: 'asc-close', 'aria-label': 'Close the source', onclick: close }, '×');
-    const title = make('h2', { id: 'asc-panel-title', tabindex: '-1' }, `Source ${number}`);
+    const closer = make('button', { type: 'button', class: 'asc-close', 'aria-label': t('close'), onclick: close }, '×');
+    const title = make('h2', { id: 'asc-panel-title', tabindex: '-1' }, t('source', number));
     const header = make('header', {}, title, closer);
     panel = make('aside', { id: 'asc-panel', 'aria-labelledby': 'asc-panel-title', 'data-number': number }, header);
     if (reference) {
@@ -131,7 +135,7 @@
           reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
           pageView(reference, quote)));
     } else {
-      panel.append(make('div', { class: 'asc-panel-body' }, make('p', {}, 'The source opens once the answer has ended.')));
+      panel.append(make('div', { class: 'asc-panel-body' }, make('p', {}, t('closed'))));
     }
     shown = reference || null;
     document.body.append(panel);
@@ -179,23 +183,21 @@
 
   // -- the start page -----------------------------------------------------------------------------------------------
 
-  const plural = (count, one, many) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
-
   function loaded(status) {
     if (status.problem) return status.problem;
     const parts = [];
-    if (status.guidelines.length) parts.push(plural(status.guidelines.length, 'guideline', 'guidelines'));
+    if (status.guidelines.length) parts.push(t('guidelines', status.guidelines.length.toLocaleString()));
     const drugs = status.drugs && (status.drugs.drugs || status.drugs.records);
-    if (drugs) parts.push(plural(drugs, 'drug', 'drugs'));
-    const there = parts.length ? `Loaded: ${parts.join(', ')}.` : 'Nothing is loaded yet.';
+    if (drugs) parts.push(t('drugs', drugs.toLocaleString()));
+    const there = parts.length ? t('loaded', parts.join(', ')) : t('nothing');
     return status.loading ? `${there} ${status.loading}…` : there;
   }
 
   function statement(status) {
     return make('div', { id: 'asc-statement' },
       make('p', { class: 'asc-loaded' }, loaded(status)),
-      status.offline ? make('p', {}, 'Answers are extracts: sentences quoted from these sources, with nothing added.') : null,
-      make('p', {}, 'Decision support for clinicians. It does not replace clinical judgement. Enter no patient names.'));
+      status.offline ? make('p', {}, t('offline')) : null,
+      make('p', {}, t('purpose')));
   }
 
   let asking = false;
@@ -224,17 +226,52 @@
     }
   }
 
+  // -- names for what Chainlit leaves without one ---------------------------------------------------------------------
+
+  const names = [
+    ['#sidebar-trigger-button', 'sidebar'], ['#search-chats-button', 'search'], ['#new-chat-button', 'newChat'],
+    ['#chat-settings-open-modal', 'settings'], ['#chat-settings-header-button', 'settings'], ['#upload-button', 'attach'],
+    ['#upload-button-loading', 'attach'], ['#upload-button-input', 'attach'], ['#chat-submit', 'ask'], ['#stop-button', 'stop'],
+    ['.positive-feedback-off, .positive-feedback-on', 'good'], ['.negative-feedback-off, .negative-feedback-on', 'bad'],
+    ['.edit-message', 'edit'], ['#theme-toggle', 'theme'], ['#user-nav-button', 'account'],
+    ['button:has(> .lucide-arrow-down)', 'down'], ['button:has(> .lucide-copy)', 'copy'], ['.dropzone > input[type="file"]', 'attach']
+  ];
+
+  function mend() {
+    for (const [selector, name] of names) {
+      for (const node of document.querySelectorAll(selector)) {
+        if (!node.getAttribute('aria-label') && !node.textContent.trim()) node.setAttribute('aria-label', t(name));
+      }
+    }
+    // Inside a link nothing may be a button; the menu opens by keyboard with F2 (below).
+    for (const node of document.querySelectorAll('div#thread-options[aria-haspopup]')) {
+      for (const name of ['aria-haspopup', 'aria-expanded', 'aria-controls', 'aria-label', 'type']) node.removeAttribute(name);
+    }
+    // A list whose groups are no list items is none.
+    for (const list of document.querySelectorAll('ul[data-sidebar="menu"]:not([role])')) {
+      if ([...list.children].some((child) => child.tagName !== 'LI')) list.setAttribute('role', 'presentation');
+    }
+  }
+
+  document.addEventListener('keydown', (event) => {
+    const entry = event.key === 'F2' && event.target.closest ? event.target.closest('#thread-history a') : null;
+    const menu = entry && entry.querySelector('#thread-options');
+    if (menu) menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
+  });
+
   let due = false;
   new MutationObserver(() => {
     if (due) return;
     due = true;
     setTimeout(() => {
       due = false;
+      mend();
       fillStart();
     }, 100);
   }).observe(document.documentElement, { childList: true, subtree: true });
 
   window.asclepius = {
+    t,
     register: (message, references) => sources.set(message, references),
     open,
     close,

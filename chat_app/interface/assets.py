@@ -40,7 +40,7 @@ def prepare_page_root(data_dir: Path) -> Path:
         _copy(source / name, target / name)
     for language in (path.stem for path in (source / ".chainlit" / "translations").glob("*.json")):
         # A text of its own for each language, or Chainlit warns on every page load.
-        own = source / f"chainlit_{language}.md"
+        own = source / ".chainlit" / f"chainlit_{language}.md"
         _copy(own if own.is_file() else source / "chainlit.md", target / f"chainlit_{language}.md")
     os.environ[ROOT_VARIABLE] = str(target)
     return target

@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'react';
 
 const page = () => window.asclepius;
+const t = (key, ...values) => page().t(key, ...values);
 
 function words(outcome) {
-  if (outcome.kind === 'failed') return 'No answer';
-  if (outcome.kind === 'refused') return 'Refused';
-  return outcome.reason === 'stopped' ? 'Stopped' : 'Incomplete answer';
+  if (outcome.kind === 'failed') return t('noAnswer');
+  if (outcome.kind === 'refused') return t('refused');
+  return outcome.reason === 'stopped' ? t('stopped') : t('incomplete');
 }
 
 const CONTINUE = 'Continue your last answer from where it broke off.';
@@ -21,12 +22,12 @@ function Outcome({ outcome, question, extracts }) {
       <strong>{words(outcome)}.</strong> {outcome.message}
       {outcome.retryable && question ? (
         <button type="button" className="asc-action" onClick={() => sendUserMessage(question)}>
-          Ask again
+          {t('askAgain')}
         </button>
       ) : null}
       {goesOn(outcome) && !extracts ? (
         <button type="button" className="asc-action" onClick={() => sendUserMessage(CONTINUE)}>
-          Continue
+          {t('continue')}
         </button>
       ) : null}
     </div>
@@ -41,7 +42,6 @@ function Reference({ message, reference }) {
         type="button"
         className="asc-reference-open"
         data-reference={reference.number}
-        aria-label={`Open source ${reference.number}: ${reference.title}`}
         onClick={(event) => page().open(message, reference.number, event.currentTarget)}
       >
         <span className="asc-number">{reference.number}</span>
@@ -63,29 +63,29 @@ export default function References() {
 
   useEffect(() => {
     page().register(message, references);
-    page().announce(outcome.kind === 'completed' ? `Answer complete, ${references.length} references.` : outcome.message);
+    page().announce(outcome.kind === 'completed' ? t('complete', references.length) : outcome.message);
   }, [message]);
 
   const copy = async () => {
     await page().copy(plain);
-    setCopied('Copied');
+    setCopied(t('copied'));
     setTimeout(() => setCopied(''), 2000);
   };
 
   return (
-    <section className="asc-answer-end" data-message={message} aria-label="References and notes">
+    <section className="asc-answer-end" data-message={message} aria-label={t('endOfAnswer')}>
       <Outcome outcome={outcome} question={question} extracts={extracts} />
       {notices.map((notice) => (
         <p className="asc-notice" key={notice}>{notice}</p>
       ))}
       {dropped ? (
         <p className="asc-notice">
-          {dropped === 1 ? 'A citation was' : `${dropped} citations were`} left out: nothing that was looked up stands behind it.
+          {t('dropped', dropped)}
         </p>
       ) : null}
       {references.length ? (
         <div className="asc-references">
-          <h3>References</h3>
+          <h3>{t('references')}</h3>
           <ol>
             {references.map((reference) => (
               <Reference key={reference.number} message={message} reference={reference} />
@@ -94,7 +94,7 @@ export default function References() {
         </div>
       ) : null}
       {followUps.length ? (
-        <div className="asc-follow-ups" role="group" aria-label="Go on with">
+        <div className="asc-follow-ups" role="group" aria-label={t('goOn')}>
           {followUps.map((followUp) => (
             <button type="button" className="asc-action" key={followUp.question} onClick={() => sendUserMessage(followUp.question)}>
               {followUp.label}
@@ -103,19 +103,19 @@ export default function References() {
         </div>
       ) : null}
       <p className="asc-foot">
-        {extracts && references.length ? <span className="asc-extracts">Extracts: every sentence is quoted from a source.</span> : null}
+        {extracts && references.length ? <span className="asc-extracts">{t('extracts')}</span> : null}
         {plain ? (
           <button type="button" className="asc-action" onClick={copy} aria-live="polite">
-            {copied || (references.length ? 'Copy with references' : 'Copy')}
+            {copied || (references.length ? t('copyAll') : t('copy'))}
           </button>
         ) : null}
         {thread ? (
           <a className="asc-action" href={`/api/v1/threads/${thread}/export.md`} download="conversation.md">
-            Export conversation
+            {t('export')}
           </a>
         ) : null}
         <button type="button" className="asc-action asc-print" onClick={() => window.print()}>
-          Print
+          {t('print')}
         </button>
       </p>
     </section>

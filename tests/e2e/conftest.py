@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.support.browser import chromium, chromium_path
 from tests.support.page_server import PROJECT, ServedPage, fake_page
+
+# A busy machine may take its time; what has to be fast is measured in the benches.
+expect.set_options(timeout=20_000)
 
 DEMO_PDF = PROJECT / "tools" / "guidelines" / "demo" / "hypertension.pdf"
 

@@ -33,7 +33,7 @@ async def test_the_start_page_says_what_is_loaded_and_what_this_is(
     async with recorded(browser, "start") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await expect(page.locator("#asc-statement")).to_contain_text("2 guidelines, 150 drugs")
+        await expect(page.locator("#asc-statement")).to_contain_text("Loaded: guidelines: 2, drugs: 150.")
         await expect(page.locator("#asc-statement")).to_contain_text("Decision support")
         await expect(page.locator("#starters button")).to_have_count(3)
         assert await page.title() == "Asclepius"
