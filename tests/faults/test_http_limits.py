@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from chat_app.interface.asking import question_events
+from chat_app.interface.live_turns import LiveTurn
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, text_reply
@@ -161,3 +163,24 @@ async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(
         assert len(response.content) <= 2 * pdf.stat().st_size
         one = await client.get("/api/v1/guidelines/htn/original.pdf", headers={"range": "bytes=0-7"})
         assert (one.status_code, one.content) == (206, b"%PDF-1.7")
+
+
+async def test_the_pages_questions_and_those_over_the_api_count_together(redis_url: str, tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    turn = [WaitFor(gate), *text_reply("Yes.")]
+    async with (
+        limited(turn, redis_url, tmp_path, concurrent_turns=2) as (running, server),
+        running.client("ana") as client,
+    ):
+        turns = [LiveTurn("ana", f"thread-{number}", "question") for number in range(3)]
+        for on_page in turns[:2]:
+            running.runtime.turns.start(on_page, question_events(running.runtime, on_page, "How?", {}))
+        await server.request(1)
+        problem(await client.post("/api/v1/consult", json={"message": "How?"}), 429)
+        running.runtime.turns.start(turns[2], question_events(running.runtime, turns[2], "How?", {}))
+        await turns[2].saved.wait()
+        assert turns[2].log.ended is not None
+        assert "2 of your questions" in turns[2].log.ended.outcome.message
+        gate.set()
+        await asyncio.gather(*(on_page.saved.wait() for on_page in turns))
+    assert [on_page.log.answer for on_page in turns] == ["Yes.", "Yes.", ""]

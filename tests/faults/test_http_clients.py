@@ -1,0 +1,110 @@
+"""Clients of the API that leave and never come back, and a server that ends while they wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from chat_app.events import AgentEvent, TextDelta
+from chat_app.interface.live_turns import ABANDONED, SHUT_DOWN, LiveTurn, LiveTurns
+from tests.support.api_server import api, frames, resume
+from tests.support.engine import clinic
+from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
+
+ENDLESS = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
+
+
+async def test_a_turn_whose_reader_never_comes_back_ends_after_a_while_and_is_saved(
+    redis_url: str, tmp_path: Path
+) -> None:
+    """Row 16 over the API."""
+    async with (
+        ScriptedServer([ENDLESS]) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data") as running,
+        running.client() as client,
+    ):
+        running.runtime.turns = LiveTurns(abandon_after=0.5, check_every=0.05)
+        async with client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response:
+            async for frame in frames(response):
+                if frame.event == "turn_started":
+                    conversation = frame.data["conversation_id"]
+                if frame.event == "text_delta":
+                    break
+        async with asyncio.timeout(5):
+            await server.requests[0].left.wait()
+        read = await resume(client, response.headers["x-turn-id"])
+        saved = await agent.chats.history(conversation, "ana")
+    assert read[-1].data["outcome"]["message"] == ABANDONED
+    assert read[-1].data["answer"] == "Take "
+    assert saved is not None
+    assert [message.content for message in saved] == ["How?", "Take "]
+
+
+async def test_a_turn_that_is_being_read_is_not_given_up(redis_url: str, tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    steps = text_reply("Take ", "with food.")
+    async with (
+        ScriptedServer([[*steps[:5], WaitFor(gate), *steps[5:]]]) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data") as running,
+        running.client() as client,
+    ):
+        running.runtime.turns = LiveTurns(abandon_after=0.1, check_every=0.02)
+        async with client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response:
+            async for frame in frames(response):
+                if frame.event == "text_delta" and not gate.is_set():
+                    await asyncio.sleep(0.4)
+                    gate.set()
+    assert frame.data["answer"] == "Take with food."
+
+
+async def test_whoever_waits_for_a_whole_answer_gets_what_there_was_when_the_server_ends(
+    redis_url: str, tmp_path: Path
+) -> None:
+    """Row 19, for the JSON answer."""
+    async with (
+        ScriptedServer([ENDLESS]) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data") as running,
+        running.client() as client,
+    ):
+        waiting = asyncio.create_task(client.post("/api/v1/consult", json={"message": "How?", "stream": False}))
+        await server.request(0)
+        (turn,) = running.runtime.turns.of_owner("ana")
+        async for events, _ in turn.events():
+            if any(isinstance(event, TextDelta) for event in events):
+                break
+        await running.runtime.turns.end_all()
+        answer = (await waiting).json()
+    assert (answer["answer"], answer["outcome"]["message"]) == ("Take ", SHUT_DOWN)
+
+
+async def test_a_question_that_comes_while_the_server_ends_is_told_so(redis_url: str, tmp_path: Path) -> None:
+    async with (
+        ScriptedServer([]) as server,
+        clinic(server, redis_url) as agent,
+        api(agent, tmp_path / "data") as running,
+        running.client() as client,
+    ):
+        await running.runtime.turns.end_all()
+        answer = (await client.post("/api/v1/consult", json={"message": "How?", "stream": False})).json()
+    assert answer["outcome"]["message"] == SHUT_DOWN
+    assert server.requests == []
+
+
+async def test_only_its_own_turns_end_with_a_conversation() -> None:
+    turns = LiveTurns()
+    kept = LiveTurn("ana", "session_1", ""), LiveTurn("bert", "session_2", "")
+    ended = LiveTurn("ana", "session_2", "")
+    for turn in (*kept, ended):
+        turns.start(turn, _endless())
+    await turns.end_conversation("session_2", "ana")
+    assert [turn.log.ended is not None for turn in (*kept, ended)] == [False, False, True]
+    await turns.end_all()
+
+
+async def _endless() -> AsyncIterator[AgentEvent]:
+    await asyncio.Event().wait()
+    yield TextDelta(text="never")
