@@ -27,8 +27,8 @@ Progress = Callable[[SyncProgress], None]
 
 _LISTED_FOR = 5.0
 """Seconds for which the list of what is loaded is taken as read."""
-_SYNC_AGAIN_AFTER = 900.0
-"""Seconds until a sync that did not bring everything is tried again unasked."""
+_FAILED_AGAIN_AFTER, _REFUSED_AGAIN_AFTER = 60.0, 900.0
+"""Seconds until a sync is tried again unasked: one that failed, and one of which a guideline was refused."""
 
 
 class GuidelineRoute:
@@ -43,7 +43,8 @@ class GuidelineRoute:
         self._choice: GuidelineSearch = "tool" if choice == "auto" and offline else choice
         self._listed: tuple[float, tuple[GuidelineFile, ...]] | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self._tried: tuple[float, tuple[GuidelineFile, ...]] | None = None
+        self._resting: tuple[float, tuple[GuidelineFile, ...]] | None = None
+        """Until when, and for what, no sync is begun unasked."""
 
     async def vector_store(self) -> str | None:
         """The vector store that this question's guidelines are to be searched in; None for the app's own tool."""
@@ -70,10 +71,9 @@ class GuidelineRoute:
             return []
         try:
             wanted = await self._wanted()
-            self._tried = (time.monotonic(), wanted)
             if self._hosted.ready(wanted) is not None or not wanted:
                 return []
-            report = await self.sync(progress)
+            report = await self._sync_unasked(wanted, progress)
         except (AsclepiusError, ToolError) as error:
             return [f"Guidelines are searched with the app's own index: {error}"]
         return [
@@ -140,15 +140,19 @@ class GuidelineRoute:
         """Begins a sync beside the questions, unless one runs or the same one has just failed."""
         if self._syncing is not None and not self._syncing.done():
             return
-        now = time.monotonic()
-        if self._tried is not None and self._tried[1] == wanted and now - self._tried[0] < _SYNC_AGAIN_AFTER:
+        if self._resting is not None and self._resting[1] == wanted and time.monotonic() < self._resting[0]:
             return
-        self._tried = (now, wanted)
-        self._syncing = asyncio.create_task(self._sync_quietly(), name="guideline sync")
+        self._syncing = asyncio.create_task(self._sync_quietly(wanted), name="guideline sync")
 
-    async def _sync_quietly(self) -> None:
+    async def _sync_unasked(self, wanted: tuple[GuidelineFile, ...], progress: Progress | None = None) -> SyncReport:
+        self._resting = (time.monotonic() + _FAILED_AGAIN_AFTER, wanted)
+        report = await self.sync(progress)
+        self._resting = (time.monotonic() + _REFUSED_AGAIN_AFTER, wanted) if report.failed else None
+        return report
+
+    async def _sync_quietly(self, wanted: tuple[GuidelineFile, ...]) -> None:
         try:
-            report = await self.sync()
+            report = await self._sync_unasked(wanted)
         except (AsclepiusError, ToolError) as error:
             logger.warning("The guidelines were not uploaded: %s", error)
         else:

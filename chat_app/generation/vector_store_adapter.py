@@ -20,7 +20,9 @@ T = TypeVar("T")
 
 _TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
 """A guideline of 200 MB has to get through."""
-_PROBE_TIMEOUT = 2.0
+_PROBE_TIMEOUT = 5.0
+"""Seconds to find out whether there are vector stores; the look at a store before a question takes at most 2."""
+_LOOK_TIMEOUT = 2.0
 _RETRIES = 2
 _PAGE = 100
 _GONE = frozenset({404, 410})
@@ -50,7 +52,7 @@ class VectorStoreAdapter:
     async def usable(self, store_id: str) -> bool:
         """See ``VectorStores.usable``."""
         try:
-            store = await self._probe.vector_stores.retrieve(store_id)
+            store = await self._probe.vector_stores.retrieve(store_id, timeout=_LOOK_TIMEOUT)
         except openai.APIStatusError as error:
             if error.status_code in {*_GONE, 400}:
                 return False

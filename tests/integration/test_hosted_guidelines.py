@@ -174,14 +174,14 @@ def test_guidelines_switched_off_are_searched_neither_here_nor_there(
 
 def test_hosted_uploads_and_searches_by_itself(tmp_path: Path) -> None:
     with serve(tmp_path / "data", ASCLEPIUS_GUIDELINE_SEARCH="hosted") as running:
+        wait_until(lambda: tools_called(turn(running)) == ["file_search"], what="the upload", seconds=90)
         events = turn(running)
-        assert tools_called(events) == ["file_search"]
         assert any(r["passage"]["page"] == 4 and r["quotes"] for r in references(events))
         added = tmp_path / "gout.pdf"
         write_guideline(added)
         asclepius("guidelines", "add", str(added), data_dir=running.data_dir, ASCLEPIUS_GUIDELINE_SEARCH="hosted")
         question = "How is febuxostat started in gout?"
-        wait_until(lambda: tools_called(turn(running, question))[-1:] == ["file_search"], what="the new guideline")
+        wait_until(lambda: tools_called(turn(running, question))[-1:] == ["file_search"], what="it there", seconds=90)
         answer = turn(running, question)
         assert any(r["passage"]["document_id"].startswith("gout@") for r in references(answer))
 

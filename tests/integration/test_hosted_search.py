@@ -290,7 +290,7 @@ async def test_two_syncs_at_once_upload_each_guideline_once(
 )
 async def test_a_server_that_does_not_show_vector_stores_has_none(steps: list[object], tmp_path: Path) -> None:
     async with ScriptedServer([Turn(steps)]) as server, hosted_at(server.base_url, tmp_path) as hosted:  # type: ignore[arg-type]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(10):
             assert not await hosted.available()
         assert not await hosted.available()
         assert len(server.requests) == 1, "the answer is believed for a while"

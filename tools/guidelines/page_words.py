@@ -20,7 +20,9 @@ _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNOR
 _IGNORED = re.compile("[\\s\u0002\ufffe\u00ad\u200b\u2060\ufeff\\-\u2010-\u2015\u2212]+")
 _QUOTATION_MARKS = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _LEAST_PART = 8
-"""Signs of a quote that must stand on a page for it to begin or end there."""
+_FURNITURE = 300
+"""Of a quote that runs over the page's end at least the first number of signs stands on either page, with no more than
+the second between it and the edge: what is printed there, such as running heads, page numbers and footnotes."""
 
 
 def page_texts(path: Path) -> list[str]:
@@ -53,7 +55,8 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
         return True
     following = _compared(texts[page]) if page < len(texts) else ""
     return any(
-        words[:cut] in here and words[cut:] in following for cut in range(_LEAST_PART, len(words) - _LEAST_PART + 1)
+        words[:cut] in here[-_FURNITURE - cut :] and words[cut:] in following[: _FURNITURE + len(words) - cut]
+        for cut in range(_LEAST_PART, len(words) - _LEAST_PART + 1)
     )
 
 
