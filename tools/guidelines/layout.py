@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tools.guidelines.models import Block, BlockKind, PageContent, TableRows
 from tools.guidelines.pdf_lines import Line, PdfPage
-from tools.guidelines.running_heads import find_running_heads, printed_numbers
+from tools.guidelines.running_heads import find_running_heads
 from tools.guidelines.tables import FoundTable, find_tables, table_text
 from tools.guidelines.text import comparable
 
@@ -52,16 +52,13 @@ class Layout:
     """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
 
     def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
-        self._heads = find_running_heads(pages)
+        heads = find_running_heads(pages)
         self._outline = _by_page(outline)
-        self._labels = printed_numbers(pages)
-        self._pages = [(page, self._kept(page)) for page in pages]
+        self._labels = heads.numbers
+        self._pages = [(page, heads.kept(page)) for page in pages]
         self.body_size = self._usual_size()
         self._levels = self._heading_levels()
         self._words = self._vocabulary()
-
-    def _kept(self, page: PdfPage) -> list[Line]:
-        return [line for line in page.lines if not self._heads.drops(line, page)]
 
     def _usual_size(self) -> float:
         sizes: Counter[float] = Counter()
@@ -96,7 +93,9 @@ class Layout:
         text = self.joined(draft.lines)
         if not text:
             return None
-        return Block(kind=draft.kind, text=text, level=self._level(draft, text, page) if draft.kind == "heading" else 0)
+        level = self._level(draft, text, page) if draft.kind == "heading" else 0
+        body = abs(draft.last.size - self.body_size) < 0.6
+        return Block(kind=draft.kind, text=text, level=level, body=body)
 
     def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
         """The outline knows best; a heading that it does not name stands right below the section it is in."""
@@ -136,7 +135,7 @@ class Layout:
         text = ""
         for line in lines:
             text = self._append(text, line)
-        return text.rstrip("\x02")
+        return f"{text[:-1]}-" if text.endswith("\x02") else text
 
     def _append(self, text: str, line: Line) -> str:
         words = line.text + ("\x02" if line.hyphenated else "")
@@ -233,7 +232,7 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
         return near and line.bold == last.bold and same_face and not _is_closed(last.text)
     runs_on = not _is_closed(last.text)
     if runs_on and line.text[:1].islower():
-        return True
+        return abs(line.size - last.size) < 0.6
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:
         return False
     overlaps = line.left < last.right and last.left < line.right

@@ -35,6 +35,8 @@ class Block(Frozen):
     """The words as they stand, white space and line-end hyphens mended."""
     level: int = 0
     """Of a heading: 1 is the outermost."""
+    body: bool = True
+    """False for text in another type than the running text: notes under tables, imprints."""
     table: TableRows | None = None
 
 

@@ -174,7 +174,8 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
         if tail.text.endswith(_CLOSED) or not head.text[:1].islower():
             continue
         first, *rest = sentences(head.text)
-        joined = tail.model_copy(update={"text": f"{tail.text} {first}"})
+        begun = tail.text[:-1] if tail.text.endswith("-") else f"{tail.text} "
+        joined = tail.model_copy(update={"text": f"{begun}{first}"})
         whole[at] = _replaced(whole[at], tail_at, joined)
         left = head.model_copy(update={"text": " ".join(rest)}) if rest else None
         whole[at + 1] = _replaced(whole[at + 1], head_at, left)
@@ -182,11 +183,14 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
 
 
 def _last_prose(blocks: Sequence[Block]) -> int | None:
-    return next((at for at in range(len(blocks) - 1, -1, -1) if blocks[at].kind in ("text", "item")), None)
+    for at in range(len(blocks) - 1, -1, -1):
+        if blocks[at].body and blocks[at].kind in {"text", "item"}:
+            return at
+    return None
 
 
 def _first_prose(blocks: Sequence[Block]) -> int | None:
-    return next((at for at, block in enumerate(blocks) if block.kind == "text"), None)
+    return next((at for at, block in enumerate(blocks) if block.body and block.kind == "text"), None)
 
 
 def _replaced(page: PageContent, at: int, block: Block | None) -> PageContent:

@@ -157,7 +157,8 @@ class _Reader:
         _, right = self._sides(last)
         weight = raw.FPDFText_GetFontWeight
         bold = weight(self._page, first) >= BOLD_WEIGHT and weight(self._page, last) >= BOLD_WEIGHT
-        size = self._size(first)
+        # The larger of both ends, for a line can begin or end with a raised reference number.
+        size = max(self._size(first), self._size(last))
         cells = tuple(self._cells(part, start, size)) if with_cells else ()
         return Line(words, left, max(left, right), base, size, bold, hyphenated, cells)
 

@@ -1,95 +1,91 @@
-"""Finds what repeats from page to page (running heads, page numbers, watermarks) so that it is not read as text."""
+"""Finds what repeats from page to page (running heads, page numbers, watermarks) so that it is not read as text.
+
+A word of a guideline that is dropped by mistake can be a harm, so a line counts as a running head only when its
+words (figures aside) stand in the same place on several pages, or when it is the outermost line of its page, stands
+where running heads stand, and begins or ends with the number of this very page.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tools.guidelines.pdf_lines import Line, PdfPage
 
-T = TypeVar("T")
-
 _NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
-_PAGE_NUMBER = re.compile(
-    r"(?:page\s*)?(?:\d{1,4}|[ivxlc]{1,7}|[A-Z]{1,2}-\d{1,3})(?:\s*(?:/|of)\s*\d{1,4})?", re.IGNORECASE
-)
 _PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
 _MARGIN = 0.1
 """Share of the page's height, at top and at bottom, in which running heads stand."""
 _MAX_WORDS = 30
+_GRID = 6.0
+_ZONE = 24.0
+"""Points up and across within which two lines stand in the same place: right-aligned numbers move with their length."""
+
+Place = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class RunningHeads:
-    """What repeats in one document; ``drops`` tells for a line whether it does."""
+    """What repeats in one document."""
 
-    heads: frozenset[tuple[str, int]]
+    heads: frozenset[Place]
     bands: frozenset[int]
-    watermarks: frozenset[tuple[str, int, int]]
+    watermarks: frozenset[Place]
+    numbers: dict[int, str]
 
-    def drops(self, line: Line, page: PdfPage) -> bool:
-        if (line.text, round(line.left / 4), round(line.base / 4)) in self.watermarks:
+    def kept(self, page: PdfPage) -> list[Line]:
+        """The lines of ``page`` that are its text."""
+        lines = [line for line in page.lines if _exact(line) not in self.watermarks]
+        return [line for line in lines if not (in_margin(line, page) and self._drops(line, page, lines))]
+
+    def _drops(self, line: Line, page: PdfPage, lines: Sequence[Line]) -> bool:
+        if any(near in self.heads for near in _near(line)):
             return True
-        if not in_margin(line, page):
-            return False
-        place = round(line.base / 4)
-        if _PAGE_NUMBER.fullmatch(line.text):
-            return True
-        if any((_shape(line.text), near) in self.heads for near in (place - 1, place, place + 1)):
-            return True
-        return place in self.bands and _has_page_number(line.text, page.label)
+        number = page.label or self.numbers.get(page.number)
+        outermost = line.base <= min(other.base for other in lines) or line.base >= max(other.base for other in lines)
+        words = line.text.split()
+        in_band = any(round(line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
+        return outermost and in_band and number is not None and number in {words[0], words[-1]}
 
 
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
-    heads: Counter[tuple[str, int]] = Counter()
+    heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
-    marks: Counter[tuple[str, int, int]] = Counter()
+    marks: Counter[Place] = Counter()
     for page in pages:
-        marks.update({(line.text, round(line.left / 4), round(line.base / 4)) for line in page.lines})
+        marks.update({_exact(line) for line in page.lines})
         margin = [line for line in page.lines if in_margin(line, page)]
-        heads.update({(_shape(line.text), round(line.base / 4)) for line in margin})
-        bands.update({round(line.base / 4) for line in margin})
+        heads.update({near for line in margin for near in _near(line)})
+        bands.update({round(line.base / _GRID) for line in margin})
     needed = 2 if len(pages) < 6 else 3
     return RunningHeads(
-        heads=frozenset(_repeated(_joined(heads), needed)),
+        heads=frozenset(place for place, count in heads.items() if count >= needed),
         bands=frozenset(place for place, count in bands.items() if count >= max(needed, 0.3 * len(pages))),
-        watermarks=frozenset(_repeated(marks, max(3, len(pages) // 2))),
+        watermarks=frozenset(place for place, count in marks.items() if count >= max(3, len(pages) // 2)),
+        numbers=printed_numbers(pages),
     )
 
 
-def _joined(heads: Counter[tuple[str, int]]) -> Counter[tuple[str, int]]:
-    """Counts a head with those a few points higher or lower, for odd and even pages differ."""
-    by_shape: dict[str, dict[int, int]] = defaultdict(dict)
-    for (shape, place), count in heads.items():
-        by_shape[shape][place] = count
-    joined: Counter[tuple[str, int]] = Counter()
-    for shape, places in by_shape.items():
-        for place in places:
-            joined[shape, place] = sum(places.get(near, 0) for near in (place - 1, place, place + 1))
-    return joined
+def _exact(line: Line) -> Place:
+    return line.text, round(line.left / 4), round(line.base / 4)
 
 
-def _repeated(counts: Counter[T], needed: float) -> Iterable[T]:
-    return (thing for thing, count in counts.items() if count >= needed)
+def _near(line: Line) -> Iterable[Place]:
+    """The places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
+    shape = _NUMBER.sub("#", line.text)
+    across, up = line.left / _ZONE, line.base / _GRID
+    # The neighbour on the nearer side alone, in each direction.
+    columns = {round(across), round(across + (0.5 if across > round(across) else -0.5))}
+    rows = {round(up), round(up + (0.5 if up > round(up) else -0.5))}
+    return ((shape, column, row) for column in columns for row in rows)
 
 
 def in_margin(line: Line, page: PdfPage) -> bool:
     """True for a short line in the strip at the top or the bottom where running heads stand."""
     edge = page.height * _MARGIN
     return (line.base < edge or line.top > page.height - edge) and len(line.text.split()) <= _MAX_WORDS
-
-
-def _shape(text: str) -> str:
-    return _NUMBER.sub("#", text)
-
-
-def _has_page_number(text: str, label: str | None) -> bool:
-    words = text.split()
-    ends = (words[0], words[-1]) if words else ()
-    return any(word == label or (label is None and word.isdigit()) for word in ends)
 
 
 def printed_numbers(pages: Sequence[PdfPage]) -> dict[int, str]:
