@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pymilvus import DataType, MilvusClient
 
-from tests.support.drugs import drug_database
+from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import free_port, milvus_lite_server
 from tools.drug_database import DrugDatabase, DrugQuery
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
@@ -78,7 +78,7 @@ async def test_a_search_works_again_when_milvus_is_back(tmp_path: Path) -> None:
         await again.aclose()
 
 
-async def test_an_index_of_another_shape_is_named_with_what_to_run(milvus_uri: str) -> None:
+async def test_an_index_of_another_shape_is_named_with_what_to_run(milvus_uri: str, tmp_path: Path) -> None:
     client = MilvusClient(milvus_uri)
     schema = client.create_schema(auto_id=False)
     schema.add_field("key", DataType.VARCHAR, is_primary=True, max_length=100)
@@ -89,13 +89,16 @@ async def test_an_index_of_another_shape_is_named_with_what_to_run(milvus_uri: s
     client.create_alias("drugs_old_rows", "drugs_old")
     database = DrugDatabase(milvus_uri, name="drugs_old")
     try:
-        assert "asclepius drugs clear" in (await database.check())[0]
-        with pytest.raises(IndexMismatch, match="asclepius drugs clear"):
+        assert "drugs import --replace" in (await database.check())[0]
+        with pytest.raises(IndexMismatch, match="drugs import --replace"):
             await database.search(DrugQuery(name="metformin"))
         with pytest.raises(IndexMismatch):
             await database.load_demo()
-        await database.clear()
-        assert (await database.load_demo()).changed
+        write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen")])
+        with pytest.raises(IndexMismatch):
+            await database.import_paths([tmp_path])
+        assert (await database.import_paths([tmp_path], replace=True)).records == 1
+        assert (await database.search(DrugQuery(name="ibuprofen"))).hits
     finally:
         await database.clear()
         await database.aclose()

@@ -36,9 +36,9 @@ _OTHERS_MAY_READ: Final = 3600
 CATALOG: Final = "catalog"
 NAMES: Final = "names"
 CALL_SECONDS: Final = 120.0
-_MISMATCH: Final = (
-    "The stored drug index was written by another version of Asclepius. Run `asclepius drugs clear`, then import the "
-    "drug data again."
+MISMATCH: Final = (
+    "The stored drug index was written by another version of Asclepius. Run `asclepius drugs import --replace PATH...` "
+    "with all your drug data: it builds the index anew."
 )
 Row = dict[str, Any]
 
@@ -195,7 +195,7 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> C
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
-        raise IndexMismatch(_MISMATCH)
+        raise IndexMismatch(MISMATCH)
     return Catalog.model_validate_json(text)
 
 
@@ -203,7 +203,7 @@ def check_fields(client: Client, generation: Generation, *, timeout: float) -> N
     """Raises ``IndexMismatch`` when the collection's fields are not those this version writes."""
     found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
     if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
-        raise IndexMismatch(_MISMATCH)
+        raise IndexMismatch(MISMATCH)
 
 
 def read_pieces(client: Client, collection: str, name: str, count: int, *, timeout: float, first: int = 0) -> str:
@@ -239,4 +239,4 @@ def unpack(text: str) -> list[bytes]:
     try:
         return zlib.decompress(base64.b85decode(text)).split(b"\n")
     except (ValueError, zlib.error):
-        raise IndexMismatch(_MISMATCH) from None
+        raise IndexMismatch(MISMATCH) from None

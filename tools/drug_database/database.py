@@ -88,8 +88,8 @@ class DrugDatabase:
         """Imports drug data files, zips or folders, recognised by their content.
 
         Items update those of the same source with the same key; with ``replace`` the sources that the files belong to
-        are swapped as a whole. The new state appears at once when it is complete. Raises ``SourceRejected`` for a file
-        that cannot be taken; the database is then as it was.
+        are swapped as a whole, and an index of another version is built anew. The new state appears at once when it is
+        complete. Raises ``SourceRejected`` for a file that cannot be taken; the database is then as it was.
         """
 
         def read(intake: Intake) -> None:
@@ -98,7 +98,7 @@ class DrugDatabase:
             for one in found.jobs:
                 one.read(one.files, intake)
 
-        return await self._import(ImportJob(read=read, replace=replace), progress)
+        return await self._import(ImportJob(read=read, replace=replace, rebuild=replace), progress)
 
     async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
         """Loads the demonstration drugs; does nothing when this version of them is loaded."""

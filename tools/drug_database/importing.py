@@ -22,7 +22,7 @@ from tools.drug_database.reports import ImportProgress, ImportReport, SourceStat
 from tools.drug_database.rollup import class_name, roll_up
 from tools.drug_database.staging import StagedGroup, Staging
 from tools.drug_database.text import grams, stems
-from tools.errors import ToolError
+from tools.errors import IndexMismatch, ToolError
 
 _EVERY: Final = 250
 _NAMES_A_PIECE: Final = 500
@@ -40,6 +40,8 @@ class ImportJob:
     read: Read
     replace: bool = False
     """Leave out what the imported sources said before, instead of updating it item by item."""
+    rebuild: bool = False
+    """Start from nothing when the stored index is of another version, instead of refusing."""
     versions: Mapping[str, str] | None = None
 
 
@@ -61,9 +63,9 @@ def run_import(
         intake = Intake(staging, report)
         job.read(intake)
         before = collection.current(client, alias, timeout=collection.CALL_SECONDS)
-        known = _known(client, before)
+        known = _known(client, before, rebuild=job.rebuild)
         without = frozenset(intake.sources) if job.replace else frozenset[str]()
-        _keep(client, before, staging, without, report)
+        _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
         collection.drop_leftovers(client, alias, before)
@@ -83,10 +85,17 @@ def run_import(
     )  # fmt: skip
 
 
-def _known(client: Client, before: Generation | None) -> Catalog:
+def _known(client: Client, before: Generation | None, *, rebuild: bool) -> Catalog:
+    """What is stored; nothing before the first import, or when an index of another version is to be built anew."""
     if before is None:
         return Catalog()
-    return collection.read_catalog(client, before, timeout=collection.CALL_SECONDS)
+    try:
+        collection.check_fields(client, before, timeout=collection.CALL_SECONDS)
+        return collection.read_catalog(client, before, timeout=collection.CALL_SECONDS)
+    except IndexMismatch:
+        if not rebuild:
+            raise
+        return Catalog()
 
 
 def _versions(known: Catalog, job: ImportJob) -> dict[str, str]:

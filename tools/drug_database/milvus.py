@@ -92,6 +92,6 @@ def _translated(error: MilvusException) -> Exception:
     if code == 2 or "connect" in text.lower() or "unavailable" in text.lower() or "timeout" in text.lower():
         return ToolUnavailable(_UNAVAILABLE)
     if "dimension" in text.lower() or "schema" in text.lower() or "field" in text.lower():
-        return IndexMismatch("The stored drug index does not fit this version. Run `asclepius drugs clear`, then "
-                             "import the drug data again.")  # fmt: skip
+        return IndexMismatch("The stored drug index does not fit this version. Run `asclepius drugs import --replace "
+                             "PATH...` with all your drug data: it builds the index anew.")  # fmt: skip
     return ToolUnavailable(f"The drug database failed (Milvus code {code}). Look at Milvus's own log.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, field_validator
 
 from tools.drug_database.records import DrugRecord
 from tools.types import Frozen
@@ -15,12 +15,20 @@ How = Literal["exact", "brand", "synonym", "class", "spelling", "text"]
 class DrugQuery(Frozen):
     """One look-up. ``name`` may be a brand, generic, salt, class, abbreviation or a misspelling of one."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
     name: str = Field(max_length=100_000)
     drug_class: str | None = None
     limit: int = Field(default=5, ge=1, le=50)
     dosage_form: str | None = None
     route: str | None = None
     strength: str | None = None
+
+    @field_validator("name", "drug_class", "dosage_form", "route", "strength", mode="before")
+    @classmethod
+    def _readable(cls, value: object) -> object:
+        """Half of a surrogate pair, which no encoding can carry, becomes a question mark."""
+        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Match(Frozen):

@@ -1,0 +1,165 @@
+"""Imports that are killed, cancelled, raced or searched: readers see one whole state or the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pymilvus import MilvusClient
+
+from tests.support.drugs import drug_database, ndc_row, write_ndc
+from tests.support.services import wait_until
+from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress
+from tools.errors import ToolError
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+IMPORT = """
+import asyncio, sys
+from pathlib import Path
+from tools.drug_database import DrugDatabase
+async def main():
+    database = DrugDatabase(sys.argv[1], name=sys.argv[2])
+    await database.import_paths([Path(sys.argv[3])], progress=lambda one: print(one.stage, flush=True))
+asyncio.run(main())
+"""
+
+
+def many(folder: Path, count: int = 3_000) -> Path:
+    return write_ndc(
+        folder, [ndc_row(f"9-{n}", f"substance {n}", PROPRIETARYNAME=f"Brandol {n}") for n in range(count)]
+    )
+
+
+async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(milvus_uri: str, tmp_path: Path) -> None:
+    """Row 48, for drugs: kill -9 while records are written."""
+    many(tmp_path)
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        before = await drugs.stats()
+        name = drugs._name
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", IMPORT, milvus_uri, name, str(tmp_path), cwd=PROJECT, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            while b"writing" not in await process.stdout.readline():
+                pass
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+        assert await drugs.stats() == before
+        assert not (await drugs.search(DrugQuery(name="Brandol 7"))).hits
+        report = await drugs.import_paths([tmp_path])
+        assert report.kept == 3_000
+        assert (await drugs.search(DrugQuery(name="Brandol 7"))).hits[0].record.generic_name == "substance 7"
+
+
+async def test_a_cancelled_import_changes_nothing_and_leaves_nothing_behind(milvus_uri: str, tmp_path: Path) -> None:
+    many(tmp_path)
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        before = await drugs.stats()
+        writing = asyncio.Event()
+
+        def seen(item: ImportProgress) -> None:
+            if item.stage == "writing":
+                writing.set()
+
+        task = asyncio.create_task(drugs.import_paths([tmp_path], progress=seen))
+        async with asyncio.timeout(60):
+            await writing.wait()
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ToolError):
+            await task
+        client = MilvusClient(milvus_uri)
+        await asyncio.to_thread(
+            wait_until, lambda: len([one for one in client.list_collections() if one.startswith(drugs._name)]) == 3,
+            what="the end of the cancelled import",
+        )  # fmt: skip
+        assert await drugs.stats() == before
+
+
+async def test_readers_see_one_whole_state_while_a_source_is_swapped(milvus_uri: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, brand in ((first, "Alphabrand"), (second, "Betabrand")):
+        folder.mkdir()
+        write_ndc(folder, [ndc_row(f"9-{n}", f"substance {n}", PROPRIETARYNAME=f"{brand} {n}") for n in range(400)])
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.import_paths([first])
+        swap = asyncio.create_task(drugs.import_paths([second], replace=True))
+        seen: set[str] = set()
+        while not swap.done():
+            record = (await drugs.search(DrugQuery(name="substance 5"))).hits[0].record
+            brands = {fact.value for fact in record.brand_names}
+            assert brands in ({"Alphabrand 5"}, {"Betabrand 5"})
+            seen |= brands
+        await swap
+        after = (await drugs.search(DrugQuery(name="substance 5"))).hits[0].record
+        assert {fact.value for fact in after.brand_names} == {"Betabrand 5"}
+        assert "Alphabrand 5" in seen
+
+
+async def test_of_two_imports_at_once_none_is_lost_in_silence(milvus_uri: str, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, code in ((one, "1-1"), (two, "2-2")):
+        folder.mkdir()
+        write_ndc(folder, [ndc_row(code, f"substance {code}")])
+    async with drug_database(milvus_uri) as drugs:
+        other = DrugDatabase(milvus_uri, name=drugs._name)
+        results = await asyncio.gather(
+            drugs.import_paths([one]), other.import_paths([two]), return_exceptions=True
+        )  # fmt: skip
+        await other.aclose()
+        done = [
+            code for code, result in zip(("1-1", "2-2"), results, strict=True) if not isinstance(result, BaseException)
+        ]
+        assert done
+        assert all(isinstance(result, ToolError) for result in results if isinstance(result, BaseException))
+        for code in done:
+            assert (await drugs.search(DrugQuery(name=f"substance {code}"))).hits
+
+
+async def test_an_import_does_not_hold_up_the_event_loop(milvus_uri: str, tmp_path: Path) -> None:
+    many(tmp_path, 2_000)
+    async with drug_database(milvus_uri) as drugs:
+        task = asyncio.create_task(drugs.import_paths([tmp_path]))
+        waits: list[float] = []
+        while not task.done():
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            waits.append(time.monotonic() - before - 0.005)
+        await task
+    waits.sort()
+    # Python hands the interpreter over every 5 ms; a busy machine adds its own delay.
+    assert waits[len(waits) // 2] < 0.05
+
+
+@pytest.mark.parametrize("typed", [
+    '"', "\\", '" or key != "', "'; drop", "%", "key in [\"metformin\"]", "\x00\x01\x1f", "a" * 10_000, "met\nformin",
+    "😀💊", "مترو", "\u202emetformin", "ﬁ", "\ud800", "{{7*7}}", "../../etc/passwd", "<script>", "NULL", "-1", "1e999",
+])  # fmt: skip
+async def test_a_hostile_name_neither_breaks_out_nor_crashes(milvus_uri: str, typed: str) -> None:
+    """Row 32, through the whole search."""
+    drugs = await _shared_demo(milvus_uri)
+    result = await drugs.search(DrugQuery(name=typed, drug_class=typed, dosage_form=typed, route=typed, strength=typed))
+    assert result.hits == ()
+    found = await drugs.search(DrugQuery(name=typed))
+    assert len(found.hits) <= 5
+
+
+_DEMO: dict[str, DrugDatabase] = {}
+_LOCK = threading.Lock()
+
+
+async def _shared_demo(milvus_uri: str) -> DrugDatabase:
+    with _LOCK:
+        if milvus_uri not in _DEMO:
+            _DEMO[milvus_uri] = DrugDatabase(milvus_uri, name="drugs_hostile_tests")
+    await _DEMO[milvus_uri].load_demo()
+    return _DEMO[milvus_uri]
