@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import aclosing
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import orjson
@@ -122,11 +122,12 @@ class FunctionTool:
 
     async def acall(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """Runs one call to its end."""
+        last: ToolProgress | FunctionOutput | None = None
         async with aclosing(self.astream(function, **arguments)) as items:
             async for item in items:
-                if isinstance(item, FunctionOutput):
-                    return item
-        raise AssertionError("astream always ends with a FunctionOutput")
+                last = item
+        assert isinstance(last, FunctionOutput), "every call ends in one"  # noqa: S101
+        return last
 
     def call(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
         """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
@@ -152,8 +153,8 @@ class FunctionTool:
 
     async def _attempts(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
         """One run, or more while the tool is unavailable, idempotent and has shown nothing yet."""
-        for attempt in range(self.retries + 1):
-            shown = False
+        left, shown = self.retries, False
+        while True:
             try:
                 async with aclosing(self._run(kwargs, deadline)) as items:
                     async for item in items:
@@ -162,8 +163,9 @@ class FunctionTool:
                 return
             except ToolUnavailable:
                 late = asyncio.get_running_loop().time() + _RETRY_PAUSE >= deadline
-                if shown or late or attempt == self.retries:
+                if shown or late or left == 0:
                     raise
+                left -= 1
                 await asyncio.sleep(_RETRY_PAUSE)
 
     async def _run(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
@@ -181,6 +183,8 @@ class FunctionTool:
                 async with aclosing(cast("AsyncGenerator[object, None]", self.fn(**kwargs))) as items:
                     async for item in self._items(items, deadline):
                         yield item
+            case _:
+                assert_never(self.function_type)
 
     async def _items(self, items: AsyncGenerator[object, None], deadline: float) -> AsyncIterator[tuple[bool, object]]:
         last: object = _END

@@ -65,11 +65,12 @@ class ToolManager:
 
     async def execute(self, function: Function, *, allowed: Iterable[str] | None = None) -> FunctionOutput:
         """Runs one call to its end."""
+        last: ToolProgress | FunctionOutput | None = None
         async with aclosing(self.stream(function, allowed=allowed)) as items:
             async for item in items:
-                if isinstance(item, FunctionOutput):
-                    return item
-        raise AssertionError("stream always ends with a FunctionOutput")
+                last = item
+        assert isinstance(last, FunctionOutput), "every call ends in one"  # noqa: S101
+        return last
 
     def _limit(self, tool: FunctionTool) -> asyncio.Semaphore:
         # A semaphore belongs to one event loop, and ``Runner.call`` runs a loop of its own each time.

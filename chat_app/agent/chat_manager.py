@@ -112,15 +112,13 @@ class Conversation:
         try:
             await self._store.append_messages(self.id, [Message(role="user", content=question), answer])
             if result.response_id not in {None, self.previous_response_id}:
-                await self._advance(result.response_id)
+                await self._advance(self._store, result.response_id)
         except SessionStoreUnavailable:
             self._lost()
         except ChainConflict:
             logger.warning("A conversation moved on during a turn; its chain was left as it is.")
 
-    async def _advance(self, response_id: str | None) -> None:
-        if self._store is None:
-            return
+    async def _advance(self, store: SessionStore, response_id: str | None) -> None:
         session = self._session
         same_chain = self.previous_response_id is not None
         moved = session.model_copy(
@@ -131,12 +129,11 @@ class Conversation:
                 "agent_ready": True,
             }
         )
-        self._session = await self._store.update(moved, expected_last_response_id=session.last_response_id)
+        self._session = await store.update(moved, expected_last_response_id=session.last_response_id)
 
     def _lost(self) -> None:
         self._store = None
-        if NOT_SAVED not in self.notices:
-            self.notices.append(NOT_SAVED)
+        self.notices.append(NOT_SAVED)
 
 
 class ChatManager:

@@ -30,6 +30,7 @@ from chat_app.events import (
     AgentEvent,
     CitationAdded,
     CitationReceived,
+    Notice,
     Outcome,
     Reference,
     ReferencesReady,
@@ -119,21 +120,17 @@ class OpenAIResponseManager:
     async def _turn_events(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         turn_id = request.turn_id
         model_key = f"{self._server_key}#{request.model}"
-        started = False
         try:
             async with self._chats.open(
                 request.conversation_id, request.user_id, model_key=model_key
             ) as conversation:
                 yield TurnStarted(conversation_id=conversation.id, turn_id=turn_id, model=request.model)
-                started = True
                 async with aclosing(_Turn(self, request, conversation).events()) as events:
                     async for event in events:
                         yield event
         except SessionBusy as busy:
-            if not started:
-                yield TurnStarted(
-                    conversation_id=request.conversation_id or "", turn_id=turn_id, model=request.model
-                )
+            # The conversation could not be opened, so nothing has been said yet.
+            yield TurnStarted(conversation_id=request.conversation_id or "", turn_id=turn_id, model=request.model)
             yield TurnEnded(outcome=Outcome(kind="failed", message=str(busy), retryable=True), answer="")
 
     async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
@@ -141,6 +138,7 @@ class OpenAIResponseManager:
         conversation_id = ""
         references: tuple[Reference, ...] = ()
         notices: list[str] = []
+        end = TurnEnded(outcome=CRASHED, answer="")
         async with aclosing(self.process_streaming_query(request)) as events:
             async for event in events:
                 match event:
@@ -149,18 +147,18 @@ class OpenAIResponseManager:
                     case ReferencesReady():
                         references = event.references
                     case TurnEnded():
-                        return ConsultResult(
-                            conversation_id=conversation_id,
-                            answer=event.answer,
-                            outcome=event.outcome,
-                            references=references,
-                            notices=tuple(notices),
-                        )
-                    case _ if event.type == "notice":
+                        end = event
+                    case Notice():
                         notices.append(event.message)
                     case _:
                         continue
-        raise AssertionError("a turn always ends with TurnEnded")
+        return ConsultResult(
+            conversation_id=conversation_id,
+            answer=end.answer,
+            outcome=end.outcome,
+            references=references,
+            notices=tuple(notices),
+        )
 
     async def aclose(self) -> None:
         """Closes the connections to the model server."""

@@ -118,12 +118,10 @@ class Runner:
         """The loop. Events go to ``channel``; the result is returned, whatever the server did."""
         if self._generator.chaining.works is False:
             state.replay()
-        for step in range(1, self._max_steps + 1):
-            last = step == self._max_steps
-            outcome = await self._step(state, channel, last=last)
-            if outcome is not None:
-                return state.result(outcome)
-        return state.result(STEP_LIMIT)
+        outcome: Outcome | None = None
+        while outcome is None:
+            outcome = await self._step(state, channel, last=len(state.steps) + 1 >= self._max_steps)
+        return state.result(outcome)
 
     async def _step(self, state: RunState, channel: EventChannel[RunnerEvent], *, last: bool) -> Outcome | None:
         """One step; None when its tools' outputs have to go back. Asks once more when the chain is gone."""

@@ -64,7 +64,8 @@ class Delivery:
                 await self._client.cancel(self._response_id)
 
     async def _delivered(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
-        for attempt in range(self._max_retries + 1):
+        attempt = 0
+        while True:
             failure: ProviderError | None = None
             seen = self._number if self._started else None
             try:
@@ -81,10 +82,11 @@ class Delivery:
             if self._ended:
                 return
             wait = self._wait(failure, attempt)
-            if wait is None and failure is None:
-                return
             if wait is None:
-                raise failure or StreamTruncated(_RESUMING)
+                if failure is None:
+                    return
+                raise failure
+            attempt += 1
             yield self._notice(failure, wait, attempt)
             await sleep(wait)
 
@@ -134,5 +136,5 @@ class Delivery:
 
     def _notice(self, failure: ProviderError | None, wait: float, attempt: int) -> Notice:
         seconds = max(1, round(wait))
-        again = f"Trying again in {seconds} s ({attempt + 1} of {self._max_retries})."
+        again = f"Trying again in {seconds} s ({attempt} of {self._max_retries})."
         return Notice(code="waiting_for_provider", message=_RESUMING if self._started else f"{failure} {again}")

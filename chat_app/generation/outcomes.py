@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import assert_never
 
 from chat_app.errors import (
     AsclepiusError,
@@ -63,6 +64,8 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
             given = (response.incomplete_details.reason if response.incomplete_details else None) or ""
             reason, message = _INCOMPLETE.get(given, ("other", "The model server ended the answer early."))
             return Outcome(kind="incomplete", reason=reason, message=message, retryable=True)
+        case _:
+            assert_never(event.type)
 
 
 def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:

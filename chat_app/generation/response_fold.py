@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
@@ -170,6 +170,8 @@ class ResponseFold:
                 self.outcome = error_outcome(event.code)
             case UnknownEvent():
                 self.unknown_events += 1
+            case _:
+                assert_never(event)
         return []
 
     def _is_duplicate(self, event: ResponseEvent) -> bool:

@@ -121,6 +121,8 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
         {"type": "response.completed", "response": {"id": 5}},
         {"type": "response.completed", "response": {"id": "r", "output": [{"no": "type"}]}},
         {"type": "response.output_text.annotation.added", "annotation": {"type": "file_citation"}},
+        {"type": "response.output_text.annotation.added", "annotation": 5},
+        {"type": "response.content_part.done", "part": None},
     ],
 )  # fmt: skip
 async def test_an_event_of_the_wrong_shape_is_a_protocol_violation(redis_url: str, wrong: Any) -> None:
@@ -498,6 +500,16 @@ async def test_a_background_answer_that_cannot_be_picked_up_is_truncated(redis_u
     _, end, server = await ask(redis_url, [*BEGUN, Disconnect()], [Status(404)], [Status(200)], **BACKGROUND)
     assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "truncated", "Do not give it.")
     assert server.requests[2].path.endswith("/cancel")
+
+
+async def test_a_background_answer_whose_server_stays_away_keeps_its_words(redis_url: str) -> None:
+    """Row 1 and 12."""
+    away = [Status(503, {"Retry-After": "0"})]
+    events, end, server = await ask(redis_url, [*BEGUN, Disconnect()], away, away, [Status(200)], **BACKGROUND)
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "truncated", "Do not give it.")
+    assert "HTTP 503" in end.outcome.message
+    assert len([event for event in events if isinstance(event, Notice)]) == 2
+    assert server.requests[3].path.endswith("/cancel")
 
 
 async def test_words_are_shown_as_they_come_and_not_at_the_end(redis_url: str) -> None:

@@ -74,7 +74,7 @@ async def test_a_sentence_before_its_marker_is_a_quote_only_when_it_stands_in_th
 
 async def test_two_markers_in_a_row_belong_to_the_same_sentence() -> None:
     citations = await manager()
-    run(citations, "Raise the dose of metformin after one week if it is tolerated well. [3][7] New words. [7]")
+    run(citations, "Raise the dose of metformin after one week if it is tolerated well. [3] [7] New words. [7]")
     assert quotes(citations) == [(1, ()), (2, ("Raise the dose of metformin after one week if it is tolerated well.",))]
 
 

@@ -131,6 +131,11 @@ async def test_streaming_gives_raw_events_and_can_be_done_once() -> None:
     assert len(events) == 11
 
 
+async def test_a_wait_on_the_way_is_no_part_of_the_answer() -> None:
+    async with ScriptedServer([[Status(503, {"Retry-After": "0"})], text_reply("a")]) as server:
+        assert (await generator(server).acall(items=ITEMS)).data == "a"
+
+
 async def test_nothing_is_sent_until_the_stream_is_read() -> None:
     async with ScriptedServer([text_reply("a")]) as server:
         output = generator(server).astream(items=ITEMS)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import openai
 import pytest
 
 from chat_app.errors import (
@@ -21,6 +22,7 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
+from chat_app.generation.response_api_adapter import _provider_error
 from chat_app.response_events import ResponseEvent
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
@@ -192,6 +194,12 @@ async def test_an_answer_that_is_no_stream_is_no_responses_server() -> None:
     async with ScriptedServer([page]) as server:
         with pytest.raises(ProviderUnavailable, match="application/json"):
             await read(server)
+
+
+def test_an_error_that_only_the_sdk_knows_is_no_answer_that_can_be_read() -> None:
+    error = _provider_error(openai.OpenAIError(SECRET), chained=False)
+    assert isinstance(error, ProviderUnavailable)
+    assert SECRET not in str(error)
 
 
 async def test_whether_a_server_keeps_a_response_is_yes_no_or_unknown() -> None:

@@ -193,6 +193,16 @@ def test_a_refusal_in_any_event_is_shown_once() -> None:
         assert (fold.refusal, fold.text, fold.outcome.kind) == ("No.", "", "refused")
 
 
+def test_a_message_named_anew_is_found_among_several_and_other_parts_are_passed_by() -> None:
+    other = message("Two.", citation(2), item_id="new")
+    other["content"].append({"type": "hologram"})
+    updates, fold = feed(delta("One.", "a"), delta("Two.", "b"), completed(other, message("Three.", item_id="c")))
+    assert [update.item_id for update in updates if isinstance(update, CitationUpdate)] == ["b"]
+    assert fold.text == "One.Two.Three."
+    _, fold = feed(item_done({"type": "message", "id": "m", "content": [{"type": "hologram"}]}), completed())
+    assert fold.text == ""
+
+
 def test_items_of_other_kinds_pass_by() -> None:
     search = {"type": "web_search_call", "id": "ws"}
     updates, fold = feed(item_done(search), {"type": "response.new", "x": 1}, completed())

@@ -45,6 +45,7 @@ def search(
     among: list[Strength | Range] | None = None,
     null: None = None,
     either: Annotated[int, Field(description="a number")] | str = 3,
+    how: Literal["exact", "text"] = "exact",
 ) -> None:
     """Searches the drug database.
 
@@ -104,12 +105,12 @@ def test_what_may_be_left_out_may_be_null_and_then_takes_its_default() -> None:
     schema = ToolSchema(search)
     given_arguments = (
         '{"drug_name": "metformin", "strength": {"amount": 500, "unit": "mg"}, "drug_class": null, "limit": null, '
-        '"route": null, "title": null, "among": null, "null": null, "either": null}'
+        '"route": null, "title": null, "among": null, "null": null, "either": null, "how": null}'
     )
     Draft202012Validator(schema.parameters).validate(json.loads(given_arguments))
     assert schema.parse(given_arguments) == {
         "drug_name": "metformin", "strength": Strength(amount=500), "drug_class": None, "limit": 5,
-        "route": Route.ORAL, "title": "", "among": None, "null": None, "either": 3,
+        "route": Route.ORAL, "title": "", "among": None, "null": None, "either": 3, "how": "exact",
     }
 
 
