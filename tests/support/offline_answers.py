@@ -16,7 +16,7 @@ from tools.tool_manager import ToolManager
 from tools.types import Function, Passage
 
 Json = dict[str, Any]
-_MARKER = re.compile(r"\s*\[\d+\]")
+_MARKER = re.compile(r"\s*(?<!\\)\[\d+\]")
 _MOST_STEPS = 5
 
 
@@ -111,7 +111,7 @@ def _is_extract(part: str, sources: str) -> bool:
 
 
 def _parts(line: str) -> list[str]:
-    text = _MARKER.sub("", line).strip()
+    text = _MARKER.sub("", line).replace("\\[", "[").strip()
     if text.startswith("|"):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", text.strip("|"))]
         known = {*phrases.PRODUCT_COLUMNS, *phrases.RECORD_COLUMNS, phrases.NOT_GIVEN, "---", ""}

@@ -244,3 +244,9 @@ def test_instructions_in_a_passage_are_only_text() -> None:
                                     "plain words", "\u2028", "[" * 5000])  # fmt: skip
 def test_an_output_of_any_shape_is_survived(output: str) -> None:
     assert compose("dose of metformin?", gather([ToolOutput("any", "not json", output)])).text
+
+
+def test_reference_numbers_of_the_source_are_not_taken_for_citations() -> None:
+    evidence = gather([guideline("ACE inhibitors are contraindicated in pregnancy [12].")])
+    answer = compose("When are ACE inhibitors contraindicated?", evidence)
+    assert answer.text.endswith(r"- ACE inhibitors are contraindicated in pregnancy \[12]. [1]")

@@ -60,6 +60,8 @@ def fill_schema(name: str, schema: Json, source: Source, *, optional: bool, dept
         return schema["const"]
     if isinstance(schema.get("enum"), list):
         return _choose(schema["enum"], source.text, optional=optional)
+    if _is_only_null(schema):
+        return None
     branch = _branch(schema)
     if branch is not None:
         return fill_schema(name, branch, source, optional=optional or is_nullable(schema), depth=depth + 1)
@@ -108,10 +110,15 @@ def is_nullable(schema: Json) -> bool:
     return any(isinstance(part, dict) and is_nullable(part) for part in schema.get("anyOf", ()))
 
 
+def _is_only_null(schema: Json) -> bool:
+    branches = [part for part in schema.get("anyOf", ()) if isinstance(part, dict)]
+    return schema.get("type") == "null" or (bool(branches) and all(map(_is_only_null, branches)))
+
+
 def _branch(schema: Json) -> Json | None:
     for key in ("anyOf", "oneOf", "allOf"):
         for part in schema.get(key, ()):
-            if isinstance(part, dict) and part.get("type") != "null":
+            if isinstance(part, dict) and not _is_only_null(part):
                 return part
     return None
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.units import Table
 from chat_app.offline.model import Answer, FileCitation
+
+_REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 
 
 @dataclass
@@ -21,7 +25,7 @@ class Draft:
 
     def quote(self, sentence: str, source: Passage, *, first: bool) -> None:
         """One list item: the sentence and its citation."""
-        self.text += ("\n\n" if first else "\n") + f"- {sentence}"
+        self.text += ("\n\n" if first else "\n") + f"- {_quoted(sentence, source)}"
         self.cite(source)
 
     def head(self, table: Table) -> None:
@@ -33,7 +37,7 @@ class Draft:
 
     def row(self, cells: Sequence[str], source: Passage) -> None:
         """One row, its citation at the end of its last cell."""
-        self.text += "\n| " + " | ".join(_cell(cell) for cell in cells)
+        self.text += "\n| " + " | ".join(_quoted(_cell(cell), source) for cell in cells)
         self.cite(source)
         self.text += " |"
 
@@ -46,6 +50,11 @@ class Draft:
 
     def answer(self) -> Answer:
         return Answer(self.text, tuple(self.citations))
+
+
+def _quoted(text: str, source: Passage) -> str:
+    """``text`` with its own reference numbers escaped, where the client would take them for citation markers."""
+    return _REFERENCE.sub(r"\\[", text) if source.cite else text
 
 
 def _cell(text: str) -> str:
