@@ -30,7 +30,7 @@ from chat_app.settings import ModelSettings, Settings
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.errors import ToolError
-from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
+from tools.guidelines import Embedder, GuidelineLibrary, IngestProgress, guideline_tools, open_embedder
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -135,7 +135,9 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     urls = services.urls
     token = settings.storage.milvus_token.get_secret_value() if settings.storage.milvus_token else None
     drugs = DrugDatabase(urls.milvus_uri, token)
-    guidelines = GuidelineLibrary(urls.milvus_uri, settings.storage.data_dir / "guidelines", token)
+    guidelines = GuidelineLibrary(
+        urls.milvus_uri, settings.storage.data_dir / "guidelines", token, embedder=embedder(settings)
+    )
     sessions = RedisSessionStore(urls.redis_url, ttl=settings.storage.session_ttl)
     from_guidelines, from_drugs = guideline_tools(guidelines), drug_tools(drugs)
     tools = ToolManager([*from_guidelines, *from_drugs])
@@ -183,6 +185,15 @@ def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
         idle_timeout=model.idle_timeout,
         total_timeout=model.total_timeout,
     )
+
+
+def embedder(settings: Settings) -> Embedder | None:
+    """The embedding model of the settings, which is reached or opened when it is first used; None for none."""
+    model = settings.model
+    if not model.embeddings:
+        return None
+    key = model.embeddings_key.get_secret_value() if model.embeddings_key else None
+    return open_embedder(model.embeddings, model=model.embeddings_model, api_key=key)
 
 
 def _hosted_search(settings: Settings, base_url: str | None, server_name: str) -> HostedSearch:

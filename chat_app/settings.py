@@ -65,6 +65,13 @@ class ModelSettings(BaseSettings):
     """How guidelines are searched. tool: by the app's own index, here. hosted: by the model server's file search; all
     guidelines are uploaded to it and kept in step. auto: by that file search once `asclepius guidelines sync` has
     uploaded the guidelines, and else here; auto uploads nothing by itself."""
+    embeddings: str | None = None
+    """Search guidelines by meaning, too: base URL of a server with /v1/embeddings, which then gets the words of every
+    guideline and question, or a directory with model.onnx and tokenizer.json. Then `asclepius guidelines reindex`."""
+    embeddings_model: str = ""
+    """Model that the embeddings server is asked for."""
+    embeddings_key: SecretStr | None = None
+    """Key of the embeddings server, when it asks for one."""
     chaining: Literal["auto", "replay"] = "auto"
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""

@@ -31,7 +31,7 @@ def _print_figures(report: BaseModel) -> None:
 
 Embeddings = Annotated[
     str | None,
-    typer.Option(help="Search by meaning, too: base URL of an embedding server, or a directory with model.onnx."),
+    typer.Option(help="Search by meaning, too, as ASCLEPIUS_EMBEDDINGS would; default: that setting."),
 ]
 EmbeddingModel = Annotated[str, typer.Option(help="Model that the embedding server is asked for.")]
 
@@ -59,13 +59,14 @@ async def _retrieval(
 ) -> RetrievalReport | AbstentionReport:
     import asyncio
 
+    from chat_app.bootstrap import embedder as embedder_of
     from chat_app.cli.progress import progress_bars
-    from tools.guidelines.embedders import open_embedder
+    from tools.guidelines import open_embedder
     from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, read_collection
 
     collection = await asyncio.to_thread(read_collection, folder)
-    embedder = open_embedder(embeddings, model=model) if embeddings else None
     async with shell.opened() as asclepius:
+        embedder = open_embedder(embeddings, model=model) if embeddings else embedder_of(asclepius.settings)
         uri, token = asclepius.services.urls.milvus_uri, asclepius.settings.storage.milvus_token
         secret = token.get_secret_value() if token else None
         if abstention:

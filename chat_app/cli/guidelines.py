@@ -1,7 +1,8 @@
-"""``asclepius guidelines``: load, list, search, upload and remove guidelines."""
+"""``asclepius guidelines``: load, list, search, index, upload and remove guidelines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,18 @@ import typer
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
+    from chat_app.cli.progress import ShowProgress
     from chat_app.generation.hosted_search import SyncReport
-    from tools.guidelines import Document, GuidelineSearchResult
+    from tools.guidelines import (
+        Document,
+        FolderReport,
+        GuidelineLibrary,
+        GuidelineSearchResult,
+        IngestProgress,
+        Refusal,
+    )
 
 app = typer.Typer(help="Load, list, search, upload and remove guidelines.", no_args_is_help=True)
-SUFFIXES = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".docx", ".txt"})
 
 
 @app.command()
@@ -23,47 +31,80 @@ def add(
     json: shell.Json = False,
 ) -> None:
     """Load guidelines. A file that changed becomes a new version; old answers keep the passages they cited."""
-    documents, refused = shell.run(lambda: _add(paths))
+    _tell(shell.run(lambda: _add([(path, path.is_dir()) for path in paths])), json=json)
+
+
+async def _add(paths: list[tuple[Path, bool]]) -> FolderReport:
+    from chat_app.cli.progress import progress_bars
+    from tools.guidelines import FolderReport
+
+    documents: list[Document] = []
+    refused: list[Refusal] = []
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            for path, is_folder in paths:
+                adding = _add_folder if is_folder else _add_file
+                report = await adding(asclepius.guidelines, path, _progress(show))
+                documents += report.documents
+                refused += report.refused
+    return FolderReport(documents=tuple(documents), refused=tuple(refused))
+
+
+async def _add_file(library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]) -> FolderReport:
+    from tools.errors import SourceRejected
+    from tools.guidelines import FolderReport, Refusal
+
+    try:
+        return FolderReport(documents=(await library.add(path, progress=progress),))
+    except SourceRejected as error:
+        return FolderReport(refused=(Refusal(file_name=path.name, reason=str(error)),))
+
+
+async def _add_folder(
+    library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]
+) -> FolderReport:
+    from tools.guidelines import FolderReport, Refusal
+
+    report = await library.add_folder(path, progress=progress)
+    if report.documents or report.refused:
+        return report
+    reason = f"{path.name} holds no guideline; PDF, Markdown, HTML, DOCX and text files can be loaded."
+    return FolderReport(refused=(Refusal(file_name=path.name, reason=reason),))
+
+
+@app.command()
+def reindex(json: shell.Json = False) -> None:
+    """Build the index anew from the files that were added.
+
+    Needed after an update of the app, for another embedding model, or when the Milvus server lost its data.
+    """
+    _tell(shell.run(_reindex), json=json)
+
+
+async def _reindex() -> FolderReport:
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            return await asclepius.guidelines.reindex(progress=_progress(show))
+
+
+def _progress(show: ShowProgress) -> Callable[[IngestProgress], None]:
+    return lambda p: show(f"{p.file_name}: {p.stage}", p.done, p.total)
+
+
+def _tell(report: FolderReport, *, json: bool) -> None:
+    """What was loaded, and what of it cannot be searched; exits with 1 when a file was refused."""
     if json:
-        shell.print_json({"documents": documents, "refused": refused})
+        shell.print_json(report)
     else:
-        for document in documents:
+        for document in report.documents:
             typer.echo(f"{document.title} ({document.id}): {document.pages} pages, {document.passages} passages")
             if document.unsearchable_pages:
                 pages = ", ".join(map(str, document.unsearchable_pages))
                 typer.echo(f"  Not searchable, since they hold no text: pages {pages}")
-    if refused:
-        shell.fail("; ".join(refused))
-
-
-async def _add(paths: list[Path]) -> tuple[list[Document], list[str]]:
-    from chat_app.cli.progress import progress_bars
-    from tools.errors import SourceRejected
-
-    documents: list[Document] = []
-    refused: list[str] = []
-    async with shell.opened() as asclepius:
-        with progress_bars() as show:
-            for path in _files(paths):
-                try:
-                    documents.append(
-                        await asclepius.guidelines.add(
-                            path, progress=lambda p: show(f"{p.file_name}: {p.stage}", p.done, p.total)
-                        )
-                    )
-                except SourceRejected as error:
-                    refused.append(str(error))
-    return documents, refused
-
-
-def _files(paths: list[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        inside = (found for found in sorted(path.rglob("*")) if found.suffix.lower() in SUFFIXES)
-        files += [found for found in inside if found.is_file()] if path.is_dir() else [path]
-    if not files:
-        shell.fail("There is no guideline file there; PDF, Markdown, HTML, DOCX and text can be loaded.")
-    return files
+    if report.refused:
+        shell.fail("; ".join(refusal.reason for refusal in report.refused))
 
 
 @app.command(name="list")
@@ -115,10 +156,13 @@ def search(
     question: str,
     limit: Annotated[int, typer.Option(min=1, max=50, help="Most passages.")] = 6,
     document: Annotated[list[str] | None, typer.Option(help="Only in this document; may be repeated.")] = None,
+    issuer: Annotated[list[str] | None, typer.Option(help="Only of this issuer; may be repeated.")] = None,
+    issued_from: Annotated[str, typer.Option("--from", help="Only issued since, such as 2023 or 2023-06.")] = "",
+    issued_to: Annotated[str, typer.Option("--to", help="Only issued until.")] = "",
     json: shell.Json = False,
 ) -> None:
     """Search the passages, as the assistant does."""
-    result = shell.run(lambda: _search(question, limit, document))
+    result = shell.run(lambda: _search(question, limit, document, issuer, issued_from, issued_to))
     if json:
         shell.print_json(result)
         return
@@ -132,10 +176,17 @@ def search(
         typer.echo("These passages do not seem to answer the question.")
 
 
-async def _search(question: str, limit: int, documents: list[str] | None) -> GuidelineSearchResult:
+async def _search(
+    question: str, limit: int, documents: list[str] | None, issuers: list[str] | None, since: str, until: str
+) -> GuidelineSearchResult:
+    from tools.guidelines import SearchFilter
+
+    chosen = SearchFilter(
+        documents=tuple(documents or ()), issuers=tuple(issuers or ()), issued_from=since, issued_to=until
+    )
     async with shell.opened() as asclepius:
         await asclepius.guidelines.load()
-        return await asclepius.guidelines.search(question, limit=limit, documents=documents)
+        return await asclepius.guidelines.search(question, limit=limit, chosen=chosen)
 
 
 @app.command()
