@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from chat_app.errors import AsclepiusError
+from chat_app.generation.model_client import ModelClient
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
 
 _PATIENCE = 3.0
+_MODEL_SECONDS = 30.0
 
 
 def health_router(runtime: Runtime) -> APIRouter:
     router = APIRouter()
+    model = _ModelCheck()
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -25,7 +30,7 @@ def health_router(runtime: Runtime) -> APIRouter:
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
         """Each part and whether it can be used; 503 while one cannot."""
-        parts = await _parts(runtime)
+        parts = await _parts(runtime, model)
         ready = all(part["ready"] for part in parts.values())
         return JSONResponse({"status": "ready" if ready else "not ready", "parts": parts}, 200 if ready else 503)
 
@@ -73,11 +78,27 @@ async def _drugs(runtime: Runtime) -> dict[str, Any] | None:
     return dict(stats.model_dump(mode="json"))
 
 
-async def _parts(runtime: Runtime) -> dict[str, dict[str, Any]]:
+class _ModelCheck:
+    """Asks the model server whether it answers, and takes its yes for a while: it is asked for each probe else."""
+
+    def __init__(self) -> None:
+        self._good_until = 0.0
+
+    async def check(self, model: ModelClient) -> list[str]:
+        if time.monotonic() >= self._good_until:
+            await model.ping()
+            self._good_until = time.monotonic() + _MODEL_SECONDS
+        return []
+
+
+async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, Any]]:
     if runtime.app is None:
         return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
     app = runtime.app
-    checks = {"guidelines": app.guidelines.check(), "drugs": app.drugs.check(), "sessions": _sessions(app.sessions)}
+    checks = {
+        "model": model.check(app.model), "guidelines": app.guidelines.check(), "drugs": app.drugs.check(),
+        "sessions": _sessions(app.sessions),
+    }
     results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
     parts: dict[str, dict[str, Any]] = {}
     for name, result in zip(checks, results, strict=True):
@@ -91,7 +112,7 @@ def _reason(result: object) -> str | None:
     if isinstance(result, TimeoutError):
         return "does not answer"
     if isinstance(result, BaseException):
-        return str(result) if isinstance(result, ToolError) else type(result).__name__
+        return str(result) if isinstance(result, ToolError | AsclepiusError) else type(result).__name__
     return "; ".join(result) if isinstance(result, list) and result else None
 
 

@@ -20,7 +20,7 @@ from chat_app.interface.guard import Guard
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.serving import page_server
 from chat_app.settings import Settings
-from tests.support.fake_agent import FakeDrugs, FakeGuidelines
+from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ class Api:
 
 
 @asynccontextmanager
-async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json | None = None,
+async def api(agent: Any, data_dir: Path, *, sessions: Any = None, client: Any = None, model: Json | None = None,
               **server: Any) -> AsyncIterator[Api]:
     """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless these differ."""
     settings = Settings(
@@ -68,7 +68,7 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, model: Json |
             return None
 
         yield SimpleNamespace(agent=agent, sessions=sessions, guidelines=FakeGuidelines(), drugs=FakeDrugs(),
-                              loading=None, warm_up=warm_up, settings=settings)
+                              model=client or FakeModel(), loading=None, warm_up=warm_up, settings=settings)
 
     runtime = Runtime(settings, open_app)
 

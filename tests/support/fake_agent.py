@@ -116,6 +116,11 @@ class FakeSessions:
         return False
 
 
+class FakeModel:
+    async def ping(self) -> None:
+        return None
+
+
 @dataclass
 class FakeAgent:
     """``consult`` as the agent's; remembers what it was asked and whether its streams were closed early."""
@@ -256,6 +261,7 @@ class FakeApp:
     guidelines: FakeGuidelines = field(default_factory=FakeGuidelines)
     drugs: FakeDrugs = field(default_factory=FakeDrugs)
     sessions: FakeSessions = field(default_factory=FakeSessions)
+    model: FakeModel = field(default_factory=FakeModel)
     loading: str | None = None
 
     async def warm_up(self) -> None:
