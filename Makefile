@@ -5,11 +5,18 @@ PYTHON ?= python3
 UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
+# Other projects' servers and clients stay out of the app's environment.
+PEERS := .venv-peers
+LITELLM := .venv-litellm
+AIMOCK := @copilotkit/aimock@1.43.0
+# AdalFlow loads a tokenizer as it is imported; LiteLLM brings it along.
+TOKENIZERS = $(wildcard $(LITELLM)/lib/python3.*/site-packages/litellm/litellm_core_utils/tokenizers)
+BENCH = $(if $(wildcard $(PEERS)/.done),TIKTOKEN_CACHE_DIR=$(TOKENIZERS) $(PEERS),$(VENV))/bin/python
 # Debian's Python has no ensurepip, and its pip may not touch the system: uv goes into a folder of its own.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test check bench browser screenshots clean
+.PHONY: help install dev run test test-peers check bench browser screenshots clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,7 +25,7 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "Asclepius needs Python 3.11, 3.12 or 3.13; set PYTHON=... to one of them."; exit 1; }
 	@echo "Fetching uv ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.5,<1'
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.9,<1'
 
 $(VENV)/.run: $(UV) pyproject.toml uv.lock
 	@echo "Installing Asclepius into $(VENV) ..."
@@ -44,17 +51,29 @@ browser: dev
 test: browser ## Run all tests
 	@$(BIN)/python -m pytest
 
+$(PEERS)/.done: $(UV) pyproject.toml uv.lock
+	@echo "Installing other projects' servers and clients into $(PEERS) and $(LITELLM) ..."
+	@UV_PROJECT_ENVIRONMENT=$(PEERS) $(UV) sync --quiet --frozen --no-dev --group peers --python $(PYTHON)
+	@UV_PROJECT_ENVIRONMENT=$(LITELLM) $(UV) sync --quiet --frozen --only-group litellm --python $(PYTHON)
+	@npm install --silent --no-package-lock --no-audit --no-fund --prefix $(PEERS)/node '$(AIMOCK)' || \
+	  echo "aimock was not installed (it needs npm and Node.js 20): its tests will be skipped."
+	@touch $@
+
+test-peers: $(PEERS)/.done ## Run our client against other servers, and other clients against ours
+	@$(PEERS)/bin/python -m pytest --peers tests/peers
+
 check: dev ## Lint, types, import directions
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 
-bench: dev ## Measure, as ratios within one run
-	@$(BIN)/python -m tests.benchmarks
+bench: dev ## Measure, as ratios within one run (beside other libraries after `make test-peers`)
+	@$(BENCH) -m tests.benchmarks.bench_engine
+	@$(BIN)/python -m tests.benchmarks.bench_offline
 
 screenshots: browser ## Take the tour of screenshots into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour
 
 clean: ## Remove what was made, but not the data directory
-	@rm -rf $(VENV) .uv build dist .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) $(LITELLM) .uv build dist .pytest_cache .mypy_cache .ruff_cache
