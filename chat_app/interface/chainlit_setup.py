@@ -12,10 +12,11 @@ from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from fastapi import FastAPI
 
+from chat_app.interface import problems, socket_handlers
 from chat_app.interface import runtime as runtimes
-from chat_app.interface import socket_handlers
 from chat_app.interface.guard import Guard
 from chat_app.interface.history import asking_user
+from chat_app.interface.identity import SECRET_VARIABLE
 from chat_app.interface.page import Page
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
@@ -31,6 +32,7 @@ def attach() -> tuple[Runtime, Page]:
         runtime, alone = runtimes.current(), False
     except LookupError:
         runtime, alone = _standalone_runtime(), True
+    os.environ[SECRET_VARIABLE] = runtime.identity.secret
     if config.features.spontaneous_file_upload is not None:
         config.features.spontaneous_file_upload.enabled = runtime.settings.server.auth == "demo"
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
@@ -42,6 +44,7 @@ def attach() -> tuple[Runtime, Page]:
     if alone:
         from chat_app.interface.http_api import api_router
 
+        problems.install(chainlit_app)
         install_routes(chainlit_app, api_router(runtime))
         chainlit_app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)
     return runtime, page

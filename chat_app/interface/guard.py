@@ -1,7 +1,7 @@
 """What stands in front of every request: origin, host, size, the proxy's user header, and the answers' headers.
 
 It also closes what Chainlit leaves open and this app does not use (sharing, MCP, actions, editing stored elements,
-logging in with a foreign token), checks the owner of feedback, and makes the page's HTML ask for nothing from other hosts.
+logging in with a foreign token), and makes the page's HTML ask for nothing from other hosts.
 """
 
 from __future__ import annotations

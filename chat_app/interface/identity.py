@@ -53,7 +53,6 @@ class Identity:
         self._users = parse_users(settings.server.users.get_secret_value()) if settings.server.users else {}
         self.secret = _secret(settings.server.auth_secret, settings.storage.data_dir)
         self._trusted = frozenset(settings.server.trusted_proxies)
-        os.environ[SECRET_VARIABLE] = self.secret
 
     def from_headers(self, headers: Mapping[str, str]) -> str | None:
         """The user a request's headers name: the demo user, or whom the trusted proxy says."""

@@ -65,7 +65,9 @@ async def test_three_hundred_hostile_and_clinical_texts_are_shown_as_they_were_s
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         shown = await _shown(page, fake, PLAIN)
-    wrong = [(sent, seen) for sent, seen in zip(PLAIN, shown, strict=True) if _lines(sent.expandtabs(4)) != _lines(seen)]
+    wrong = [
+        (sent, seen) for sent, seen in zip(PLAIN, shown, strict=True) if _lines(sent.expandtabs(4)) != _lines(seen)
+    ]
     assert not wrong, _report(wrong)
     assert [url for url in asked if "evil.example" in url or "x.org" in url] == []
 

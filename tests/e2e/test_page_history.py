@@ -135,11 +135,14 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         await page.goto(fake.url)
         await ask_with_file(page, "say: and a question", "New sepsis.pdf", pdf)
         await answered(page)
-        await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("Add guideline: New sepsis.pdf · 3 pages")
+        await expect(page.locator(".step[data-step-type='tool']")).to_contain_text(
+            "Add guideline: New sepsis.pdf · 3 pages"
+        )
         assert "“New sepsis” is loaded and searchable: 3 pages." in await answer_text(page)
         assert "and a question" in await answer_text(page)
         for name, content, reason in (
-            ("fake.pdf", b"<html>", "not a PDF"), ("encrypted.pdf", pdf, "the file is encrypted"),
+            ("fake.pdf", b"<html>", "not a PDF"),
+            ("encrypted.pdf", pdf, "the file is encrypted"),
         ):
             await ask_with_file(page, "say: next", name, content)
             await expect(page.locator(".ai-message").last).to_contain_text(reason)

@@ -23,8 +23,15 @@ from chat_app.events import (
 from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
 
-PASSAGE = Passage(id="p1", kind="guideline", document_id="d", title="Asthma", text="Step up after 3 months. Not before.",
-                  section="Asthma › Treatment", page=2)
+PASSAGE = Passage(
+    id="p1",
+    kind="guideline",
+    document_id="d",
+    title="Asthma",
+    text="Step up after 3 months. Not before.",
+    section="Asthma › Treatment",
+    page=2,
+)
 OTHER = PASSAGE.model_copy(update={"id": "p2", "section": "Asthma › Inhalers"})
 CALL = Function(call_id="c1", name="search_drug_database", arguments='{"drug_name": "metformin"}')
 STARTED = TurnStarted(conversation_id="session_x", turn_id="t", model="m")
@@ -59,9 +66,16 @@ def test_text_streams_as_one_start_and_then_tokens() -> None:
 
 
 def test_the_same_events_in_other_batches_give_the_same_page() -> None:
-    events = [STARTED, called(), returned(output={"results": []}), TextDelta(text="HER2:"), TextDelta(text="neg"),
-              CitationAdded(number=1, passage=PASSAGE), ReferencesReady(references=(Reference(number=1, passage=PASSAGE),)),
-              ENDED]
+    events = [
+        STARTED,
+        called(),
+        returned(output={"results": []}),
+        TextDelta(text="HER2:"),
+        TextDelta(text="neg"),
+        CitationAdded(number=1, passage=PASSAGE),
+        ReferencesReady(references=(Reference(number=1, passage=PASSAGE),)),
+        ENDED,
+    ]
     together, apart = painter(), painter()
     together.paint(events)
     for event in events:
@@ -115,26 +129,43 @@ def test_a_call_that_never_returned_is_marked() -> None:
 
 def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
     painting = painter()
-    painting.paint([
-        STARTED, called(), returned(output={"passages": []}, passages=(PASSAGE, OTHER)), TextDelta(text="Wait 3 months."),
-        CitationAdded(number=1, passage=PASSAGE), Notice(code="transcript_replayed", message="Replayed."),
-        ReferencesReady(references=(Reference(number=1, passage=PASSAGE, quotes=("after 3 months.",)),), dropped=2),
-        TurnEnded(outcome=Outcome(kind="incomplete", reason="stopped", message="Stopped."), answer="Wait 3 months."),
-    ])
+    painting.paint(
+        [
+            STARTED,
+            called(),
+            returned(output={"passages": []}, passages=(PASSAGE, OTHER)),
+            TextDelta(text="Wait 3 months."),
+            CitationAdded(number=1, passage=PASSAGE),
+            Notice(code="transcript_replayed", message="Replayed."),
+            ReferencesReady(references=(Reference(number=1, passage=PASSAGE, quotes=("after 3 months.",)),), dropped=2),
+            TurnEnded(
+                outcome=Outcome(kind="incomplete", reason="stopped", message="Stopped."), answer="Wait 3 months."
+            ),
+        ]
+    )
     props = next(iter(painting.elements.values()))["props"]
-    assert props["references"][0]["segments"] == [("Step up ", False), ("after 3 months.", True), (" Not before.", False)]
+    assert props["references"][0]["segments"] == [
+        ("Step up ", False),
+        ("after 3 months.", True),
+        (" Not before.", False),
+    ]
     assert props["references"][0]["where"] == "Treatment · page 2"
     assert props["outcome"]["reason"] == "stopped"
     assert props["notices"] == ["Replayed."]
     assert props["dropped"] == 2
     assert props["plain"].startswith("Wait 3 months.[1]\n\nReferences\n1. Asthma. Treatment · page 2.")
-    assert props["follow_ups"] == [{"label": "Inhalers (Asthma)", "question": "What does “Asthma” say about “Inhalers”?"}]
+    assert props["follow_ups"] == [
+        {"label": "Inhalers (Asthma)", "question": "What does “Asthma” say about “Inhalers”?"}
+    ]
 
 
 def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:
     painting = painter()
     shown = painting.paint([STARTED, Notice(code="waiting_for_provider", message="Waiting for the model server…")])
-    assert [emission.payload["name"] for emission in shown] == ["Reading the question…", "Waiting for the model server…"]
+    assert [emission.payload["name"] for emission in shown] == [
+        "Reading the question…",
+        "Waiting for the model server…",
+    ]
     painting.paint([TextDelta(text="x"), ENDED])
     assert next(iter(painting.elements.values()))["props"]["notices"] == []
     assert painting.ids.part("phase") not in painting.steps

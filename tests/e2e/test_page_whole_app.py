@@ -1,0 +1,80 @@
+"""The whole app on the offline model: what the project promises first, in a browser, with nothing stood in for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import Browser, expect
+
+from tests.support.browser import answer_text, answered, ask, recorded
+from tests.support.served import Served
+
+ACE = "What are the contraindications for ACE inhibitors?"
+KIDNEY = "What about in patients with kidney disease?"
+METFORMIN = "What formulations of metformin are available in our database?"
+
+
+async def test_a_guideline_question_streams_an_answer_whose_numbers_open_the_right_passages(
+    browser: Browser, served: Served
+) -> None:
+    async with recorded(browser, "whole-ace") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, ACE)
+        await answered(page)
+        assert "contraindicated in pregnancy" in await answer_text(page)
+        links = page.locator("a[href^='#cite-']")
+        assert await links.count() >= 2
+        entries = page.locator(".asc-reference")
+        assert await entries.count() == len(set(await links.all_inner_texts()))
+        await links.first.click()
+        panel = page.locator("#asc-panel")
+        quoted = await panel.locator("mark.asc-here").inner_text()
+        assert " ".join(quoted.split()) in " ".join((await answer_text(page)).split())
+        await expect(panel.locator(".asc-page-box")).to_have_attribute("data-state", "shown")
+        assert await panel.locator("img").evaluate("image => image.naturalWidth") > 600
+
+
+async def test_a_follow_up_is_understood_in_its_conversation(browser: Browser, served: Served) -> None:
+    async with recorded(browser, "whole-follow-up") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, ACE)
+        await answered(page)
+        await page.reload()
+        await answered(page)
+        await ask(page, KIDNEY)
+        await answered(page, count=2)
+        text = (await answer_text(page)).lower()
+        assert "kidney" in text
+        assert "ace inhibitor" in text
+
+
+async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(browser: Browser, served: Served) -> None:
+    async with recorded(browser, "whole-metformin") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, METFORMIN)
+        await answered(page)
+        step = page.locator(".step[data-step-type='tool']").first
+        await expect(step).to_contain_text("Drug database: metformin")
+        await step.get_by_role("button").first.click()
+        for words in ("search_drug_database", "drug_name", "metformin", "500 mg"):
+            await expect(step).to_contain_text(words)
+        assert "500 mg" in await answer_text(page)
+        assert await page.locator(".asc-reference").count() >= 1
+
+
+async def test_where_nothing_answers_the_page_says_so(browser: Browser, served: Served) -> None:
+    async with recorded(browser, "whole-abstain") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, "Which suture material is best for dental implants in dogs?")
+        await answered(page)
+        assert await page.locator(".asc-reference").count() == 0
+        assert await answer_text(page)
+
+
+def test_serving_writes_nothing_into_the_working_directory(served: Served) -> None:
+    left = {path.name for path in Path(served.data_dir.parent).iterdir()}
+    assert not left & {".chainlit", ".files", "chainlit.md", "public", "__pycache__"}

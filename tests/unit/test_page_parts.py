@@ -1,0 +1,200 @@
+"""The small parts of the page: identity, passwords, uploads, options, export, starters, references, tool steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chat_app.errors import ConfigurationError
+from chat_app.events import Reference
+from chat_app.interface.export import conversation_markdown
+from chat_app.interface.identity import Identity, NotOwner, Unauthenticated, require_owner
+from chat_app.interface.page_options import page_options, settings_panel
+from chat_app.interface.passwords import hash_password, parse_users, verify_password
+from chat_app.interface.reference_cards import marked_segments, vancouver
+from chat_app.interface.starters import starter_questions
+from chat_app.interface.tool_steps import finished_name, step_content, step_name
+from chat_app.interface.uploads import Upload, check_upload, safe_name
+from chat_app.settings import Settings
+from tools.errors import SourceRejected
+from tools.types import Function, FunctionOutput, Passage
+
+
+def identity(tmp_path: Path, **server: object) -> Identity:
+    return Identity(Settings(storage={"data_dir": tmp_path}, server=server))
+
+
+# -- identity ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_login_is_believed_only_with_this_servers_signature(tmp_path: Path) -> None:
+    here, elsewhere = identity(tmp_path / "a"), identity(tmp_path / "b")
+    assert here.from_token(here.issue("demo")) == "demo"
+    for token in (elsewhere.issue("demo"), "", None, "x.y.z", here.issue("demo")[:-2] + "xx"):
+        with pytest.raises(Unauthenticated):
+            here.from_token(token)
+
+
+def test_the_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    token = identity(tmp_path).issue("demo")
+    assert identity(tmp_path).from_token(token) == "demo"
+    assert (tmp_path / "auth_secret").stat().st_mode & 0o077 == 0
+
+
+def test_a_user_who_was_taken_out_of_the_settings_is_out(tmp_path: Path) -> None:
+    hashed = hash_password("right")
+    both = identity(tmp_path, auth="password", users=f"ada:{hashed},bob:{hashed}")
+    token = both.issue("bob")
+    assert both.from_token(token) == "bob"
+    with pytest.raises(Unauthenticated):
+        identity(tmp_path, auth="password", users=f"ada:{hashed}").from_token(token)
+
+
+async def test_only_the_right_password_signs_in(tmp_path: Path) -> None:
+    door = identity(tmp_path, auth="password", users=f"ada:{hash_password('right')}")
+    assert await door.from_password("ada", "right") == "ada"
+    assert await door.from_password("ada", "wrong") is None
+    assert await door.from_password("eve", "right") is None
+    assert door.from_headers({"x-forwarded-user": "ada"}) is None
+
+
+def test_the_proxys_header_is_taken_from_everybody_else(tmp_path: Path) -> None:
+    door = identity(tmp_path, auth="header", trusted_proxies="10.0.0.0/8,192.0.2.7")
+    headers = [(b"x-forwarded-user", b"ada"), (b"accept", b"*/*")]
+    assert door.scrub_headers(headers, "10.1.2.3") == headers
+    assert door.scrub_headers(headers, "192.0.2.7") == headers
+    for peer in ("192.0.2.8", "127.0.0.1", None, "nonsense"):
+        assert door.scrub_headers(headers, peer) == [(b"accept", b"*/*")]
+
+
+@pytest.mark.parametrize(("user", "owner"), [(None, "ada"), ("ada", None), ("", ""), ("ada", "bob"), (None, None)])
+def test_what_is_not_the_askers_is_not_there(user: str | None, owner: str | None) -> None:
+    with pytest.raises(NotOwner):
+        require_owner(user, owner)
+
+
+def test_hashes_differ_for_equal_passwords_and_bad_hashes_match_nothing() -> None:
+    assert hash_password("x") != hash_password("x")
+    for hashed in ("", "scrypt", "scrypt$99$8$1$a$b", "md5$17$8$1$a$b", "scrypt$17$8$1$!$!"):
+        assert verify_password("x", hashed) is False
+    with pytest.raises(ConfigurationError, match="Entry 2"):
+        parse_users("ada:scrypt$1$1$1$a$b,bob=plain")
+
+
+# -- uploads ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Sepsis 2024.pdf", "Sepsis 2024.pdf"),
+        ("../../etc/passwd", "passwd.pdf"),
+        ("..\\..\\x.pdf", "x.pdf"),
+        ("", "guideline.pdf"),
+        ("...", "guideline.pdf"),
+        ("a\0b.pdf", "a_b.pdf"),
+        ("x" * 300 + ".pdf", "x" * 120 + ".pdf"),
+        ("C:\\x\\Leitlinie für Ärzte.PDF", "Leitlinie für Ärzte.pdf"),
+    ],
+)
+def test_an_uploads_name_stays_in_its_folder(name: str, kept: str) -> None:
+    assert safe_name(name) == kept
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "empty"), (b"MZ....", "not a PDF"), (b"<html>%PD", "not a PDF")])
+def test_what_is_no_pdf_is_refused_before_it_is_read(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(content)
+    with pytest.raises(SourceRejected, match=reason):
+        check_upload(Upload("x.pdf", path))
+
+
+# -- options, starters, export ----------------------------------------------------------------------------------------
+
+
+def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None:
+    settings = Settings(storage={"data_dir": tmp_path}, model={"models": "m1,m2"})
+    options = page_options({"guidelines": False, "length": "endless", "model": "m2", "other": 1})
+    asked = options.consult_options(settings)
+    assert asked == {"use_clinical_guidelines": False, "use_drug_database": True, "length": "standard", "model": "m2"}
+    assert "model" not in page_options({"model": "secret-model"}).consult_options(settings)
+    assert [entry["id"] for entry in settings_panel(settings, options)] == ["guidelines", "drugs", "length", "model"]
+
+
+def test_starters_come_from_what_is_loaded() -> None:
+    labels = [s.label for s in starter_questions(["Local sepsis bundle", "Asthma in adults", "Hypertension in adults"])]
+    assert labels == [
+        "ACE inhibitors: contraindications",
+        "Asthma: stepping up treatment",
+        "Local sepsis bundle",
+        "Metformin: formulations",
+    ]
+    assert [s.label for s in starter_questions([])] == ["Metformin: formulations"]
+
+
+def test_an_export_holds_questions_answers_and_how_each_ended() -> None:
+    steps = [
+        {"id": "q", "type": "user_message", "output": "Why?\nReally?"},
+        {"id": "r", "type": "run", "output": ""},
+        {
+            "id": "a",
+            "type": "assistant_message",
+            "output": "escaped",
+            "metadata": {"answer": "Because:x", "outcome": {"kind": "incomplete", "message": "Stopped."}},
+        },
+    ]
+    text = conversation_markdown({"name": "Why?", "createdAt": "2026", "steps": steps, "elements": []})
+    assert "> Why?\n> Really?" in text
+    assert "Because:x" in text
+    assert "**This answer is not complete (incomplete).** Stopped." in text
+
+
+# -- references and steps ---------------------------------------------------------------------------------------------
+
+
+def test_marks_cover_the_quotes_and_the_passage_stays_whole() -> None:
+    text = "One two.\nThree  four. One two."
+    segments = marked_segments(text, ["two. Three four.", "not there"])
+    assert "".join(part for part, _ in segments) == text
+    assert [part for part, marked in segments if marked] == ["two.\nThree  four."]
+    assert marked_segments("", ["x"]) == []
+
+
+def test_a_reference_reads_in_vancouver_style() -> None:
+    passage = Passage(
+        id="p",
+        kind="guideline",
+        document_id="d",
+        title="Asthma",
+        text="x",
+        issuer="GINA",
+        version="2024",
+        section="Asthma › Drugs",
+        page=14,
+        page_label="12",
+        url="https://example.org/a",
+    )
+    line = vancouver(Reference(number=3, passage=passage))
+    assert line == "3. GINA. Asthma. 2024. Drugs · page 12 (PDF page 14). https://example.org/a."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ('{"drug_name": "metformin"}', "Drug database: metformin"),
+        ("{}", "Drug database"),
+        ("not json", "Drug database"),
+        ("[" * 50_000, "Drug database"),
+        ('{"drug_name": null, "drug_class": "ACE"}', "Drug database: ACE"),
+    ],
+)
+def test_a_step_says_what_was_looked_up(arguments: str, name: str) -> None:
+    assert step_name(Function(call_id="c", name="search_drug_database", arguments=arguments)) == name
+
+
+def test_a_tool_nobody_named_is_shown_by_its_own_name() -> None:
+    call = Function(call_id="c", name="get_weather", arguments='{"city": "Bern"}')
+    output = FunctionOutput(name="get_weather", input=call, output={"rows": [{"a": 1, "b": "x|y"}]}, duration_ms=1500)
+    assert finished_name(output) == "Get weather: Bern · 1.5 s"
+    assert "| 1 | x\\|y |" in step_content(output)
