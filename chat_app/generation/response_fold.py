@@ -178,6 +178,9 @@ class ResponseFold:
         """True for an event delivered twice. Raises on a gap where the server numbers its events."""
         number, last = event.sequence_number, self._last_number
         previous, self._last_event = self._last_event, event
+        if number is None:
+            # Some servers number only a few of their events; those numbers say nothing.
+            self._numbered = False
         if number is None or not self._numbered:
             return False
         self._last_number = number

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -54,6 +56,10 @@ def _pydantic_ai(client: Any, model: str) -> Callable[[], Awaitable[int]]:
 
 def _adalflow(client: Any, model: str) -> Callable[[], Awaitable[int]]:
     """Its generator over the Responses API: its Runner gives up on text that is not JSON."""
+    if importlib.util.find_spec("litellm") and "TIKTOKEN_CACHE_DIR" not in os.environ:
+        # It wants a token encoding, which it would fetch; litellm ships one.
+        tokenizers = Path(str(importlib.util.find_spec("litellm").origin)).parent / "litellm_core_utils" / "tokenizers"
+        os.environ["TIKTOKEN_CACHE_DIR"] = str(tokenizers)
     from adalflow.components.model_client.openai_client import OpenAIClient
     from adalflow.core import Generator
 

@@ -259,6 +259,26 @@ async def test_servers_that_number_nothing_lose_nothing() -> None:
     assert text_of(events) == result.answer
 
 
+async def test_litellm_numbers_a_few_events_and_ends_its_items_out_of_order() -> None:
+    """LiteLLM's bridge to chat completions: only ``item.done`` is numbered, with gaps, and the message ends last."""
+    call = call_item("c1", "first", arguments='{"a": "x"}')
+    message = message_item("msg_1", "Looking.")
+    steps: list[Step] = [
+        Event({"type": "response.created", "response": {"id": "resp_1"}}, name=None),
+        Event({"type": "response.output_item.added", "item": {**message, "content": []}}, name=None),
+        Event(delta("msg_1", "Looking."), name=None),
+        Event({"type": "response.output_item.added", "item": {**call, "arguments": ""}}, name=None),
+        Event({"type": "response.function_call_arguments.delta", "item_id": "fc_c1", "delta": '{"a": "x"}'}, name=None),
+        Event({"type": "response.output_item.done", "sequence_number": 16, "item": call}, name=None),
+        Event({"type": "response.output_text.done", "item_id": "msg_1", "text": "Looking."}, name=None),
+        Event({"type": "response.output_item.done", "sequence_number": 1, "item": message}, name=None),
+        Event({"type": "response.completed", "response": response_body("resp_1", "completed", [message, call])}, None),
+    ]
+    async with ScriptedServer([steps, chained(text_reply("Done.", response_id="resp_2"))]) as server:
+        _, result = await drain(runner(server, TOOLS))
+    assert (result.answer, result.outcome.kind) == ("Looking.\n\nDone.", "completed")
+
+
 async def test_a_terminal_event_without_output_keeps_what_the_items_brought() -> None:
     call = call_item("c1", "first", arguments='{"a": "x"}')
     steps = bare(

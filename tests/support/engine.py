@@ -42,10 +42,10 @@ def guideline_tool(*passages: Passage) -> FunctionTool:
     return FunctionTool(search_clinical_guidelines)
 
 
-def adapter(server: ScriptedServer | str, **limits: float) -> ResponseAPIAdapter:
+def adapter(server: ScriptedServer | str, *, key: str = KEY, **limits: float) -> ResponseAPIAdapter:
     """``server``: a scripted one, or the base URL of any."""
     base_url = server if isinstance(server, str) else server.base_url
-    return ResponseAPIAdapter(api_key=KEY, base_url=base_url, **limits)
+    return ResponseAPIAdapter(api_key=key, base_url=base_url, **limits)
 
 
 def runner(
@@ -155,13 +155,16 @@ async def clinic(
     limits: Mapping[str, float] | None = None,
     store: SessionStore | None = None,
     save_seconds: float = 5.0,
+    key: str = KEY,
+    model: str = "scripted",
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """The whole agent: this model server, this Redis, these tools."""
     sessions = store or RedisSessionStore(redis_url)
     manager = ToolManager(tools)
     chats = ChatManager(sessions, model_key="test", lock_wait=lock_wait)
     generator: Generator[Any] = Generator(
-        adapter(server, **(limits or {})), prompt=INSTRUCTIONS, model_kwargs=model_kwargs or {}, max_retries=max_retries
+        adapter(server, key=key, **(limits or {})), prompt=INSTRUCTIONS, model_kwargs=model_kwargs or {},
+        max_retries=max_retries,
     )
     responses = OpenAIResponseManager(
         generator=generator, tool_manager=manager, chat_manager=chats, server_key="test", max_steps=max_steps,
@@ -170,7 +173,7 @@ async def clinic(
     agent = AsclepiusHealthcareAgent(
         responses=responses, chats=chats, tool_manager=manager,
         guideline_tools=frozenset({"search_clinical_guidelines"}), drug_tools=frozenset({"search_drug_database"}),
-        default_model="scripted",
+        default_model=model,
     )
     try:
         yield agent

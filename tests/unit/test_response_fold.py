@@ -219,6 +219,11 @@ def test_numbers_that_run_backwards_are_not_relied_on() -> None:
         feed(first, delta("b", sequence_number=7))
 
 
+def test_numbers_on_some_events_only_are_not_relied_on() -> None:
+    _, fold = feed(delta("a"), delta("b", sequence_number=16), delta("c", sequence_number=18), delta("d"), completed())
+    assert (fold.text, fold.outcome.kind) == ("abcd", "completed")
+
+
 def test_an_unknown_event_keeps_its_body() -> None:
     event = parse_event({"type": "response.new", "sequence_number": 3, "x": [1]})
     assert isinstance(event, UnknownEvent)
