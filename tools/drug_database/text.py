@@ -25,9 +25,8 @@ def stem(word: str) -> str:
 
 
 def stems(texts: Iterable[str]) -> str:
-    """The stems of all words that carry meaning, each text's in its order, at most 60,000 characters."""
-    words = (stem(word) for text in texts for word in fold(text).split() if word not in STOP)
-    return _cut(" ".join(words))
+    """The stems of all words that carry meaning, each once, at most 60,000 characters."""
+    return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in STOP)))
 
 
 def word_grams(word: str) -> Iterator[str]:
@@ -38,8 +37,12 @@ def word_grams(word: str) -> Iterator[str]:
 
 
 def grams(names: Iterable[str]) -> str:
-    """The 3-grams of every word of the names, at most 60,000 characters."""
-    return _cut(" ".join(gram for name in names for word in fold(name).split() for gram in word_grams(word)))
+    """The 3-grams of every word of the names, each word once, at most 60,000 characters."""
+    return _cut(" ".join(gram for word in _words(names) for gram in word_grams(word)))
+
+
+def _words(texts: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys(word for text in texts for word in fold(text).split())
 
 
 def _cut(text: str) -> str:

@@ -28,10 +28,10 @@ def rows(
         for line, text in lines:
             intake.read()
             cells = text.split(separator)
-            if len(cells) < len(columns) or any(cell.strip() for cell in cells[len(columns) :]):
+            if len(cells) != len(columns) and (len(cells) < len(columns) or "".join(cells[len(columns) :]).strip()):
                 intake.refuse(line, f"{len(cells)} columns instead of {len(columns)}")
             else:
-                yield line, dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+                yield line, dict(zip(columns, map(str.strip, cells), strict=False))
 
 
 def listed(text: str, separator: str = ";") -> tuple[str, ...]:
