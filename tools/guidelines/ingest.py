@@ -7,6 +7,7 @@ The next change of the library removes what a dead run left, and a version that 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from tools.guidelines.models import (
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.store import LibraryStore, VersionRef, document_id
 
-READER = 1
+READER = 2
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
 SUFFIXES = {
@@ -59,6 +60,18 @@ class Source:
     def ref(self) -> VersionRef:
         """A file read by a newer reader is a version of its own: passages that were cited stay as they were."""
         return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
+
+
+def in_loop(progress: Progress | None) -> Progress | None:
+    """``progress`` for a thread: it is called in the running event loop, where the caller expects it."""
+    if progress is None:
+        return None
+    loop = asyncio.get_running_loop()
+
+    def call(event: IngestProgress) -> None:
+        loop.call_soon_threadsafe(progress, event)
+
+    return call
 
 
 class Reporter:

@@ -17,11 +17,10 @@ from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines import ingest
 from tools.guidelines.catalog import (
     Catalog,
-    as_passage,
     current_version,
     document_of,
-    parse_passage_id,
 )
+from tools.guidelines.cited_sources import CitedSources
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import COLLECTION
 from tools.guidelines.library_search import LibrarySearch
@@ -69,6 +68,7 @@ class GuidelineLibrary:
         self._catalog = Catalog(self._store)
         self._connection = Connection(uri, token)
         self._retriever = Retriever(self._connection, collection, embedder)
+        self._cited = CitedSources(self._store, self._catalog)
         self._searcher = LibrarySearch(self._store, self._catalog, self._retriever)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
 
@@ -120,8 +120,8 @@ class GuidelineLibrary:
     async def _take(self, source: ingest.Source, progress: Progress | None) -> Document:
         report = ingest.Reporter(source.file_name, progress)
         facts = await self._read(source, report)
-        in_loop = ingest.Reporter(source.file_name, self._in_loop(progress))
-        document = await self._run(lambda: ingest.publish(self._store, self._retriever, source, facts, in_loop))
+        in_thread = ingest.Reporter(source.file_name, ingest.in_loop(progress))
+        document = await self._run(lambda: ingest.publish(self._store, self._retriever, source, facts, in_thread))
         report("done", document.pages, document.pages)
         return document
 
@@ -160,7 +160,7 @@ class GuidelineLibrary:
             try:
                 source = ingest.stored_source(self._store, record, version)
                 if version.reader == ingest.READER and self._store.has_version(source.ref):
-                    await self._run(partial(self._write, source, self._in_loop(progress)))
+                    await self._run(partial(self._write, source, ingest.in_loop(progress)))
                     documents.append(document_of(record, version))
                 else:
                     documents.append(await self._take(source, progress))
@@ -218,37 +218,26 @@ class GuidelineLibrary:
             record = self._store.record(document_id)
             if record is None or record.current is None:
                 return False
+            ref = VersionRef(record.id, record.current)
+            self._store.mark_pending(ref)
             self._store.save_record(record.model_copy(update={"current": None}))
-            self._retriever.delete_versions([str(VersionRef(record.id, record.current))])
+            self._retriever.delete_versions([str(ref)])
             self._retriever.settle()
+            self._store.clear_pending(ref)
             return True
 
     # -- what citations open
 
     async def passage(self, passage_id: str) -> Passage | None:
         """The passage of that id, also of a superseded or removed document; None when there never was one."""
-        return await self._run(lambda: self._passage(passage_id))
-
-    def _passage(self, passage_id: str) -> Passage | None:
-        parsed = parse_passage_id(passage_id)
-        found = self._catalog.version(str(parsed[0])) if parsed else None
-        stored = self._store.passage(*parsed) if parsed else None
-        return as_passage(*found, stored) if found and stored else None
+        return await self._run(lambda: self._cited.passage(passage_id))
 
     async def passages_of(self, document_id: str, *, sha256: str) -> tuple[Passage, ...]:
         """All passages of a document in reading order, as they were last read from the file of that hash.
 
         ``sha256`` may be its first digits alone. Empty when the document never was that file.
         """
-        return await self._run(lambda: self._passages_of(document_id, sha256))
-
-    def _passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
-        record = self._store.record(document_id)
-        for version in reversed(record.versions if record else ()):
-            ref = VersionRef(document_id, version.key)
-            if version.sha256.startswith(sha256) and self._store.has_version(ref):
-                return tuple(as_passage(ref, version, stored) for stored in self._store.passages(ref))
-        return ()
+        return await self._run(lambda: self._cited.passages_of(document_id, sha256))
 
     async def page_image(
         self, document_id: str, page: int, *, highlight: str | None = None, scale: float = 2.0
@@ -258,7 +247,7 @@ class GuidelineLibrary:
         ``document_id`` is a document's id or a passage's ``document_id``. Raises ``SourceRejected`` when there is no
         such document or page, or its format has no pages.
         """
-        original = await self._run(lambda: self._original(document_id))
+        original = await self._run(lambda: self._cited.original(document_id))
         if original.suffix != ".pdf":
             raise SourceRejected("This document has no pages that could be shown: it is not a PDF.")
         scratch = await self._run(self._store.scratch)
@@ -272,14 +261,7 @@ class GuidelineLibrary:
 
     def original(self, document_id: str) -> Path:
         """The file as it was added. Raises ``SourceRejected`` when there is no such document."""
-        return self._original(document_id)
-
-    def _original(self, document_id: str) -> Path:
-        found = self._catalog.version(document_id)
-        path = self._store.original(found[1]) if found else None
-        if path is None or not path.is_file():
-            raise SourceRejected("There is no such guideline in the library.")
-        return path
+        return self._cited.original(document_id)
 
     # -- running
 
@@ -288,8 +270,9 @@ class GuidelineLibrary:
         await self._run(self._load)
 
     def _load(self) -> None:
-        if self._store.pending():
-            with self._store.locked():
+        # While another process is adding a guideline, what is pending is its own business.
+        with self._store.locked_if_free() as mine:
+            if mine:
                 ingest.clean_up(self._store, self._retriever)
         self._catalog.snapshot()
         self._retriever.load()
@@ -316,15 +299,7 @@ class GuidelineLibrary:
                 f"The guideline index did not answer within {seconds:.0f} s. "
                 "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
             ) from None
-
-    @staticmethod
-    def _in_loop(progress: Progress | None) -> Progress | None:
-        """``progress`` for a thread: it is called in the event loop, where the caller expects it."""
-        if progress is None:
-            return None
-        loop = asyncio.get_running_loop()
-
-        def call(event: IngestProgress) -> None:
-            loop.call_soon_threadsafe(progress, event)
-
-        return call
+        except OSError as error:
+            raise ToolUnavailable(
+                f"The guideline folder cannot be read or written ({error.strerror}). Check the disk and its rights."
+            ) from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from tools.guidelines.catalog import Catalog, Snapshot, as_passage, names, parse_passage_id
@@ -13,6 +15,8 @@ from tools.guidelines.retrieval import Found, Retriever
 from tools.guidelines.store import LibraryStore, VersionRef
 from tools.types import Passage
 
+KEPT_TERMS = 20_000
+"""Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
 MAX_ROWS = 3
 """Rows of one page's tables in one result: the page's own passage holds the whole table."""
 
@@ -24,6 +28,8 @@ class LibrarySearch:
         self._store = store
         self._catalog = catalog
         self._retriever = retriever
+        # A version's passages never change, so their terms can be kept.
+        self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
 
     def search(self, question: str, limit: int, chosen: SearchFilter) -> GuidelineSearchResult:
         """The best ``limit`` passages of the documents that ``chosen`` lets through."""
@@ -48,9 +54,9 @@ class LibrarySearch:
                     continue
             yield as_passage(parsed[0], version, stored, candidate.score)
 
-    def _terms_of(self, passage_id: str) -> list[str]:
+    def _read_terms(self, passage_id: str) -> tuple[str, ...]:
         parsed = parse_passage_id(passage_id)
-        return self._store.passage_terms(*parsed) if parsed else []
+        return tuple(map(sys.intern, self._store.passage_terms(*parsed))) if parsed else ()
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""

@@ -19,10 +19,11 @@ from tools.errors import SourceRejected
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _IGNORED = re.compile("[\\s\u0002\ufffe\u00ad\u200b\u2060\ufeff\\-\u2010-\u2015\u2212]+")
 _QUOTATION_MARKS = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-_LEAST_PART = 8
-_FURNITURE = 300
-"""Of a quote that runs over the page's end at least the first number of signs stands on either page, with no more than
-the second between it and the edge: what is printed there, such as running heads, page numbers and footnotes."""
+_LEAST_BEFORE, _LEAST_AFTER = 16, 4
+"""Signs that at least stand on either page of a quote that runs over the page's end."""
+_RUNNING_HEAD = 300
+"""Signs that at most stand above its rest on the next page. Below its beginning a whole table may stand."""
+_LABEL = re.compile(r"(?:table|figure|fig\.|box|chart)\s+[\w.-]+[:.]?\s+", re.IGNORECASE)
 
 
 def page_texts(path: Path) -> list[str]:
@@ -45,7 +46,8 @@ def page_texts(path: Path) -> list[str]:
 def stands_on(quote: str, page: int, texts: list[str]) -> bool:
     """Whether ``quote`` stands on page ``page`` (from 1), or begins there and ends on the next one.
 
-    White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included.
+    White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
+    label of a table or figure may stand apart from its caption, as files often keep them.
     """
     words = _compared(quote)
     if not words or not 1 <= page <= len(texts):
@@ -53,10 +55,13 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
     here = _compared(texts[page - 1])
     if words in here:
         return True
+    label = _LABEL.match(quote)
+    if label and _compared(label[0]) in here:
+        return stands_on(quote[label.end() :], page, texts)
     following = _compared(texts[page]) if page < len(texts) else ""
     return any(
-        words[:cut] in here[-_FURNITURE - cut :] and words[cut:] in following[: _FURNITURE + len(words) - cut]
-        for cut in range(_LEAST_PART, len(words) - _LEAST_PART + 1)
+        words[:cut] in here and words[cut:] in following[: _RUNNING_HEAD + len(words) - cut]
+        for cut in range(_LEAST_BEFORE, len(words) - _LEAST_AFTER + 1)
     )
 
 

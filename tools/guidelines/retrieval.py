@@ -66,7 +66,7 @@ class Retriever:
         wanted = tuple(terms(question))
         by_terms = self.terms.search(wanted, weight, versions, CANDIDATES)
         by_vector = self._by_vector(question, versions)
-        ordered = by_closeness(fuse(by_terms, by_vector), wanted, terms_of, weight)
+        ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], wanted, terms_of, weight)
         return Found(wanted, tuple(ordered))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:

@@ -197,6 +197,18 @@ class LibraryStore:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 
+    @contextmanager
+    def locked_if_free(self) -> Generator[bool]:
+        """Holds the library when no other process does; says whether."""
+        self._make()
+        with (self.folder / "lock").open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+
     def _make(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

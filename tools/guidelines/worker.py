@@ -7,6 +7,7 @@ opened here, under limits, and never in the app. The worker writes one JSON obje
 
 from __future__ import annotations
 
+import errno
 import resource
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from pydantic import Field, TypeAdapter
 from tools.errors import SourceRejected
 from tools.types import Frozen
 
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GIBIBYTE = 1 << 30
 
 
@@ -63,6 +65,10 @@ def main() -> int:
         _run(JOB.validate_python(request["job"]))
     except SourceRejected as error:
         _say({"refused": str(error)})
+    except OSError as error:
+        if error.errno not in _DISK_IS_FULL:
+            raise
+        _say({"refused": f"What was read could not be stored ({error.strerror}). Check the disk."})
     except MemoryError:
         _say({"refused": "The file needs more memory than a guideline may take."})
     else:
