@@ -44,6 +44,20 @@ def test_a_demonstration_guideline_is_read_page_by_page() -> None:
     assert [page for page in range(1, len(texts) + 1) if stands_on(quote, page, texts)] == [4]
 
 
+def test_a_sentence_may_go_on_below_a_table_and_a_running_head() -> None:
+    table = "Table 12. Drugs\n" + "aspirin 300 mg ticagrelor 180 mg\n" * 30
+    pages = [f"Give aspirin 300 mg at on\ufffe\nce\n{table}", "34 The Seventh Report\nto adults. Then rest."]
+    assert stands_on("Give aspirin 300 mg at once to adults.", 1, pages)
+    assert not stands_on("Give aspirin 300 mg at once to children.", 1, pages)
+
+
+def test_a_label_may_stand_apart_from_its_caption_if_both_are_on_the_page() -> None:
+    page = "Usual doses of ACE inhibitors\nTABLE IV-2:\n"
+    assert stands_on("TABLE IV-2: Usual doses of ACE inhibitors", 1, [page])
+    assert not stands_on("TABLE IV-3: Usual doses of ACE inhibitors", 1, [page])
+    assert not stands_on("TABLE IV-2: Usual doses of beta-blockers", 1, [page])
+
+
 def test_two_halves_from_anywhere_on_neighbouring_pages_are_no_quote() -> None:
     filler = "Some other words that a page is full of. " * 20
     pages = [f"Give aspirin 300 mg {filler}", f"{filler} at once to adults."]

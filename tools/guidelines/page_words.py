@@ -19,7 +19,7 @@ from tools.errors import SourceRejected
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _IGNORED = re.compile("[\\s\u0002\ufffe\u00ad\u200b\u2060\ufeff\\-\u2010-\u2015\u2212]+")
 _QUOTATION_MARKS = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-_LEAST_BEFORE, _LEAST_AFTER = 16, 4
+_LEAST_BEFORE, _LEAST_AFTER = 8, 4
 """Signs that at least stand on either page of a quote that runs over the page's end."""
 _RUNNING_HEAD = 300
 """Signs that at most stand above its rest on the next page. Below its beginning a whole table may stand."""
