@@ -216,7 +216,8 @@ class _Turn:
     async def events(self) -> AsyncGenerator[AgentEvent, None]:
         runner = self._manager.runner(self._citations)
         running = runner.astream(self._manager.run_request(self._request, self._conversation))
-        outcome: Outcome | None = None
+        # What holds when nothing else is reached: the reader has left.
+        outcome = STOPPED
         try:
             for notice in self._new_notices():
                 yield notice
@@ -236,7 +237,7 @@ class _Turn:
         finally:
             # Also on Stop, when nothing can be yielded any more: what was read is kept.
             held = self._keep(self._citations.finish())
-            await self._record(running.result, outcome or STOPPED)
+            await self._record(running.result, outcome)
         for shown in (*held, *self._new_notices()):
             yield shown
         references = self._citations.references()

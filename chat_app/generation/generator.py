@@ -57,9 +57,9 @@ class Generator(Generic[T]):
         instructions = self.prompt.render(**(prompt_kwargs or {})) or None
         formats = [p.text_format for p in self.output_processors if isinstance(p, PydanticProcessor)]
         preset: dict[str, Any] = {"instructions": instructions, **({"text": formats[-1]} if formats else {})}
-        request = ResponseRequest(
-            **{**preset, **self.model_kwargs, **fields, "input": tuple(dict(item) for item in items)}
-        )
+        asked: dict[str, Any] = {**preset, **self.model_kwargs, **fields}
+        asked["input"] = tuple(dict(item) for item in items)
+        request = ResponseRequest(**asked)
         delivery = Delivery(self.model_client, request, max_retries=self.max_retries, chaining=self.chaining)
         return GeneratorOutput(_events=delivery.events(), _parse=self._parse)
 
