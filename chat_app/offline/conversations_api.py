@@ -11,10 +11,11 @@ from chat_app.offline.errors import not_found
 from chat_app.offline.history import FindItem, resolve_references
 from chat_app.offline.listing import Page, json_response, page_of
 from chat_app.offline.store import ResponseStore
+from chat_app.offline.strict_json import StrictRoute
 from chat_app.offline.wire_stores import AddItems, CreateConversation, UpdateConversation
 
 Json = dict[str, Any]
-router = APIRouter(prefix="/v1/conversations")
+router = APIRouter(prefix="/v1/conversations", route_class=StrictRoute)
 
 
 def _store(request: Request) -> ConversationStore:

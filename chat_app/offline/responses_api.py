@@ -12,11 +12,12 @@ from chat_app.offline import sse
 from chat_app.offline.listing import Page, json_response, page_of
 from chat_app.offline.service import ResponseService
 from chat_app.offline.store import ResponseStore
+from chat_app.offline.strict_json import StrictRoute
 from chat_app.offline.turns import LiveTurn
 from chat_app.offline.wire import CountTokens, CreateResponse, Retrieve
 
 Json = dict[str, Any]
-router = APIRouter(prefix="/v1/responses")
+router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
 
 
 def _service(request: Request) -> ResponseService:

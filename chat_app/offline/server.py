@@ -10,12 +10,14 @@ from typing import Any, Final
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from chat_app.offline import conversations_api, files_api, responses_api, vector_stores_api
 from chat_app.offline.batches import Batches
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.conversations import ConversationStore
 from chat_app.offline.database import Database
+from chat_app.offline.description import ERRORS, describe
 from chat_app.offline.errors import ApiError, error_body, from_validation
 from chat_app.offline.extractive import ExtractiveModel
 from chat_app.offline.files import FileStore
@@ -48,10 +50,11 @@ def create_app(config: OfflineConfig) -> FastAPI:
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
     app.state.responses = ResponseService(config, store, conversations, runner)
     for api in (responses_api, conversations_api, files_api, vector_stores_api):
-        app.include_router(api.router)
+        app.include_router(api.router, responses=ERRORS)
     app.add_api_route("/healthz", _health, methods=["GET"])
-    app.add_api_route("/v1/models", _models, methods=["GET"])
-    app.add_api_route("/v1/models/{model}", _model, methods=["GET"])
+    app.add_api_route("/v1/models", _models, methods=["GET"], responses=ERRORS)
+    app.add_api_route("/v1/models/{model:path}", _model, methods=["GET"], responses=ERRORS)
+    app.openapi = lambda: describe(app, asks_for_key=config.key is not None)  # type: ignore[method-assign]
     app.add_exception_handler(ApiError, _api_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
@@ -105,12 +108,24 @@ async def _validation_error(_: Request, error: Exception) -> Response:
     return json_response(found.body(), found.status)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     body = error_body(f"{error.detail}: see the API's description for its URLs and methods.",
                       kind="invalid_request_error")  # fmt: skip
-    return json_response(body, error.status_code)
+    response = json_response(body, error.status_code)
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return response
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods that the URL of a request has, over all routes that match it."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return found
 
 
 async def _server_error(_: Request, error: Exception) -> Response:

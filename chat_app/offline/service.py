@@ -56,6 +56,7 @@ class ResponseService:
 
     async def count_tokens(self, request: Asked) -> int:
         """The tokens that a request brings, with its history and its instructions."""
+        _check_given(request)
         history = await self._history(request)
         items = [*history, *await resolve_references(request.input, history, self._store.item)]
         counted = sum(objects.count_tokens(objects.text_of(item)) for item in items)
@@ -121,6 +122,13 @@ class ResponseService:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def _check_given(request: Asked) -> None:
+    if request.input is None and request.previous_response_id is None and request.conversation_id is None:
+        raise ApiError(
+            400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter"
+        )  # fmt: skip
+
+
 def _check(request: CreateResponse) -> None:
     if request.previous_response_id is not None and request.conversation_id is not None:
         raise ApiError(
@@ -129,9 +137,4 @@ def _check(request: CreateResponse) -> None:
         )  # fmt: skip
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
-    if request.input is None and request.previous_response_id is None and request.conversation_id is None:
-        raise ApiError(
-            400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter"
-        )  # fmt: skip
-    if request.prompt is not None:
-        raise invalid("This server keeps no prompt templates: send the input itself.", "prompt")
+    _check_given(request)

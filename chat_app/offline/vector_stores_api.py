@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from chat_app.offline.batches import Batches
 from chat_app.offline.listing import Page, json_response, page_of
+from chat_app.offline.strict_json import StrictRoute
 from chat_app.offline.vector_search import VectorSearch
 from chat_app.offline.vector_store import VectorStores
 from chat_app.offline.wire_stores import (
@@ -20,7 +21,7 @@ from chat_app.offline.wire_stores import (
 )
 
 Json = dict[str, Any]
-router = APIRouter(prefix="/v1/vector_stores")
+router = APIRouter(prefix="/v1/vector_stores", route_class=StrictRoute)
 
 
 class FilesPage(Page):

@@ -17,16 +17,21 @@ Metadata = Annotated[dict[Annotated[str, Field(max_length=64)], MetadataValue], 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
+def given(name: str) -> Json:
+    """The JSON schema of an object that has ``name``, and not as null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
 class Closed(BaseModel):
     """A request body: unknown fields are refused, as the real API does."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Open(BaseModel):
     """A part of a request that may carry fields this server has no use for."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
 class Part(Open):
@@ -99,13 +104,17 @@ _ITEMS = frozenset(
 )
 
 
+def kind_of(value: object) -> str:
+    """The ``type`` of a JSON object, or of a model; empty when it is no text."""
+    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return kind if isinstance(kind, str) else ""
+
+
 def _item_tag(value: object) -> str:
-    if not isinstance(value, Mapping):
-        return str(getattr(value, "type", None) or "message")
-    kind = value.get("type")
-    if kind is None:
-        return "message" if "role" in value else "item_reference"
-    return str(kind) if kind in _ITEMS else "other"
+    kind = kind_of(value)
+    if kind or not isinstance(value, Mapping):
+        return kind if kind in _ITEMS else "other" if kind else "message"
+    return "message" if "role" in value else "item_reference"
 
 
 InputItem = Annotated[
@@ -152,8 +161,7 @@ class CompoundFilter(Closed):
 
 
 def _filter_tag(value: object) -> str:
-    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
-    return "compound" if kind in {"and", "or"} else "comparison"
+    return "compound" if kind_of(value) in {"and", "or"} else "comparison"
 
 
 Filter = Annotated[
@@ -182,8 +190,8 @@ class OtherTool(Open):
 
 
 def _tool_tag(value: object) -> str:
-    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
-    return str(kind) if kind in {"function", "file_search"} else "other"
+    kind = kind_of(value)
+    return kind if kind in {"function", "file_search"} else "other"
 
 
 Tool = Annotated[
@@ -209,8 +217,7 @@ class AllowedTools(Open):
 def _choice_tag(value: object) -> str:
     if isinstance(value, str):
         return "options"
-    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
-    return "allowed_tools" if kind == "allowed_tools" else "function"
+    return "allowed_tools" if kind_of(value) == "allowed_tools" else "function"
 
 
 ToolChoice = Annotated[
@@ -221,7 +228,7 @@ ToolChoice = Annotated[
 ]
 
 
-class PlainFormat(Open):
+class PlainFormat(Closed):
     type: Literal["text", "json_object"] = "text"
 
 
@@ -236,8 +243,7 @@ class SchemaFormat(Open):
 
 
 def _format_tag(value: object) -> str:
-    kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
-    return "json_schema" if kind == "json_schema" else "text"
+    return "json_schema" if kind_of(value) == "json_schema" else "text"
 
 
 class TextOptions(Open):
@@ -281,6 +287,13 @@ class Retrieve(BaseModel):
 
 class Asked(Closed):
     """What a request brings to be read, whether it is to be answered or only counted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id", "conversation")]},
+    )
 
     model: str = "asclepius-extractive"
     input: Input | None = None
@@ -331,6 +344,7 @@ class CreateResponse(Asked):
     prompt_cache_retention: Literal["in_memory", "24h"] | None = None
     prompt_cache_options: Json | None = None
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None = None
-    prompt: Json | None = None
+    prompt: None = None
+    """Prompt templates are kept by no offline server: the input itself has to be sent."""
     moderation: Json | None = None
     context_management: list[Json] | None = None

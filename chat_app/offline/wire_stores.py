@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from chat_app.offline.wire import Closed, Filter, InputItem, Metadata, RankingOptions
+from chat_app.offline.wire import Closed, Filter, InputItem, Metadata, RankingOptions, given
 
 Json = dict[str, Any]
 Attributes = Annotated[
@@ -54,6 +54,10 @@ class AddFile(Closed):
 
 class AddBatch(Closed):
     """The body of ``POST /v1/vector_stores/{id}/file_batches``: ids, or files with options of their own."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, json_schema_extra={"oneOf": [given("file_ids"), given("files")]}
+    )
 
     file_ids: list[str] | None = Field(default=None, min_length=1, max_length=2000)
     files: list[AddFile] | None = Field(default=None, min_length=1, max_length=2000)

@@ -1,0 +1,56 @@
+"""The server's own OpenAPI description: FastAPI's, with the errors as they really are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+Json = dict[str, Any]
+
+
+class ErrorDetail(BaseModel):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(BaseModel):
+    """Every error, whatever its status."""
+
+    error: ErrorDetail
+
+
+_STATUSES: Final[dict[int, str]] = {
+    400: "The request is not valid, or contradicts what is stored.",
+    401: "No key, or not the one that is asked for.",
+    404: "No such object, or no longer.",
+    405: "The URL has no such method.",
+    413: "The body is too large.",
+    429: "The server answers as many requests as it can.",
+    500: "The server failed.",
+}
+ERRORS: Final[dict[int | str, Json]] = {
+    status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
+}
+"""What any route may answer beside its success."""
+
+
+def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
+    """The description of ``app``, made once. Invalid requests are answered with 400, so 422 is left out."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        for path in schema["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+                if asks_for_key:
+                    operation["security"] = [{"bearer": []}]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schema["components"]["schemas"].pop(name, None)
+        if asks_for_key:
+            schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema = schema
+    return app.openapi_schema
