@@ -26,9 +26,10 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface import api_docs
-from chat_app.interface.live_turns import Cursor, LiveTurn
+from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.problems import problem
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turn_log import Cursor
 from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, event_stream
 from chat_app.response_events import Usage
 from tools.types import Frozen

@@ -33,8 +33,9 @@ from chat_app.interface.chainlit_renderer import (
     run_step,
 )
 from chat_app.interface.identity import Unauthenticated
-from chat_app.interface.live_turns import Cursor, LiveTurn
+from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turn_log import Cursor
 from chat_app.interface.uploads import Upload
 
 logger = logging.getLogger(__name__)

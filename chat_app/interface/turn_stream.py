@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 from uuid import uuid4
 
 from fastapi.responses import StreamingResponse
@@ -20,13 +20,16 @@ from fastapi.responses import StreamingResponse
 from chat_app.agent.comparison import ModelEvent, interleave
 from chat_app.events import AgentEvent, agent_event_adapter
 from chat_app.interface.identity import require_owner
-from chat_app.interface.live_turns import Cursor, LiveTurn, LoggedEvent
+from chat_app.interface.live_turns import LiveTurn
+from chat_app.interface.turn_log import Cursor, LoggedEvent
 
-KEPT_QUESTIONS: Final = 500
+KEPT_QUESTIONS: Final = 200
 KEPT_SECONDS: Final = 300.0
 KEEP_ALIVE_SECONDS: Final = 15.0
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _POINT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
+
+T = TypeVar("T")
 
 Cursors = dict[str, Cursor]
 """How far each model's turn was read."""
@@ -112,7 +115,7 @@ async def _frames(question: AskedQuestion, cursors: Cursors) -> AsyncIterator[by
     streams: dict[str, AsyncGenerator[list[LoggedEvent], None]] = {
         model: turn.events_each(cursors[model]) for model, turn in question.turns.items()
     }
-    async with aclosing(interleave(streams)) as batches, aclosing(_with_pauses(batches)) as items:
+    async with aclosing(interleave(streams)) as batches, aclosing(with_pauses(batches)) as items:
         async for item in items:
             if item is None:
                 yield b": still working\n\n"
@@ -123,32 +126,32 @@ async def _frames(question: AskedQuestion, cursors: Cursors) -> AsyncIterator[by
                 yield _frame(question, model, event, question.event_id(cursors))
 
 
-async def _with_pauses(
-    batches: AsyncGenerator[tuple[str, list[LoggedEvent]], None],
-) -> AsyncGenerator[tuple[str, list[LoggedEvent]] | None, None]:
-    """``batches``, and None whenever none came for a while."""
-    waiting: asyncio.Task[tuple[str, list[LoggedEvent]]] | None = None
+async def with_pauses(
+    items: AsyncGenerator[T, None], *, every: float = KEEP_ALIVE_SECONDS
+) -> AsyncGenerator[T | None, None]:
+    """``items``, and None whenever none came for ``every`` seconds."""
+    waiting: asyncio.Task[T] | None = None
     try:
         while True:
-            waiting = waiting or asyncio.ensure_future(_next(batches))
-            done, _ = await asyncio.wait({waiting}, timeout=KEEP_ALIVE_SECONDS)
+            waiting = waiting or asyncio.ensure_future(_next(items))
+            done, _ = await asyncio.wait({waiting}, timeout=every)
             if not done:
                 yield None
                 continue
             try:
-                batch = waiting.result()
+                item = waiting.result()
             except StopAsyncIteration:
                 return
             waiting = None
-            yield batch
+            yield item
     finally:
         if waiting is not None:
             waiting.cancel()
             await asyncio.wait({waiting})
 
 
-async def _next(batches: AsyncGenerator[tuple[str, list[LoggedEvent]], None]) -> tuple[str, list[LoggedEvent]]:
-    return await anext(batches)
+async def _next(items: AsyncGenerator[T, None]) -> T:
+    return await anext(items)
 
 
 def _frame(question: AskedQuestion, model: str, event: AgentEvent, event_id: str) -> bytes:

@@ -122,6 +122,8 @@ async def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(
         (b'{"message": NaN}', "application/json"),
         (b'{"message": ["Jane Roe 1961"]}', "application/json"),
         (b'{"message": "How?", "Jane Roe 1961": true}', "application/json"),
+        (b'{"message": "How?", "vector_store_id": "vs_of_somebody_else"}', "application/json"),
+        (b'{"message": "How?", "user_id": "somebody else"}', "application/json"),
         (b'{"message": "How?", "length": "Jane Roe 1961"}', "application/json"),
         (b'{"message": "How?", "model": "Jane Roe 1961"}', "application/json"),
         (b'{"message": "How?", "models": ["a", "a b", "Jane Roe 1961"]}', "application/json"),
@@ -139,6 +141,7 @@ async def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(
 async def test_a_crooked_body_is_a_problem_that_repeats_none_of_it(
     content: bytes, kind: str, redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Nor can a client name a vector store (row 36) or a user: the body has no place for them."""
     caplog.set_level("DEBUG", "chat_app")
     async with limited(text_reply("Yes."), redis_url, tmp_path) as (running, server), running.client() as client:
         response = await client.post("/api/v1/consult", content=content, headers={"content-type": kind})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from chat_app.interface.identity import NotOwner
 from chat_app.interface.live_turns import LiveTurn
-from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions
+from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, with_pauses
 from tests.support.api_server import Api, Frame, api, ask, frames, others, resume, text_of
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import (
@@ -293,6 +293,39 @@ async def test_options_reach_the_model(redis_url: str, tmp_path: Path) -> None:
     assert (named["model"], named.get("tools") or []) == ("llama:8b", [])
     assert not without.get("tools")
     assert [tool["name"] for tool in with_guidelines["tools"]] == ["search_clinical_guidelines"]
+
+
+async def test_a_silent_stream_is_kept_alive_and_says_nothing_else() -> None:
+    gate = asyncio.Event()
+
+    async def items() -> AsyncGenerator[str, None]:
+        yield "first"
+        await gate.wait()
+        yield "second"
+
+    seen: list[str | None] = []
+    async for item in with_pauses(items(), every=0.02):
+        seen.append(item)
+        if seen.count(None) == 3:
+            gate.set()
+    assert seen[:4] == ["first", None, None, None]
+    assert [item for item in seen if item is not None] == ["first", "second"]
+
+
+async def test_leaving_a_silent_stream_closes_what_it_waits_for() -> None:
+    closed = asyncio.Event()
+
+    async def items() -> AsyncGenerator[str, None]:
+        try:
+            await asyncio.Event().wait()
+            yield "never"
+        finally:
+            closed.set()
+
+    stream = items()
+    async with aclosing(stream), aclosing(with_pauses(stream, every=0.01)) as paused:
+        assert await anext(paused) is None
+    assert closed.is_set()
 
 
 async def test_questions_are_forgotten_a_while_after_their_end_and_not_before(redis_url: str) -> None:

@@ -1,0 +1,108 @@
+"""The log of one turn: its events, read from any point at any pace.
+
+Text that waits is merged, never dropped, so a slow reader costs the length of the answer and no more. Every event has a
+point behind it, at which reading can be taken up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple, cast
+
+from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta, TurnEnded, TurnStarted
+
+
+class Cursor(NamedTuple):
+    """A point in a log: an entry, and how many of its characters were read when it is text."""
+
+    entry: int = 0
+    offset: int = 0
+
+
+LoggedEvent = tuple[AgentEvent, Cursor]
+"""An event and the point behind it."""
+
+
+class TurnLog:
+    """The events of a turn; runs of text are kept as one growing entry."""
+
+    def __init__(self) -> None:
+        self._entries: list[AgentEvent | list[str]] = []
+        self._lengths: dict[int, int] = {}
+        self._changed = asyncio.Event()
+        self.ended: TurnEnded | None = None
+
+    def append(self, event: AgentEvent) -> None:
+        if isinstance(event, TextDelta):
+            if not event.text:
+                return
+            if not self._entries or not isinstance(self._entries[-1], list):
+                self._entries.append([])
+            last = len(self._entries) - 1
+            cast("list[str]", self._entries[last]).append(event.text)
+            self._lengths[last] = self._lengths.get(last, 0) + len(event.text)
+        else:
+            self._entries.append(event)
+            if isinstance(event, TurnEnded):
+                self.ended = event
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def read(self, cursor: Cursor) -> tuple[list[AgentEvent], Cursor]:
+        """What came after ``cursor``, waiting text as one delta per run, and where reading goes on."""
+        found = self.read_each(cursor)
+        return [event for event, _ in found], found[-1][1] if found else cursor
+
+    def read_each(self, cursor: Cursor) -> list[LoggedEvent]:
+        """The same, each event with the point behind it: a reader may be cut off after any of them."""
+        found: list[LoggedEvent] = []
+        position, offset = cursor
+        while position < len(self._entries):
+            entry = self._entries[position]
+            if not isinstance(entry, list):
+                found.append((entry, Cursor(position + 1)))
+            elif text := self._joined(position)[offset:]:
+                found.append((TextDelta(text=text), Cursor(position, offset + len(text))))
+            position, offset = position + 1, 0
+        return found
+
+    def holds(self, cursor: Cursor) -> bool:
+        """Whether ``cursor`` is a point of this log: one that its end has reached."""
+        entry, offset = cursor
+        if entry == len(self._entries):
+            return offset == 0
+        return entry < len(self._entries) and offset <= self._lengths.get(entry, 0)
+
+    def has_more(self, cursor: Cursor) -> bool:
+        if cursor.entry >= len(self._entries):
+            return False
+        last = cursor.entry == len(self._entries) - 1
+        return not last or cursor.entry not in self._lengths or cursor.offset < self._lengths[cursor.entry]
+
+    async def wait(self, cursor: Cursor) -> None:
+        """Returns as soon as something stands after ``cursor``."""
+        while not self.has_more(cursor):
+            await self._changed.wait()
+
+    @property
+    def answer(self) -> str:
+        return "".join(self._joined(position) for position in self._lengths)
+
+    @property
+    def citations(self) -> list[CitationAdded]:
+        return [entry for entry in self._entries if isinstance(entry, CitationAdded)]
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation of the turn; None until it has started."""
+        return next((entry.conversation_id for entry in self._entries if isinstance(entry, TurnStarted)), None)
+
+    @property
+    def has_references(self) -> bool:
+        return any(isinstance(entry, ReferencesReady) for entry in self._entries)
+
+    def _joined(self, position: int) -> str:
+        parts = cast("list[str]", self._entries[position])
+        if len(parts) > 1:
+            parts[:] = ["".join(parts)]
+        return parts[0] if parts else ""
