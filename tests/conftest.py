@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
+
+# Chainlit writes where it is imported: into a folder of this run's, never into the working directory.
+os.environ.setdefault("CHAINLIT_APP_ROOT", tempfile.mkdtemp(prefix="asclepius-chainlit-"))
 
 PROJECT = Path(__file__).resolve().parent.parent
 

@@ -24,12 +24,12 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from chat_app.interface.history_rows import Row, decoded_value, element_of, encoded_value, step_of, thread_of
 from chat_app.interface.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
 from chat_app.interface.identity import NotOwner, require_owner
 
 logger = logging.getLogger(__name__)
 
-Row = dict[str, Any]
 asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
 """Whose request is being answered; set by the guard in front of the page."""
 
@@ -88,9 +88,9 @@ class History(SQLAlchemyDataLayer):
                 return None
             steps = await _rows(connection, _STEPS, id=thread_id)
             elements = await _rows(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
-        found = _thread(threads[0])
-        found["steps"] = [_step(row) for row in steps]
-        found["elements"] = [_element(row) for row in elements]
+        found = thread_of(threads[0])
+        found["steps"] = [step_of(row) for row in steps]
+        found["elements"] = [element_of(row) for row in elements]
         return found
 
     async def get_thread_author(self, thread_id: str) -> str:
@@ -127,7 +127,7 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.connect() as connection:
             query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {_NEWEST_FIRST}'  # noqa: S608 - constants
             rows = await _rows(connection, query, **parameters)
-        page = [_thread(row) for row in rows[:first]]
+        page = [thread_of(row) for row in rows[:first]]
         info = PageInfo(hasNextPage=len(rows) > first, startCursor=page[0]["id"] if page else None,
                         endCursor=page[-1]["id"] if page else None)
         return PaginatedResponse(pageInfo=info, data=page)
@@ -136,7 +136,7 @@ class History(SQLAlchemyDataLayer):
         """What is kept about a conversation beside its messages; empty for one that is not there."""
         async with self.engine.connect() as connection:
             rows = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
-        return dict(_decoded(rows[0]["metadata"], {})) if rows else {}
+        return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
 
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
@@ -154,7 +154,7 @@ class History(SQLAlchemyDataLayer):
             query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
             rows = await _rows(connection, query, owner=owner, id=f"%{conversation_id}%")
         for row in rows:
-            if _decoded(row["metadata"], {}).get("conversation_id") == conversation_id:
+            if decoded_value(row["metadata"], {}).get("conversation_id") == conversation_id:
                 await self.delete_thread(row["id"])
 
     # -- steps and elements --------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.connect() as connection:
             query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
             rows = await _rows(connection, query, thread=thread_id, id=element_id)
-        return _element(rows[0]) if rows else None
+        return element_of(rows[0]) if rows else None
 
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
         """Elements go with their conversation, never on a page's word."""
@@ -269,7 +269,7 @@ async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: s
                          user_id: str | None = None, metadata: dict[str, Any] | None = None,
                          tags: list[str] | None = None) -> None:
     existing = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
-    merged = {**(_decoded(existing[0]["metadata"], {}) if existing else {}), **(metadata or {})}
+    merged = {**(decoded_value(existing[0]["metadata"], {}) if existing else {}), **(metadata or {})}
     values = {
         "id": thread_id, "now": _now(), "user": user_id,
         "name": " ".join(name.split())[:_LONGEST_NAME] if name else None,
@@ -280,57 +280,12 @@ async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: s
 
 
 async def _upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    kept = {column: _encoded(column, values[column]) for column in columns if column in values}
+    kept = {column: encoded_value(column, values[column]) for column in columns if column in values}
     names = ", ".join(f'"{column}"' for column in kept)
     marks = ", ".join(f":{column}" for column in kept)
     updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in kept if column != "id")
     statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
     await connection.execute(text(statement), kept)
-
-
-def _encoded(column: str, value: Any) -> Any:
-    if column == "showInput":
-        return None if value is None else str(value).lower()
-    return json.dumps(value) if isinstance(value, dict | list) else value
-
-
-def _decoded(value: Any, default: Any) -> Any:
-    if not isinstance(value, str):
-        return default if value is None else value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return default
-
-
-def _thread(row: Row) -> ThreadDict:
-    return ThreadDict(
-        id=row["id"], createdAt=row["createdAt"], name=row["name"], userId=row["userId"],
-        userIdentifier=row["userIdentifier"], tags=_decoded(row["tags"], None), metadata=_decoded(row["metadata"], {}),
-        steps=[], elements=[],
-    )
-
-
-def _step(row: Row) -> StepDict:
-    shown = row["showInput"] not in (None, "false")
-    feedback = None
-    if row["feedback_value"] is not None:
-        feedback = {"forId": row["id"], "id": row["feedback_id"], "value": row["feedback_value"],
-                    "comment": row["feedback_comment"]}
-    decoded = {
-        **{column: row[column] for column in STEP_COLUMNS},
-        "streaming": False, "isError": bool(row["isError"]), "defaultOpen": bool(row["defaultOpen"]),
-        "autoCollapse": bool(row["autoCollapse"]), "waitForAnswer": bool(row["waitForAnswer"]),
-        "metadata": _decoded(row["metadata"], {}), "tags": _decoded(row["tags"], None),
-        "modes": _decoded(row["modes"], None), "generation": _decoded(row["generation"], None),
-        "input": row["input"] or "" if shown else "", "output": row["output"] or "", "feedback": feedback,
-        "showInput": row["showInput"] if shown else False,
-    }
-    return cast("StepDict", decoded)
-
-
-def _element(row: Row) -> ElementDict:
-    return cast("ElementDict", {**row, "props": _decoded(row["props"], {})})
 
 
 def _like(words: str) -> str:

@@ -17,7 +17,9 @@ import { Markdown } from '@/components/markdown';
 const texts = %s;
 export default function Probe() {
   return <div className="asc-answer-end message-content" id="probe">{texts.map((text, i) => (
-    <div key={i} data-case={i}><Markdown allowHtml={false} latex={false} renderMarkdown={true}>{text.trim()}</Markdown></div>
+    <div key={i} data-case={i}>
+      <Markdown allowHtml={false} latex={false} renderMarkdown={true}>{text.trim()}</Markdown>
+    </div>
   ))}</div>;
 }
 """
