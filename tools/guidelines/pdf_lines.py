@@ -112,7 +112,10 @@ def _lines(text_page: Any) -> list[Line]:
     text: str = text_page.get_text_range()
     # Characters beyond the basic plane count twice on the text page.
     wide = max(text, default="") > "\uffff"
-    with_cells = not wide and text.count(". . .") < MAX_LEADERS and TABLE_CAPTION.search(text) is not None
+    names_table = "Table" in text or "TABLE" in text
+    with_cells = (
+        names_table and not wide and text.count(". . .") < MAX_LEADERS and TABLE_CAPTION.search(text) is not None
+    )
     reader = _Reader(text_page)
     lines: list[Line] = []
     start = 0
@@ -157,8 +160,10 @@ class _Reader:
         _, right = self._sides(last)
         weight = raw.FPDFText_GetFontWeight
         bold = weight(self._page, first) >= BOLD_WEIGHT and weight(self._page, last) >= BOLD_WEIGHT
-        # The larger of both ends, for a line can begin or end with a raised reference number.
-        size = max(self._size(first), self._size(last))
+        size = self._size(first)
+        if words[0].isdigit():
+            # It may be a raised reference number, in smaller type than the line.
+            size = max(size, self._size(last))
         cells = tuple(self._cells(part, start, size)) if with_cells else ()
         return Line(words, left, max(left, right), base, size, bold, hyphenated, cells)
 

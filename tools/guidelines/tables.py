@@ -71,11 +71,12 @@ class _PageTables:
             at for at, line in enumerate(lines) if TABLE_CAPTION.match(line.text) and _is_caption(line)
         ]
         self._taken: set[int] = set()
+        self._downwards = sorted(range(len(lines)), key=lambda each: -lines[each].base) if self._captions else []
 
     def find(self) -> list[FoundTable]:
         found: list[FoundTable] = []
         for at in self._captions:
-            caption = _caption(self._lines, at)
+            caption = _caption(self._lines, at, self._downwards)
             region = self._region(caption)
             words = " ".join(self._lines[index].text for index in caption)
             table = _table(words, [self._lines[index] for index in region])
@@ -88,13 +89,13 @@ class _PageTables:
         """The lines under the caption down to where text, notes, another caption or white begins."""
         first, last = self._lines[caption[0]], self._lines[caption[-1]]
         below = [
-            index for index, line in enumerate(self._lines)
-            if line.base < last.base - 1 and index not in self._taken and index not in caption
-            and not _beside(line, first, self._page, self._body_size)
+            index for index in self._downwards
+            if self._lines[index].base < last.base - 1 and index not in self._taken and index not in caption
+            and not _beside(self._lines[index], first, self._page, self._body_size)
         ]  # fmt: skip
         region: list[int] = []
         before = last.base
-        for index in sorted(below, key=lambda each: -self._lines[each].base):
+        for index in below:
             line = self._lines[index]
             so_far = [self._lines[each] for each in region]
             if before - line.base > _END_OF_TABLE or index in self._captions or self._ends(line, so_far):
@@ -126,11 +127,13 @@ def _is_caption(line: Line) -> bool:
     return number.endswith((".", ":")) or line.bold or len(words) == 2
 
 
-def _caption(lines: Sequence[Line], at: int) -> list[int]:
+def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[int]:
     """The caption's line and those right below it in the same weight that go on with it."""
     caption = [at]
-    for index in sorted(range(len(lines)), key=lambda other: -lines[other].base):
+    for index in downwards:
         line, last = lines[index], lines[caption[-1]]
+        if not 0 < last.base - line.base < 2 * _END_OF_TABLE:
+            continue
         number_alone = len(caption) == 1 and len(last.text.split()) == 2
         allowed = 30.0 if number_alone else 1.5 * max(line.size, last.size, 8.0)
         goes_on = 0 < last.base - line.base <= allowed and line.bold == last.bold
