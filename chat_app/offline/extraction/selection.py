@@ -108,13 +108,17 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
 def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
     seen: set[str] = set()
     for passage in passages:
-        around = terms(f"{passage.document} {passage.section}")
+        path = passage.section.split("›")
+        under_section = terms(f"{passage.document} {passage.section}")
+        # Below a heading of its own a sentence has left the section in which its passage began.
+        under_heading = terms(f"{passage.document} {' '.join(path[:-1])}")
         for unit in units(passage.text):
             key = unit.text.lower()
             if key in seen or _SCOPE.search(unit.text):
                 continue
             seen.add(key)
             caption = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
+            around = under_heading if unit.heading else under_section
             yield _Candidate(unit, passage, terms(unit.text), around | terms(unit.heading) | terms(caption))
 
 
