@@ -28,6 +28,8 @@ from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseLifecycl
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0
+_SENSELESS = frozenset({400, 404, 422})
+"""Statuses with which servers reject a request that makes no sense to them."""
 _RESUMING = "The connection to the model server broke. The answer is picked up where it stopped."
 
 
@@ -76,6 +78,8 @@ class Delivery:
             except (RateLimited, ProviderUnavailable, StreamTruncated) as error:
                 failure = error
             except ProviderRejected as error:
+                if not self._started:
+                    await self._check_rejection(error)
                 # A response that cannot be resumed has broken off; its request was never rejected.
                 failure = StreamTruncated(str(error)) if self._started else error
                 raise failure from None
@@ -122,6 +126,19 @@ class Delivery:
             self._chaining.works = kept
         if not kept:
             raise PreviousResponseNotFound("The model server does not keep conversations.", supported=False)
+
+    async def _check_rejection(self, error: ProviderRejected) -> None:
+        """Raises ``PreviousResponseNotFound`` where the chain may be what was rejected.
+
+        A server without a memory sees a follow-up on its own, a tool's output without its call, and rejects that in
+        words of its own. Once a server was seen to chain, a rejection is what it says.
+        """
+        previous = self._request.previous_response_id
+        if previous is None or self._chaining.works or error.status not in _SENSELESS:
+            return
+        kept = await self._client.keeps(previous)
+        if not kept:
+            raise PreviousResponseNotFound("The model server does not keep conversations.", supported=kept is None)
 
     def _wait(self, failure: ProviderError | None, attempt: int) -> float | None:
         """Seconds until the next attempt; None when there is none."""

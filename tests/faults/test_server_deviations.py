@@ -1,12 +1,14 @@
 """What Responses servers that people really use do otherwise than the protocol says; the answer is right all the same.
 
 Each test plays one server's habits, as they were seen on the wire. The servers themselves, where they can be installed,
-are driven in ``tests/integration/test_real_servers.py``.
+are driven in ``tests/peers``.
 """
 
 from __future__ import annotations
 
 import json
+
+import pytest
 
 from chat_app.events import CitationAdded, Notice, ReferencesReady, TurnStarted
 from tests.support.engine import (
@@ -257,6 +259,28 @@ async def test_servers_that_number_nothing_lose_nothing() -> None:
         events, result = await drain(runner(server, TOOLS))
     assert (result.outcome.kind, result.answer) == ("completed", "A \nB.")
     assert text_of(events) == result.answer
+
+
+@pytest.mark.parametrize("asked", [GONE, [Status(500)]])
+async def test_aimock_rejects_a_tools_output_that_comes_without_its_question(asked: list[Step]) -> None:
+    """aimock, and others without a memory: the follow-up is rejected for what it lacks, with no word of a chain."""
+    rejected = [Status(404, body={"error": {"message": "No fixture matched", "code": "no_fixture_match"}})]
+    turns = [calls_reply(("c1", "first", '{"a": "x"}')), rejected, asked, text_reply("Done.", response_id="resp_2")]
+    async with ScriptedServer(turns) as server:
+        _, result = await drain(runner(server, TOOLS))
+    assert (result.outcome.kind, result.answer) == ("completed", "Done.")
+    assert [item["type"] for item in server.requests[3].json["input"]] == [
+        "message", "function_call", "function_call_output",
+    ]
+
+
+async def test_a_rejection_by_a_server_that_has_the_chain_is_what_it_says() -> None:
+    rejected = [Status(400, body={"error": {"message": "no such model"}})]
+    kept = [Status(200, body=response_body("resp_1", "completed"))]
+    async with ScriptedServer([calls_reply(("c1", "first", '{"a": "x"}')), rejected, kept]) as server:
+        _, result = await drain(runner(server, TOOLS))
+    assert (result.outcome.kind, result.outcome.retryable) == ("failed", False)
+    assert (len(server.requests), server.unexpected) == (3, 0)
 
 
 async def test_litellm_numbers_a_few_events_and_ends_its_items_out_of_order() -> None:
