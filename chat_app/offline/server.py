@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from chat_app.offline import conversations_api, files_api, responses_api, vector_stores_api
+from chat_app.offline import conversations_api, files_api, responses_api, responses_socket, vector_stores_api
 from chat_app.offline.batches import Batches
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.conversations import ConversationStore
@@ -51,6 +51,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.responses = ResponseService(config, store, conversations, runner)
     for api in (responses_api, conversations_api, files_api, vector_stores_api):
         app.include_router(api.router, responses=ERRORS)
+    app.include_router(responses_socket.router)
     app.add_api_route("/healthz", _health, methods=["GET"])
     app.add_api_route("/v1/models", _models, methods=["GET"], responses=ERRORS)
     app.add_api_route("/v1/models/{model:path}", _model, methods=["GET"], responses=ERRORS)

@@ -24,6 +24,11 @@ def encode(event: Json) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"
 
 
+def data_of(frame: bytes) -> bytes:
+    """The JSON of an encoded event."""
+    return frame.partition(b"\ndata: ")[2].rstrip(b"\n")
+
+
 def words(text: str) -> list[str]:
     """``text`` cut before the white space of each word; joined it is ``text`` again."""
     return _WORD.findall(text)

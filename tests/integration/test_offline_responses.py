@@ -140,6 +140,31 @@ async def test_the_stream_helper_of_the_client_works(client: AsyncOpenAI) -> Non
     assert calls_in(final)[0].name == "get_weather"
 
 
+async def test_a_websocket_answers_one_request_after_the_other(client: AsyncOpenAI) -> None:
+    async with client.responses.connect() as connection:
+        await connection.response.create(model="m", input="My name is Alice.")
+        first = [event async for event in until_the_end(connection)]
+        response_id = first[-1].response.id
+        await connection.response.create(model="m", input="What is my name?", previous_response_id=response_id)
+        second = [event async for event in until_the_end(connection)]
+    assert [event.sequence_number for event in second] == list(range(len(second)))
+    assert "My name is Alice." in second[-1].response.output_text
+
+
+async def until_the_end(connection: Any) -> AsyncIterator[Any]:
+    async for event in connection:
+        yield event
+        if event.type in {"response.completed", "error"}:
+            return
+
+
+async def test_a_bad_message_on_a_websocket_is_an_error_event(client: AsyncOpenAI) -> None:
+    async with client.responses.connect() as connection:
+        await connection.response.create(model="m", input="Hi", previous_response_id="resp_none")
+        (event,) = [event async for event in until_the_end(connection)]
+    assert (event.type, event.code) == ("error", "previous_response_not_found")
+
+
 async def test_each_event_is_written_in_one_piece(base_url: str) -> None:
     body = {"model": "m", "input": "Hello", "stream": True}
     headers = {"Authorization": "Bearer any"}
