@@ -48,8 +48,8 @@ run: install ## Start the app on http://127.0.0.1:8000
 browser: dev
 	@$(BIN)/python -m tests.support.install_browser
 
-test: browser ## Run all tests
-	@$(BIN)/python -m pytest
+test: browser ## Run all tests, on all cores
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 $(PEERS)/.done: $(UV) pyproject.toml uv.lock
 	@echo "Installing other projects' servers and clients into $(PEERS) and $(LITELLM) ..."
@@ -70,7 +70,7 @@ check: dev ## Lint, types, import directions
 
 bench: dev ## Measure, as ratios within one run (beside other libraries after `make test-peers`)
 	@$(BENCH) -m tests.benchmarks.bench_engine
-	@$(BIN)/python -m tests.benchmarks.bench_offline
+	@for part in offline drugs guidelines; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
 
 screenshots: browser ## Take the tour of screenshots into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour
