@@ -203,7 +203,9 @@ def _hosted_search(settings: Settings, base_url: str | None, server_name: str) -
 
 def _generator(settings: Settings, adapter: ModelClient) -> Generator[Any]:
     model = settings.model
-    kwargs = {"max_output_tokens": model.max_output_tokens} if model.max_output_tokens else {}
+    kwargs: dict[str, Any] = {"max_output_tokens": model.max_output_tokens} if model.max_output_tokens else {}
+    if model.background:
+        kwargs["background"] = True
     return Generator(adapter, prompt=INSTRUCTIONS, model_kwargs=kwargs, max_retries=model.max_retries)
 
 

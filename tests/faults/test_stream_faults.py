@@ -312,13 +312,13 @@ async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable
 async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
     """Row 11 and 20."""
     async with (
-        ScriptedServer([text_reply(*["word "] * 50)]) as server,
+        ScriptedServer([text_reply(*["word "] * 600)]) as server,
         clinic(server, redis_url, limits={"idle_timeout": 0.2, "total_timeout": 0.4}) as agent,
     ):
         events: list[AgentEvent] = []
         async for event in agent.consult("q", include_raw=True):
             events.append(event)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.002)
     assert ended(events).outcome.kind == "completed"
 
 
