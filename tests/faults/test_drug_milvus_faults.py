@@ -104,6 +104,23 @@ async def test_an_index_of_another_shape_is_named_with_what_to_run(milvus_uri: s
         await database.aclose()
 
 
+async def test_demonstration_drugs_of_an_older_version_are_loaded_anew(milvus_uri: str) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        client = MilvusClient(milvus_uri)
+        parts = f"{client.describe_alias(drugs._name)['collection_name']}_parts"
+        stored = client.get(parts, ids=["catalog#0"], output_fields=["piece"])[0]["piece"]
+        older = stored.replace('"schema_version":2', '"schema_version":1')
+        assert older != stored
+        client.upsert(parts, [{"id": "catalog#0", "piece": older, "unused": [0.0, 0.0]}])
+        other = DrugDatabase(milvus_uri, name=drugs._name)
+        with pytest.raises(IndexMismatch):
+            await other.search(DrugQuery(name="metformin"))
+        assert (await other.load_demo()).changed
+        assert (await other.search(DrugQuery(name="metformin"))).hits
+        await other.aclose()
+
+
 async def test_a_failed_call_leaves_no_name_of_a_medicine_in_the_logs(
     milvus_uri: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

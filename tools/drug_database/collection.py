@@ -26,7 +26,8 @@ from tools.drug_database.reports import SourceStats
 from tools.errors import IndexMismatch
 from tools.types import Frozen
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+"""Rises with every change of the stored form."""
 CHUNK: Final = 60_000
 """Characters of one stored piece; Milvus takes 65,535 bytes."""
 _BATCH_BYTES: Final = 4_000_000
@@ -120,7 +121,7 @@ def _create_store(client: Client, name: str) -> None:
 
 
 def _create(client: Client, name: str, schema: Any, index: Any) -> None:
-    client.create_collection(name, schema=schema, timeout=CALL_SECONDS)
+    client.create_collection(name, schema=schema, timeout=CALL_SECONDS, consistency_level="Strong")
     # Waiting for the index of an empty collection takes pymilvus half a second each; loading waits for it anyway.
     client.create_index(name, index, timeout=CALL_SECONDS, sync=False)
 
@@ -203,6 +204,15 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> C
     if catalog.get("schema_version") != SCHEMA_VERSION:
         raise IndexMismatch(MISMATCH)
     return Catalog.model_validate_json(text)
+
+
+def stored_sources(client: Client, generation: Generation, *, timeout: float) -> frozenset[str] | None:
+    """The ids of the sources in a generation of any version; None when that cannot be told."""
+    try:
+        catalog = orjson.loads(read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout))
+        return frozenset(stats["source"]["id"] for stats in catalog["sources"])
+    except (MilvusException, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
 
 
 def check_fields(client: Client, generation: Generation, *, timeout: float) -> None:

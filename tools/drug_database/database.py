@@ -18,7 +18,7 @@ from tools.drug_database.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.reports import DrugDatabaseStats, ImportProgress, ImportReport
 from tools.drug_database.search import Searcher
-from tools.errors import ToolError, ToolUnavailable
+from tools.errors import IndexMismatch, ToolError, ToolUnavailable
 
 T = TypeVar("T")
 ALIAS: Final = "asclepius_drugs"
@@ -101,12 +101,19 @@ class DrugDatabase:
         return await self._import(ImportJob(read=read, replace=replace, rebuild=replace), progress)
 
     async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
-        """Loads the demonstration drugs; does nothing when this version of them is loaded."""
+        """Loads the demonstration drugs; does nothing when this version of them is loaded.
+
+        An index of another version that holds only demonstration drugs is built anew.
+        """
         version = demo.version()
-        stats = await self.stats()
+        try:
+            stats = await self.stats()
+        except IndexMismatch:
+            stats = DrugDatabaseStats()
         if any(one.source.id == demo.SOURCE_ID and one.version == version for one in stats.sources):
             return ImportReport(changed=False, records=stats.records, products=stats.products)
-        return await self._import(ImportJob(demo.read, replace=True, versions={demo.SOURCE_ID: version}), progress)
+        job = ImportJob(demo.read, replace=True, sole_source=demo.SOURCE_ID, versions={demo.SOURCE_ID: version})
+        return await self._import(job, progress)
 
     async def clear(self) -> None:
         """Removes the whole drug index, whichever version wrote it."""
@@ -145,7 +152,7 @@ class DrugDatabase:
         async with self._importing:
             try:
                 return await self._milvus.run(
-                    lambda client: run_import(client, self._name, job, report, cancelled), deadline=None
+                    lambda client: run_import(client, self._name, job, report, cancelled), deadline=None, explain=True
                 )
             except CollectionGone:
                 raise ToolUnavailable("The drug index changed during the import. Run it again.") from None

@@ -68,11 +68,12 @@ def _fitting(product: Product, filters: Filters) -> Product | None:
         return None
     if not filters.strength:
         return product
-    strengths = tuple(one for one in product.strengths if _same(one, filters.strength))
+    strengths = tuple(one for one in product.strengths if has_strength(one, filters.strength))
     return product.model_copy(update={"strengths": strengths}) if strengths else None
 
 
-def _same(listed: str, wanted: str) -> bool:
-    """``500 mg`` is ``500 mg``, one part of ``500 mg / 25 mg``, and ``500 mg base equivalent``."""
+def has_strength(listed: str, wanted: str) -> bool:
+    """``500 mg`` is ``500 mg``, one part of ``500 mg / 25 mg``, ``500 mg base equivalent``, and ``500 mg/5 mL``."""
     plain = listed.removesuffix(" base equivalent").casefold()
-    return plain == wanted.casefold() or wanted.casefold() in plain.split(" / ")
+    sought = wanted.casefold()
+    return any(part == sought or part.startswith(f"{sought}/") for part in (plain, *plain.split(" / ")))

@@ -42,6 +42,8 @@ class ImportJob:
     """Leave out what the imported sources said before, instead of updating it item by item."""
     rebuild: bool = False
     """Start from nothing when the stored index is of another version, instead of refusing."""
+    sole_source: str = ""
+    """Start from nothing as well when an index of another version holds nothing but this source."""
     versions: Mapping[str, str] | None = None
 
 
@@ -63,7 +65,7 @@ def run_import(
         intake = Intake(staging, report)
         job.read(intake)
         before = collection.current(client, alias, timeout=collection.CALL_SECONDS)
-        known = _known(client, before, rebuild=job.rebuild)
+        known = _known(client, before, job)
         without = frozenset(intake.sources) if job.replace else frozenset[str]()
         _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
@@ -85,7 +87,7 @@ def run_import(
     )  # fmt: skip
 
 
-def _known(client: Client, before: Generation | None, *, rebuild: bool) -> Catalog:
+def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog:
     """What is stored; nothing before the first import, or when an index of another version is to be built anew."""
     if before is None:
         return Catalog()
@@ -93,9 +95,10 @@ def _known(client: Client, before: Generation | None, *, rebuild: bool) -> Catal
         collection.check_fields(client, before, timeout=collection.CALL_SECONDS)
         return collection.read_catalog(client, before, timeout=collection.CALL_SECONDS)
     except IndexMismatch:
-        if not rebuild:
-            raise
-        return Catalog()
+        sources = collection.stored_sources(client, before, timeout=collection.CALL_SECONDS)
+        if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
+            return Catalog()
+        raise
 
 
 def _versions(known: Catalog, job: ImportJob) -> dict[str, str]:

@@ -22,6 +22,8 @@ from tools.drug_database.text import word_grams
 NameKind = Literal["generic", "substance", "ingredient", "brand", "synonym"]
 _KIND_ORDER: Final[dict[NameKind, int]] = {"generic": 0, "substance": 1, "brand": 2, "synonym": 3, "ingredient": 4}
 _MOST_NAMES: Final = 400
+_FEW: Final = 3
+_SHORTEST_START: Final = 4
 IndexEntry = dict[str, Any]
 
 
@@ -62,6 +64,7 @@ class NameIndex:
         self.by_key: dict[str, int] = {}
         self._exact: dict[str, list[Known]] = {}
         self._squeezed: dict[str, str] = {}
+        self._brand_starts: dict[str, list[Known]] = defaultdict(list)
         self.members: dict[str, list[int]] = defaultdict(list)
         self.class_names: dict[str, str] = {}
         self.containing: dict[str, list[int]] = defaultdict(list)
@@ -71,7 +74,8 @@ class NameIndex:
             meanings.sort(key=self._order)
         for members in self.members.values():
             members.sort(key=self.prominence, reverse=True)
-        self.names: list[str] = list(self._exact)
+        self._keep_brand_starts()
+        self.names: list[str] = [*self._exact, *self._brand_starts]
         self._grams = _postings(self.names)
 
     def _add(self, entry: IndexEntry) -> None:
@@ -106,6 +110,20 @@ class NameIndex:
         if not any(known.entry == number and _KIND_ORDER[known.kind] <= _KIND_ORDER[kind] for known in meanings):
             meanings.append(Known(number, kind, name))
         self._squeezed.setdefault(folded.replace(" ", ""), folded)
+        if kind == "brand":
+            words = folded.split()
+            for count in range(1, min(len(words), 4)):
+                start = " ".join(words[:count])
+                if len(start) >= _SHORTEST_START:
+                    self._brand_starts[start].append(Known(number, kind, name))
+
+    def _keep_brand_starts(self) -> None:
+        """``Advair`` stands for ``Advair Diskus`` where few medicines have brands that begin so, and none is it."""
+        for start, meanings in list(self._brand_starts.items()):
+            if start in self._exact or len({known.entry for known in meanings}) > _FEW:
+                del self._brand_starts[start]
+            else:
+                meanings.sort(key=self._order)
 
     def prominence(self, number: int) -> tuple[bool, int]:
         """Orders records that fit equally well: those with a label first, then those with more products."""
@@ -124,7 +142,7 @@ class NameIndex:
         found = self._exact.get(folded)
         if found is None:
             found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
-        return found or ()
+        return found if found is not None else self._brand_starts.get(folded, ())
 
     def ingredient_set(self, names: Sequence[str]) -> int | None:
         """The record of exactly these ingredients, whose salts do not matter."""

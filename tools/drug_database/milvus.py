@@ -46,25 +46,27 @@ class MilvusConnection:
         # pymilvus writes the filter of a failed call to its log; that text can name what a patient takes.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
 
-    async def run(self, call: Callable[[Client], T], *, deadline: float | None) -> T:
+    async def run(self, call: Callable[[Client], T], *, deadline: float | None, explain: bool = False) -> T:
         """The result of ``call(client)``, run in a thread.
+
+        ``explain`` lets Milvus's own words into the error: only for calls that carry nothing a user typed.
 
         Raises ``ToolUnavailable`` when Milvus refuses, fails or does not answer within ``deadline`` seconds, and
         ``CollectionGone`` when a collection is not there.
         """
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._threads, self._call, call)
+        future = loop.run_in_executor(self._threads, self._call, call, explain)
         try:
             return await asyncio.wait_for(future, deadline)
         except TimeoutError:
             raise ToolUnavailable(_SLOW) from None
 
-    def _call(self, call: Callable[[Client], T]) -> T:
+    def _call(self, call: Callable[[Client], T], explain: bool) -> T:
         try:
             return call(self._connected())
         except MilvusException as error:
             # What pymilvus says can repeat a filter: the chain is cut here on purpose.
-            raise _translated(error) from None
+            raise _translated(error, explain=explain) from None
 
     def _connected(self) -> Client:
         with self._lock:
@@ -84,7 +86,7 @@ def _close(client: Client) -> None:
     client.close()
 
 
-def _translated(error: MilvusException) -> Exception:
+def _translated(error: MilvusException, *, explain: bool) -> Exception:
     code = int(getattr(error, "code", 0) or 0)
     text = str(error)
     if code in {_NOT_FOUND, _NOT_LOADED} or "does not exist" in text or "not found" in text:
@@ -94,4 +96,5 @@ def _translated(error: MilvusException) -> Exception:
     if "dimension" in text.lower() or "schema" in text.lower() or "field" in text.lower():
         return IndexMismatch("The stored drug index does not fit this version. Run `asclepius drugs import --replace "
                              "PATH...` with all your drug data: it builds the index anew.")  # fmt: skip
-    return ToolUnavailable(f"The drug database failed (Milvus code {code}). Look at Milvus's own log.")
+    said = f": {' '.join(text.split())[:200]}" if explain else ""
+    return ToolUnavailable(f"The drug database failed (Milvus code {code}{said}). Look at Milvus's own log.")

@@ -77,9 +77,9 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
 
 def _named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
     """Records whose name ``text`` is, and a warning about the name."""
-    meanings = list(index.exact(text)) or list(index.exact(base_moiety(text)))
-    found = [_candidate(known) for known in meanings]
     alias = aliases.name(text)
+    meanings = list(index.exact(text)) or ([] if alias else list(index.exact(base_moiety(text))))
+    found = [_candidate(known) for known in meanings]
     if alias is None or (meanings and meanings[0].kind in {"generic", "substance"}):
         return _leading(index, meanings, found), ""
     by_alias = [

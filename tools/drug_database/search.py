@@ -16,7 +16,7 @@ import orjson
 from tools.drug_database import collection
 from tools.drug_database.aliases import aliases
 from tools.drug_database.collection import Catalog, Generation
-from tools.drug_database.filters import Filters, only
+from tools.drug_database.filters import Filters, has_strength, normal_strength, only
 from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
 from tools.drug_database.milvus import Client
@@ -81,7 +81,7 @@ class Searcher:
         filters = Filters.of(query)
         most = query.limit if not filters.active else min(50, query.limit * 8)
         hits = self._hits(client, state, reading.candidates[:most], filters)[: query.limit]
-        note = " ".join(_notes(reading, hits, filters))
+        note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
 
     def records(self, client: Client, state: Snapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
@@ -179,3 +179,14 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
     elif hits[0].matched.how == "text":
         yield _TEXT
     yield from reading.notes
+
+
+def _unlisted(question: Question, hits: Sequence[DrugHit]) -> Iterable[str]:
+    """A strength that was typed and that no product of the medicine is listed with may be a slip."""
+    first = next(iter(hits), None)
+    if first is None or not question.strength or first.matched.how not in {"exact", "brand", "synonym"}:
+        return
+    wanted = normal_strength(question.strength)
+    listed = [one for product in first.record.products for one in product.strengths]
+    if listed and not any(has_strength(one, wanted) for one in listed):
+        yield f"{first.record.generic_name} is not listed in the strength {wanted}."

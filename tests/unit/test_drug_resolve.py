@@ -1,0 +1,122 @@
+"""From what was typed to the medicine it means, without a Milvus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.drug_database.aliases import aliases, singular
+from tools.drug_database.index import NameIndex
+from tools.drug_database.lookalikes import look_alikes
+from tools.drug_database.question import understand
+from tools.drug_database.resolve import read
+from tools.drug_database.spelling import closeness
+
+
+def entry(key: str, *, brands: Sequence[str] = (), classes: Sequence[str] = (), substances: Sequence[str] = (),
+          products: int = 1) -> dict[str, object]:  # fmt: skip
+    ingredients = key.split("+")
+    return {"k": key, "g": " and ".join(ingredients), "i": ingredients, "s": list(substances), "b": list(brands),
+            "y": [], "c": list(classes), "n": products, "l": False}  # fmt: skip
+
+
+NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
+INDEX = NameIndex([
+    entry("metformin", brands=["Glucophage"], classes=["Biguanide [EPC]"], substances=["metformin hydrochloride"],
+          products=9),
+    entry("glyburide+metformin", brands=["Glucovance"], products=3),
+    entry("fluticasone+salmeterol", brands=["Advair Diskus", "Advair HFA"]),
+    entry("acetaminophen", brands=["Tylenol"], products=50), entry("hydroxyzine", brands=["Atarax"]),
+    entry("hydralazine"), entry("ibuprofen", brands=["Good Sense Ibuprofen"], classes=NSAID, products=20),
+    entry("naproxen", brands=["Good Sense Naproxen"], classes=NSAID, products=30),
+    entry("aspirin", brands=["Good Sense Aspirin"]), entry("famotidine", brands=["Good Sense Acid Reducer"]),
+    entry("zidovudine"), entry("azathioprine"), entry("vitamin k"),
+    entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]),
+])  # fmt: skip
+
+
+def found(typed: str) -> list[tuple[str, str]]:
+    reading = read(INDEX, aliases(), understand(typed))
+    return [(INDEX.keys[one.entry], one.how) for one in reading.candidates]
+
+
+@pytest.mark.parametrize(
+    ("typed", "key", "how"),
+    [
+        ("metformin", "metformin", "exact"),
+        ("Metformin HCl", "metformin", "exact"),
+        ("GLUCOPHAGE", "metformin", "brand"),
+        ("advair", "fluticasone+salmeterol", "brand"),
+        ("what is the dose of Advair?", "fluticasone+salmeterol", "brand"),
+        ("paracetamol 500 mg tablets", "acetaminophen", "synonym"),
+        ("glyburide/metformin", "glyburide+metformin", "exact"),
+        ("metformin with glyburide", "glyburide+metformin", "exact"),
+        ("metfromin", "metformin", "spelling"),
+        ("is metfromin safe in pregnancy", "metformin", "spelling"),
+        ("NSAIDs", "naproxen", "class"),
+        ("vitamin k antagonist drugs", "warfarin", "class"),
+        ("AZT", "zidovudine", "synonym"),
+    ],
+)
+def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> None:
+    assert found(typed)[0] == (key, how)
+
+
+def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None:
+    reading = read(INDEX, aliases(), understand("metformin"))
+    assert [INDEX.keys[one.entry] for one in reading.candidates] == ["metformin"]
+    assert reading.notes == ("Also in combination products: glyburide and metformin.",)
+
+
+def test_a_store_brand_that_many_medicines_share_means_none_of_them() -> None:
+    assert all(how == "spelling" for _, how in found("Good Sense"))
+
+
+def test_an_ambiguous_abbreviation_gives_every_meaning_and_its_warning() -> None:
+    reading = read(INDEX, aliases(), understand("AZT"))
+    assert {INDEX.keys[one.entry] for one in reading.candidates} == {"zidovudine", "azathioprine"}
+    assert "mistaken for azathioprine" in reading.notes[0]
+
+
+def test_a_look_alike_is_not_taken_for_the_name() -> None:
+    assert found("hydroxyzine") == [("hydroxyzine", "exact")]
+    assert look_alikes(["hydroxyzine hydrochloride"]) == ("hydralazine", "hydromorphone")
+
+
+def test_nothing_like_a_name_means_nothing() -> None:
+    assert found("xqzzkw vvv") == []
+    assert found("") == []
+    assert found("the of and mg") == []
+
+
+@given(st.text(max_size=600))
+def test_no_text_breaks_the_reading(typed: str) -> None:
+    for key, how in found(typed):
+        assert key in INDEX.by_key
+        assert how in {"exact", "brand", "synonym", "class", "spelling"}
+
+
+def test_the_question_around_a_name_is_taken_off() -> None:
+    question = understand("What is the max dose of Metformin 500 mg tablets?")
+    assert question.core == ("metformin",)
+    assert question.strength == "500 mg"
+
+
+def test_a_swap_of_neighbours_is_nearer_than_two_other_letters() -> None:
+    assert closeness("qiuxin", "quixin") > closeness("qaaxin", "quixin")
+    assert closeness("quixin", "quixin") == 100.0
+
+
+def test_plural_class_names_are_singular() -> None:
+    assert singular("loop diuretics") == "loop diuretic"
+    assert singular("anti inflammatories") == "anti inflammatory"
+    assert singular("glass") == "glass"
+
+
+def test_every_alias_has_its_source() -> None:
+    table = aliases()
+    assert {name.source for name in table._names.values()} <= set(table.sources)
+    assert {group.source for group in table._classes.values()} <= set(table.sources)
