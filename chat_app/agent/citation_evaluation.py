@@ -20,7 +20,17 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.passage_choice import STORED
-from chat_app.events import AgentEvent, CitationAdded, Reference, ReferencesReady, TextDelta, TurnEnded, TurnStarted
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+)
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
@@ -32,7 +42,8 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
 
-Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer"]
+Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer",
+               "a tool failed"]
 
 
 class CitationQuestion(BaseModel):
@@ -66,6 +77,7 @@ class CitationReport(Frozen):
     abstained: int
     """Without any: the answer says that the sources do not tell."""
     failed: int
+    """Without a whole answer, or answered although a tool failed."""
     unanswerable: int
     unanswerable_abstained: int
     references: int
@@ -144,6 +156,7 @@ class _Answer:
     references: tuple[Reference, ...] = ()
     dropped: int = 0
     outcome: str = "failed"
+    tool_errors: list[str] = field(default_factory=list[str])
     conversation_id: str = ""
 
     def take(self, event: AgentEvent) -> None:
@@ -158,6 +171,8 @@ class _Answer:
                 self.references, self.dropped = event.references, event.dropped
             case TurnEnded():
                 self.outcome = event.outcome.kind
+            case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)) if output.error is not None:
+                self.tool_errors.append(f"{output.name}: {output.error}")
             case _:
                 return
 
@@ -231,6 +246,8 @@ async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources)
 
     if answer.outcome not in {"completed", "refused"}:
         found("no answer", detail=answer.outcome)
+    for error in answer.tool_errors:
+        found("a tool failed", detail=error)
     for number, detail in _wrong_numbers(answer):
         found("wrong number", number, detail)
     for number, figure in _unsupported_figures(answer):
@@ -290,12 +307,12 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
     off = sum(each.count("quote not on its page") for each in checked)
     answers = [each.answer for each in checked]
     references = [reference for answer in answers for reference in answer.references]
-    failed = sum(each.count("no answer") for each in checked)
+    failed = [bool(each.count("no answer") or each.count("a tool failed")) for each in checked]
     answered = sum(bool(answer.citations) for answer in answers)
-    silent = [q for q, each in zip(questions, checked, strict=True)
-              if not each.answer.citations and not each.count("no answer")]  # fmt: skip
+    silent = [question for question, answer, bad in zip(questions, answers, failed, strict=True)
+              if not answer.citations and not bad]  # fmt: skip
     return CitationReport(
-        questions=len(questions), answered=answered, abstained=len(silent), failed=failed,
+        questions=len(questions), answered=answered, abstained=len(silent), failed=sum(failed),
         unanswerable=sum(question.kind == "unanswerable" for question in questions),
         unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
         references=len(references), references_with_quote=sum(bool(reference.quotes) for reference in references),

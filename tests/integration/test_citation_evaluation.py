@@ -25,13 +25,15 @@ from chat_app.events import (
     Outcome,
     Reference,
     ReferencesReady,
+    RunItemStreamEvent,
     TextDelta,
+    ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
 )
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary
-from tools.types import Passage
+from tools.types import Function, FunctionOutput, Passage
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 HEPARIN = "Heparin must not be given to patients with a history of heparin-induced thrombocytopenia."
@@ -193,6 +195,15 @@ async def test_an_answer_without_citations_abstains_and_one_that_broke_off_is_a_
     broken = TurnEnded(outcome=Outcome(kind="incomplete", reason="truncated"), answer="")
     report = await evaluate(library, TextDelta(text="Give"), broken)
     assert (report.failed, report.abstained, report.clean) == (1, 0, False)
+
+
+async def test_an_answer_for_which_a_tool_failed_is_no_abstention(library: GuidelineLibrary) -> None:
+    call = Function(call_id="c", name="search_drug_database")
+    output = FunctionOutput(name=call.name, input=call, error="Milvus cannot be reached.")
+    event = RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
+    report = await evaluate(library, event, TextDelta(text="The drug database failed."))
+    assert (report.failed, report.abstained) == (1, 0)
+    assert [finding.detail for finding in report.findings] == ["search_drug_database: Milvus cannot be reached."]
 
 
 async def test_a_follow_up_is_asked_in_the_conversation_of_its_question_which_is_deleted_then(
