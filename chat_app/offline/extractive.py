@@ -14,8 +14,9 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import fallback, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
-from chat_app.offline.extraction.evidence import Evidence, Passage, asked_for, gather, looked_up
+from chat_app.offline.extraction.evidence import Evidence, Passage
 from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
 from chat_app.offline.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought

@@ -7,7 +7,7 @@ from typing import Any
 
 from chat_app.offline.errors import ApiError
 from chat_app.offline.objects import count_tokens, stored_item, text_of
-from chat_app.offline.wire import Input, ItemReference, MessageIn
+from chat_app.offline.wire_items import Input, ItemReference, MessageIn
 
 Json = dict[str, Any]
 

@@ -8,7 +8,8 @@ import secrets
 import time
 from typing import Any, Literal
 
-from chat_app.offline.wire import CreateResponse, FunctionToolIn, InputItem, MessageIn, SchemaFormat
+from chat_app.offline.wire import CreateResponse, FunctionToolIn, SchemaFormat
+from chat_app.offline.wire_items import InputItem, MessageIn
 
 Json = dict[str, Any]
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]

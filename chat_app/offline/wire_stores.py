@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from chat_app.offline.wire import Closed, Filter, InputItem, Metadata, RankingOptions, given
+from chat_app.offline.wire import Filter, RankingOptions
+from chat_app.offline.wire_base import Closed, Metadata, given
+from chat_app.offline.wire_items import InputItem
 
 Json = dict[str, Any]
 Attributes = Annotated[

@@ -14,8 +14,8 @@ from chat_app.offline import sse
 from chat_app.offline.extraction.arguments import Source, fill_schema
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
-from chat_app.offline.extraction.evidence import gather
 from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.extraction.units import units
 from chat_app.offline.model import Found

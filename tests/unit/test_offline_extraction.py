@@ -13,8 +13,8 @@ from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.contrasts import contradicts
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.drug_names import drug_classes, drug_names
-from chat_app.offline.extraction.evidence import gather
 from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.text import sentences, terms
 from chat_app.offline.extraction.topics import Aspect, aspects
 from chat_app.offline.extraction.units import units

@@ -1,0 +1,218 @@
+"""Reads the outputs of tools as evidence.
+
+Known shapes are ``passages`` (text with a ``cite`` marker), ``results`` (drug records with ``products`` and ``label``)
+and ``pairs`` (what labels say of one another). Of any other output the sentences that stand beside a ``cite`` are
+read, and else its plain fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import orjson
+
+from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.dialogue import ToolOutput
+from chat_app.offline.extraction.evidence import DrugRecord, Evidence, Fields, Lookup, Pair, Passage, Product
+from chat_app.offline.extraction.text import sentences, squeeze
+from chat_app.offline.model import Found
+
+Json = dict[str, Any]
+_DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)
+
+
+def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, searched: bool = False) -> Evidence:
+    """The evidence in function outputs and hosted file search results."""
+    evidence = Evidence()
+    for output in outputs:
+        _read(output, evidence)
+    if searched:
+        evidence.searched_documents = evidence.hosted = True
+        evidence.answerable = evidence.answerable or bool(found)
+        evidence.passages += [
+            Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank, score=item.score)
+            for rank, item in enumerate(found)
+        ]
+    return evidence
+
+
+def _read(output: ToolOutput, evidence: Evidence) -> None:
+    body = _decoded(output.output)
+    if isinstance(body, dict):
+        failure = body.get("error")
+        if failure:
+            message = failure.get("message", "") if isinstance(failure, dict) else str(failure)
+            evidence.failures.append((output.name, squeeze(str(message))))
+            return
+        if isinstance(body.get("passages"), list):
+            _read_passages(body, evidence)
+            return
+        if isinstance(body.get("pairs"), list):
+            _read_pairs(body, evidence)
+            return
+        if isinstance(body.get("results"), list) and _is_drug_output(body):
+            _read_records(body, output, evidence)
+            return
+    _read_other(output.name, body, evidence)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _read_passages(body: Json, evidence: Evidence) -> None:
+    evidence.searched_documents = True
+    rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
+    answerable = bool(body.get("answerable", True)) and bool(rows)
+    evidence.answerable = evidence.answerable or answerable
+    evidence.passages += [
+        Passage(
+            row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
+            section=_text(row.get("section")), page=_text(row.get("page")), rank=rank, doubtful=not answerable,
+        )
+        for rank, row in enumerate(rows)
+    ]  # fmt: skip
+
+
+def _is_drug_output(body: Json) -> bool:
+    rows = body["results"]
+    return "did_you_mean" in body or any(isinstance(row, dict) and "generic_name" in row for row in rows)
+
+
+def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
+    asked = looked_up(output)
+    rows = [row for row in body["results"] if isinstance(row, dict)]
+    records = tuple(_record(row, asked) for row in rows)
+    if "generic_name" in body and records:
+        records = (_whole_label(body, rows, asked),)
+    suggestions = _texts(body.get("did_you_mean"))
+    evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
+
+
+def looked_up(output: ToolOutput) -> str:
+    """The drug or drugs that a call asked for; empty for a call about something else."""
+    arguments = _decoded(output.arguments)
+    return asked_for(arguments) if isinstance(arguments, dict) else ""
+
+
+def asked_for(arguments: Json) -> str:
+    """The argument that names a drug, or several."""
+    value = next((value for key, value in arguments.items() if _DRUG_KEY.search(key) and value), "")
+    return phrases.listed([str(part) for part in value]) if isinstance(value, list) else str(value)
+
+
+def _read_pairs(body: Json, evidence: Evidence) -> None:
+    """What labels say of one another: the pairs, and the quotations with whose label they are of and about whom."""
+    results = [row for row in _list(body.get("results")) if isinstance(row, dict)]
+    for row in _list(body.get("pairs")):
+        if isinstance(row, dict):
+            names = _texts(row.get("medicines"))
+            said = [found for found in results if {found.get("label_of"), found.get("about")} <= set(names)]
+            records = tuple(_record({**found, "generic_name": found.get("label_of")}, "") for found in said)
+            evidence.pairs.append(Pair(names, records))
+    for row in _list(body.get("unknown")):
+        if isinstance(row, dict):
+            evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
+
+
+def _record(row: Json, asked: str) -> DrugRecord:
+    label = row.get("label")
+    matched = row.get("matched")
+    return DrugRecord(
+        name=_text(row.get("generic_name")),
+        cite=_text(row.get("cite")),
+        brand_names=_texts(row.get("brand_names")),
+        drug_classes=_texts(row.get("drug_classes")),
+        products=tuple(_product(product) for product in _list(row.get("products")) if isinstance(product, dict)),
+        label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
+        matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
+        asked=asked,
+    )
+
+
+def _whole_label(body: Json, rows: Sequence[Json], asked: str) -> DrugRecord:
+    """One record of a label whose sections came one by one, each with a citation of its own."""
+    head = _record(body, asked)
+    parts = [_record(row, asked) for row in rows]
+    return replace(
+        head,
+        label={section: sentences for part in parts for section, sentences in part.label.items()},
+        cites={section: part.cite for part in parts for section in part.label},
+    )
+
+
+def _product(row: Json) -> Product:
+    def joined(key: str) -> str:
+        return ", ".join(_texts(row.get(key)))
+
+    return Product(_text(row.get("dosage_form")), joined("routes"), joined("strengths"), joined("brand_names"))
+
+
+def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
+    cited = list(_cited(body))
+    for row in cited:
+        strings = [text for text in _strings({k: v for k, v in row.items() if k != "cite"}) if _is_sentence(text)]
+        if strings:
+            evidence.answerable = evidence.searched_documents = True
+            evidence.passages.append(Passage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
+    if not cited:
+        pairs = tuple(_pairs(body))
+        evidence.fields.append(Fields(tool, pairs))
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 20 and bool(sentences(text)) and text.rstrip()[-1] in ".!?"
+
+
+def _cited(body: Any) -> Iterator[Json]:
+    if isinstance(body, dict):
+        if isinstance(body.get("cite"), str):
+            yield cast("Json", body)
+            return
+        for value in body.values():
+            yield from _cited(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _cited(value)
+
+
+def _strings(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        for value in body.values():
+            yield from _strings(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _strings(value)
+
+
+def _pairs(body: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(body, dict):
+        for key, value in body.items():
+            yield from _pairs(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(body, list):
+        for index, value in enumerate(body, start=1):
+            yield from _pairs(value, f"{name} {index}".strip())
+    elif body is not None and body != "":
+        yield name, body if isinstance(body, str) else orjson.dumps(body).decode()
+
+
+def _text(value: object) -> str:
+    return "" if value is None else squeeze(str(value))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (squeeze(value),)
+    return tuple(squeeze(str(part)) for part in value) if isinstance(value, list) else ()
