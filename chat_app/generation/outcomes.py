@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import assert_never
+from typing import Literal, assert_never
 
 from chat_app.errors import (
     AsclepiusError,
@@ -53,19 +53,31 @@ def error_outcome(code: str | None) -> Outcome:
 def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
     """For the event that ended a response."""
     response = event.response
-    match event.type:
-        case "response.completed":
+    ending = _ending(event)
+    match ending:
+        case "completed":
             if refused:
                 return Outcome(kind="refused", message="The model declined to answer this.")
             return Outcome()
-        case "response.failed":
+        case "failed":
             return error_outcome(response.error.code if response.error else None)
-        case "response.incomplete":
+        case "incomplete":
             given = (response.incomplete_details.reason if response.incomplete_details else None) or ""
             reason, message = _INCOMPLETE.get(given, ("other", "The model server ended the answer early."))
             return Outcome(kind="incomplete", reason=reason, message=message, retryable=True)
         case _:
-            assert_never(event.type)
+            assert_never(ending)
+
+
+def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "incomplete"]:
+    """The worse of what the event's name and the response in it say: servers send a cut answer as completed."""
+    said = {event.type.removeprefix("response."), event.response.status}
+    details = event.response.incomplete_details
+    if "failed" in said:
+        return "failed"
+    if said & {"incomplete", "cancelled"} or (details is not None and details.reason):
+        return "incomplete"
+    return "completed"
 
 
 def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:

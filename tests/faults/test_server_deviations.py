@@ -261,6 +261,34 @@ async def test_servers_that_number_nothing_lose_nothing() -> None:
     assert text_of(events) == result.answer
 
 
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"status": "incomplete"}, "other"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "max_output_tokens"),
+        ({"incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"status": "cancelled"}, "other"),
+    ],
+)
+async def test_aimock_calls_a_response_completed_whose_status_is_incomplete(fields: Json, reason: str) -> None:
+    *steps, last = text_reply("Do not give more than 20 m")
+    end = body(last)
+    steps.append(Event({**end, "response": {**end["response"], **fields}}))
+    async with ScriptedServer([steps]) as server:
+        _, result = await drain(runner(server))
+    assert (result.outcome.kind, result.outcome.reason) == ("incomplete", reason)
+    assert result.response_id is None, "nothing may chain to half an answer"
+
+
+async def test_a_response_that_failed_is_not_completed_by_its_events_name() -> None:
+    *steps, last = text_reply("Half")
+    end = body(last)
+    steps.append(Event({**end, "response": {**end["response"], "status": "failed"}}))
+    async with ScriptedServer([steps]) as server:
+        _, result = await drain(runner(server))
+    assert (result.outcome.kind, result.answer) == ("failed", "Half")
+
+
 @pytest.mark.parametrize("asked", [GONE, [Status(500)]])
 async def test_aimock_rejects_a_tools_output_that_comes_without_its_question(asked: list[Step]) -> None:
     """aimock, and others without a memory: the follow-up is rejected for what it lacks, with no word of a chain."""
