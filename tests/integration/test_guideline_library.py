@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -239,3 +240,18 @@ async def test_a_hanging_index_is_a_tool_error_within_the_deadline(tmp_path: Pat
             with pytest.raises(ToolUnavailable):
                 await library.load()
             assert time.monotonic() - started < 15
+
+
+async def test_many_files_at_once_are_all_taken_in_while_searches_go_on(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    paths = [write_pdf(tmp_path / f"guideline-{number}.pdf", f"{ASPIRIN} Version {number}.") for number in range(6)]
+    adding = asyncio.gather(*(library.add(path) for path in paths))
+    answered = 0
+    while not adding.done():
+        await library.search("aspirin")
+        answered += 1
+
+    assert [document.id for document in await adding] == [path.stem for path in paths]
+    assert len((await library.search("aspirin", limit=10)).passages) == 6
+    assert answered > 1

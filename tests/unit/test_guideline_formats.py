@@ -16,7 +16,7 @@ from tools.guidelines.docx_format import read_docx
 from tools.guidelines.extract import extract
 from tools.guidelines.models import Block, Extraction
 from tools.guidelines.ocr import paragraphs
-from tools.guidelines.render import find_quote
+from tools.guidelines.render import find_quote, find_quote_or_cells
 from tools.guidelines.text_formats import decode, read_html, read_markdown, read_plain
 
 MARKDOWN = """---
@@ -247,6 +247,21 @@ def comparable_words(text: str) -> str:
 
 def test_a_quote_that_is_not_there_marks_nothing() -> None:
     assert find_quote("First words. Never give both drugs together.", "always give all three of the drugs") is None
+
+
+def test_the_cells_of_a_row_are_found_wherever_they_were_drawn() -> None:
+    text = "Drug\r\nfurosemide\r\ntorsemide\r\nmg a day\r\n20-80\r\n2.5-10\r\n2\r\n1"
+    spans = find_quote_or_cells(text, "Table 9. Doses\nDrug\tmg a day\ntorsemide\t2.5-10\t1")
+
+    assert [text[start:end] for start, end in spans] == ["Drug", "mg a day", "torsemide", "2.5-10"]
+
+
+def test_a_quote_that_runs_over_the_page_is_marked_as_far_as_it_stands_there() -> None:
+    text = "The page ends with a sentence that must not be given to patients"
+    span = find_quote(text, "must not be given to patients with a history of angioedema.")
+
+    assert span is not None
+    assert text[span[0] : span[1]].startswith("must not be given")
 
 
 def test_recognised_text_is_cut_into_paragraphs() -> None:

@@ -71,6 +71,10 @@ class GuidelineLibrary:
         self._cited = CitedSources(self._store, self._catalog)
         self._searcher = LibrarySearch(self._store, self._catalog, self._retriever)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
+        # One change at a time waits for the folder's lock, so that threads are left for searches; two files at a
+        # time are read, for each may take gigabytes.
+        self._changing = asyncio.Lock()
+        self._reading = asyncio.Semaphore(2)
 
     # -- search
 
@@ -121,7 +125,10 @@ class GuidelineLibrary:
         report = ingest.Reporter(source.file_name, progress)
         facts = await self._read(source, report)
         in_thread = ingest.Reporter(source.file_name, ingest.in_loop(progress))
-        document = await self._run(lambda: ingest.publish(self._store, self._retriever, source, facts, in_thread))
+        async with self._changing:
+            document = await self._run(
+                lambda: ingest.publish(self._store, self._retriever, source, facts, in_thread)
+            )
         report("done", document.pages, document.pages)
         return document
 
@@ -153,14 +160,16 @@ class GuidelineLibrary:
         Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
         it ends, searches find only what is already indexed again.
         """
-        await self._run(self._drop_index)
+        async with self._changing:
+            await self._run(self._drop_index)
         documents: list[Document] = []
         refused: list[Refusal] = []
         for record, version in await self._run(self._current):
             try:
                 source = ingest.stored_source(self._store, record, version)
                 if version.reader == ingest.READER and self._store.has_version(source.ref):
-                    await self._run(partial(self._write, source, ingest.in_loop(progress)))
+                    async with self._changing:
+                        await self._run(partial(self._write, source, ingest.in_loop(progress)))
                     documents.append(document_of(record, version))
                 else:
                     documents.append(await self._take(source, progress))
@@ -193,7 +202,8 @@ class GuidelineLibrary:
             made = Path(scratch.name) / "version"
             job = ExtractJob(path=source.path.absolute(), suffix=source.suffix, title=source.title, out=made)
             try:
-                await run_job(job, progress=report.stage("reading"))
+                async with self._reading:
+                    await run_job(job, progress=report.stage("reading"))
             except SourceRejected as error:
                 raise SourceRejected(f"{source.file_name}: {error}") from None
             await self._run(lambda: self._store.save_version(source.ref, made))
@@ -211,7 +221,8 @@ class GuidelineLibrary:
 
     async def remove(self, document_id: str) -> bool:
         """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
-        return await self._run(lambda: self._remove(document_id))
+        async with self._changing:
+            return await self._run(lambda: self._remove(document_id))
 
     def _remove(self, document_id: str) -> bool:
         with self._store.locked():

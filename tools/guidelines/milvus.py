@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
@@ -28,6 +29,9 @@ VERSION_BYTES = 128
 SETTLE_TRIES = 20
 SETTLE_PAUSE = 0.25
 """Milvus Lite builds its indexes in the background after a flush, and a load that meets a half-written file fails."""
+SEARCH_TRIES = 30
+SEARCH_PAUSE = 0.1
+"""A collection is released for some tens of milliseconds after each guideline that is added."""
 _CONNECT_FAILED = 2
 
 
@@ -192,12 +196,15 @@ class Collection:
         )  # fmt: skip
 
     def _searchable(self, call: Callable[[Any], T]) -> T:
-        """Runs ``call``; loads the collection once more when another process has just released it."""
-        try:
-            return self._call(call)
-        except NotLoaded:
-            self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
-            return self._call(call)
+        """Runs ``call``; waits and loads the collection while whoever adds a guideline has it released."""
+        for _ in range(SEARCH_TRIES):
+            try:
+                return self._call(call)
+            except NotLoaded:
+                time.sleep(SEARCH_PAUSE)
+                with suppress(ServerFailed, NotLoaded):
+                    self._call(lambda client: client.load_collection(self.name, timeout=CALL_SECONDS))
+        return self._call(call)
 
     def _ensure(self) -> None:
         if not self._checked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ MAX_PIXELS = 40_000_000
 """An A4 page at scale 5; larger pages are drawn at a smaller scale."""
 _PEN = (255, 232, 92)
 """Yellow; each channel is multiplied with the page's, so that the words stay as they are printed."""
-_MIN_MATCH = 12
-"""Fewer signs than this that agree are no match of a quote."""
+_MIN_MATCH = 24
+"""Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
+_MIN_CELL = 4
+"""Letters and signs: a shorter cell of a table stands in too many places."""
 
 
 def render_page(path: Path, page_number: int, *, highlight: str, scale: float) -> bytes:
@@ -48,46 +51,65 @@ def picture_of_page(page: Any, scale: float) -> bytes:
 def quote_rectangles(page: Any, quote: str) -> list[tuple[float, float, float, float]]:
     """Where the words of ``quote`` stand: (left, bottom, right, top) in points; empty when they are not there.
 
-    White space, hyphens and case are ignored. Of a quote that runs over the page's end the part on it is found.
+    White space, hyphens and case are ignored. Of a quote that runs over the page's end the part on it is found, and
+    of a table's row, which may have been drawn in any order, each of its cells.
     """
     text_page = page.get_textpage()
     try:
-        span = find_quote(text_page.get_text_range(), quote)
-        if span is None:
-            return []
-        start, end = span
-        count = text_page.count_rects(start, end - start)
-        return [text_page.get_rect(index) for index in range(count)]
+        places: list[tuple[float, float, float, float]] = []
+        for start, end in find_quote_or_cells(text_page.get_text_range(), quote):
+            count = text_page.count_rects(start, end - start)
+            places += [text_page.get_rect(index) for index in range(count)]
+        return places
     finally:
         text_page.close()
 
 
+def find_quote_or_cells(text: str, quote: str) -> list[tuple[int, int]]:
+    """The spans of ``quote``: one, or for a row of cells parted by tabs one for each cell; none where it is not."""
+    whole = _find(text, comparable(quote))
+    if whole is not None:
+        return [whole]
+    cells = [comparable(cell) for line in quote.splitlines() for cell in line.split("\t")]
+    if len(cells) > 1:
+        return [span for cell in cells if len(cell) >= _MIN_CELL and (span := _find(text, cell)) is not None]
+    part = find_quote(text, quote)
+    return [part] if part is not None else []
+
+
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """First and last+1 index in ``text`` of the words of ``quote``, or None."""
+    """First and last+1 index in ``text`` of the words of ``quote``, or of its beginning or end; or None."""
+    needle = comparable(quote)
+    haystack = comparable(text)
+    if needle in haystack:
+        return _find(text, needle)
+    start = _longest(len(needle), lambda size: needle[:size] in haystack)
+    end = _longest(len(needle), lambda size: needle[-size:] in haystack)
+    part = needle[:start] if start >= end else needle[-end:]
+    return _find(text, part) if len(part) >= _MIN_MATCH else None
+
+
+def _longest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _find(text: str, wanted: str) -> tuple[int, int] | None:
+    """Where the letters and signs ``wanted`` stand in ``text``, counted in its own characters."""
+    if not wanted:
+        return None
     signs: list[str] = []
     places: list[int] = []
     for at, char in enumerate(text):
         for sign in comparable(char):
             signs.append(sign)
             places.append(at)
-    haystack, needle = "".join(signs), comparable(quote)
-    for wanted in _parts(needle):
-        at = haystack.find(wanted)
-        if at >= 0:
-            return places[at], places[at + len(wanted) - 1] + 1
-    return None
-
-
-def _parts(needle: str) -> list[str]:
-    """The whole quote, then ever shorter beginnings and ends of it, for a quote that crosses a page or a column."""
-    if not needle:
-        return []
-    parts = [needle]
-    size = len(needle) * 3 // 4
-    while size >= _MIN_MATCH:
-        parts += [needle[:size], needle[-size:]]
-        size = size * 3 // 4
-    return parts
+    at = "".join(signs).find(wanted)
+    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
 
 
 def _rows(bitmap: Any) -> list[bytearray]:
