@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -153,7 +154,7 @@ class FakeAgent:
         scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
             "gated": self._gated, "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
             "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
-            "options": self._options,
+            "options": self._options, "stamped": self._stamped,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
         return chosen(message)
@@ -220,6 +221,17 @@ class FakeAgent:
             written.append(f"n{number} ")
             yield TextDelta(text=written[-1])
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
+
+    async def _stamped(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``stamped 3000 every 5``: tokens that say when they were sent, in milliseconds, on a clock that keeps pace."""
+        found = re.search(r"stamped (\d+) every (\d+)", message)
+        assert found is not None
+        count, gap = int(found.group(1)), int(found.group(2)) / 1000
+        began = time.monotonic()
+        for number in range(1, count + 1):
+            await asyncio.sleep(max(0.0, began + number * gap - time.monotonic()))
+            yield TextDelta(text=f"t{number}at{time.time() * 1000:.0f} ")
+        yield TurnEnded(outcome=Outcome(), answer="")
 
     async def _say(self, message: str) -> AsyncIterator[AgentEvent]:
         """``say: X`` answers X, a character at a time."""
