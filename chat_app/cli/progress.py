@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol, Self
 
@@ -17,7 +17,7 @@ class ShowProgress(Protocol):
 
 
 @contextmanager
-def progress_bars() -> Iterator[ShowProgress]:
+def progress_bars() -> Generator[ShowProgress, None, None]:
     """Shows one bar for each thing worked on, on standard error."""
     if not sys.stderr.isatty():
         yield _Lines()
