@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = _config(arguments)
         app = create_app(config)
+        app.state.database.open()
         listener = _listen(config)
     except (ConfigurationError, ValidationError) as error:
         sys.stderr.write(f"{error}\n")

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
+from chat_app.errors import ConfigurationError
+
 T = TypeVar("T")
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
@@ -81,9 +83,22 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._connection or self._open()
+        connection = self._connection or self.open()
         with connection:
             return work(connection)
+
+    def open(self) -> sqlite3.Connection:
+        """Opens the file, and makes its tables when it is new.
+
+        Raises ``ConfigurationError`` when the file is damaged, or was written by another version.
+        """
+        try:
+            return self._open()
+        except sqlite3.DatabaseError as error:
+            raise ConfigurationError(
+                f"The offline server's state cannot be read ({error}). Move {self._path.name} out of the data "
+                "directory to start afresh."
+            ) from None
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +113,7 @@ class Database:
             connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         elif version != SCHEMA_VERSION:
             connection.close()
-            raise RuntimeError(
+            raise ConfigurationError(
                 f"The offline server's state was written by another version (format {version}, this one writes "
                 f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start afresh."
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -31,6 +33,8 @@ from chat_app.offline.vector_store import VectorStores
 
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
+_HOUSEKEEPING: Final = 3600.0
+"""Seconds between two removals of what is past its time."""
 logger = logging.getLogger(__name__)
 
 
@@ -67,14 +71,30 @@ def create_app(config: OfflineConfig) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
-    await app.state.response_store.expire()
-    await app.state.files.expire()
+    await _expire(app)
     await app.state.vector_stores.take_up()
     await app.state.responses.take_up()
+    housekeeping = asyncio.create_task(_keep_house(app))
     yield
+    housekeeping.cancel()
     await app.state.vector_stores.aclose()
     await app.state.responses.aclose()
     await app.state.database.aclose()
+
+
+async def _keep_house(app: FastAPI) -> None:
+    """Removes what is past its time, every hour; a failure waits for the next hour."""
+    while True:
+        await asyncio.sleep(_HOUSEKEEPING)
+        try:
+            await _expire(app)
+        except (OSError, sqlite3.Error) as error:
+            logger.warning("Expired objects could not be removed: %s", type(error).__name__)
+
+
+async def _expire(app: FastAPI) -> None:
+    await app.state.response_store.expire()
+    await app.state.files.expire()
 
 
 async def _health() -> Response:

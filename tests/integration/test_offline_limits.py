@@ -1,0 +1,103 @@
+"""The offline server keeps within its limits: what is past its time goes, and it listens to others only with a key."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from chat_app.errors import ConfigurationError
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.database import Database
+from chat_app.offline.store import MOST_RESPONSES, ResponseStore
+from tests.support.offline_server import offline_server
+
+HEADERS = {"Authorization": "Bearer any"}
+
+
+def respond(base_url: str) -> str:
+    answer = httpx.post(f"{base_url}/responses", json={"model": "m", "input": "Hello"}, headers=HEADERS)
+    return str(answer.json()["id"])
+
+
+def test_beyond_loopback_a_key_is_required(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_OFFLINE_KEY"):
+        OfflineConfig(host="0.0.0.0", data_dir=tmp_path).check()
+
+
+def test_the_command_refuses_to_listen_to_others_without_a_key(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "chat_app.offline",
+        "--host",
+        "0.0.0.0",
+        "--port",
+        "0",
+        "--data-dir",
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ASCLEPIUS_OFFLINE_KEY" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_past_its_time_is_gone_and_removed_at_the_next_start(tmp_path: Path) -> None:
+    with offline_server(tmp_path, "--delta-ms", "0") as base_url:
+        old, kept = respond(base_url), respond(base_url)
+        with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
+            connection.execute("UPDATE responses SET expires_at = 1 WHERE id = ?", (old,))
+        assert httpx.get(f"{base_url}/responses/{old}", headers=HEADERS).status_code == 404
+    with offline_server(tmp_path, "--delta-ms", "0") as base_url:
+        assert httpx.get(f"{base_url}/responses/{kept}", headers=HEADERS).status_code == 200
+    with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
+        assert connection.execute("SELECT id FROM responses").fetchall() == [(kept,)]
+
+
+async def test_the_oldest_responses_make_room(tmp_path: Path) -> None:
+    database = Database(tmp_path / "offline.sqlite3")
+    store = ResponseStore(database)
+    await store.expire()
+    rows = [(f"resp_{n}", n, 1 << 40, "completed", None, b"{}", b"[]", None) for n in range(MOST_RESPONSES + 5)]
+
+    def fill(connection: sqlite3.Connection) -> None:
+        connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    await database.run(fill)
+    assert await store.expire() == 5
+    assert await store.get("resp_5") == {}
+    await database.aclose()
+
+
+def test_the_state_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    with offline_server(tmp_path, "--delta-ms", "0") as base_url:
+        respond(base_url)
+    assert (tmp_path / "offline.sqlite3").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("damage", ["another version", "no database"])
+def test_a_state_that_cannot_be_read_is_refused_with_a_sentence(damage: str, tmp_path: Path) -> None:
+    if damage == "no database":
+        (tmp_path / "offline.sqlite3").write_bytes(b"not a database, but long enough to look like one" * 100)
+    else:
+        with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
+            connection.execute("PRAGMA user_version = 999")
+    command = [sys.executable, "-m", "chat_app.offline", "--port", "0", "--data-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "out of the data directory to start afresh" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
+    with offline_server(tmp_path, "--delta-ms", "0") as base_url:
+        canary = "Zebulon Quartermaine, HIV positive"
+        httpx.post(f"{base_url}/responses", json={"model": "m", "input": canary}, headers=HEADERS)
+        httpx.post(f"{base_url}/responses", json={"model": "m", "input": [{"role": canary}]}, headers=HEADERS)
+        httpx.get(f"{base_url}/responses/{canary}", headers=HEADERS)
+    assert "Quartermaine" not in (tmp_path / "offline.log").read_text()
