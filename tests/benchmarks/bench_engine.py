@@ -116,8 +116,8 @@ async def _in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in took.items()}
 
 
-async def _paced_run(engine: Runner, streams: int, milliseconds: int) -> list[float]:
-    """The milliseconds from sending to yielding of every delta, from when all streams have begun."""
+async def _delays(texts: Callable[[], AsyncIterator[str]], streams: int, milliseconds: int) -> list[float]:
+    """The milliseconds from sending to reading of every delta, from when all streams have begun."""
     delays: list[float] = []
     begun = 0
 
@@ -125,27 +125,52 @@ async def _paced_run(engine: Runner, streams: int, milliseconds: int) -> list[fl
         nonlocal begun
         await asyncio.sleep(number / streams * milliseconds / 1000)
         first = True
-        async for event in engine.astream(question(include_raw=False)).stream_events():
-            if isinstance(event, TextDelta):
-                now = time.monotonic_ns()
-                if begun == streams:
-                    delays.extend((now - int(sent)) / 1e6 for sent in event.text.split())
-                begun += first
-                first = False
+        async for text in texts():
+            now = time.monotonic_ns()
+            if begun == streams:
+                delays.extend((now - int(sent)) / 1e6 for sent in text.split())
+            begun += first
+            first = False
 
     await asyncio.gather(*(follow(number) for number in range(streams)))
-    return delays
+    return sorted(delays)
 
 
-async def measure_latency(base_url: str, streams: int) -> tuple[float, float]:
+async def _bare_texts(base_url: str, model: str) -> AsyncIterator[str]:
+    """The deltas as read from the bare socket, undecoded: what the machine and the server take by themselves."""
+    body = f'{{"model": "{model}"}}'
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(base_url.split(":")[2].partition("/")[0]))
+    writer.write(f"POST /v1/responses HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    try:
+        while not (line := await reader.readline()).startswith(b"event: response.completed"):
+            if b'"delta": "' in line:
+                yield line.partition(b'"delta": "')[2].partition(b'"')[0].decode()
+    finally:
+        writer.close()
+
+
+async def measure_latency(base_url: str, streams: int) -> dict[str, tuple[float, float]]:
     """Median and 99th percentile in ms, each the median of all rounds; every stream sends four deltas a second."""
-    medians, highs = [], []
-    async with _engine(base_url, "paced:20:250") as engine:
+    model = "paced:16:250"
+    figures: dict[str, list[tuple[float, float]]] = {"runner": [], "bare socket": []}
+    async with _engine(base_url, model) as engine:
+
+        async def run_texts() -> AsyncIterator[str]:
+            async for event in engine.astream(question(include_raw=False)).stream_events():
+                if isinstance(event, TextDelta):
+                    yield event.text
+
+        readers: dict[str, Callable[[], AsyncIterator[str]]] = {
+            "runner": run_texts, "bare socket": lambda: _bare_texts(base_url, model),
+        }  # fmt: skip
         for _ in range(ROUNDS):
-            delays = sorted(await _paced_run(engine, streams, milliseconds=250))
-            medians.append(delays[len(delays) // 2])
-            highs.append(delays[int(len(delays) * 0.99)])
-    return statistics.median(medians), statistics.median(highs)
+            for name, texts in readers.items():
+                delays = await _delays(texts, streams, milliseconds=250)
+                figures[name].append((delays[len(delays) // 2], delays[int(len(delays) * 0.99)]))
+    return {
+        name: (statistics.median(m for m, _ in rounds), statistics.median(h for _, h in rounds))
+        for name, rounds in figures.items()
+    }
 
 
 async def measure_gap(base_url: str, *, hosted: bool) -> float:
@@ -218,10 +243,10 @@ async def main(parts: list[str]) -> None:
         if "cpu" in wanted:
             _print_cpu(await measure_cpu(base_url))
         if "latency" in wanted:
-            print("\nFrom sent by the server to yielded by the runner (four deltas a second on each stream)")
+            print("\nFrom sent by the server to yielded, or read from a bare socket (four deltas a second each)")
             for streams in (1, 50, 200, 500):
-                median, high = await measure_latency(base_url, streams)
-                print(f"  {streams:4} streams: median {median:6.2f} ms   p99 {high:6.2f} ms")
+                for name, (median, high) in (await measure_latency(base_url, streams)).items():
+                    print(f"  {streams:4} streams, {name:12} median {median:7.2f} ms   p99 {high:7.2f} ms")
     if "soak" in wanted:
         growth = await measure_soak(5_000)
         print(f"\n5,000 turns: {growth}")
