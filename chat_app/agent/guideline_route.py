@@ -27,6 +27,7 @@ Progress = Callable[[SyncProgress], None]
 
 _LISTED_FOR = 5.0
 """Seconds for which the list of what is loaded is taken as read."""
+_MEANWHILE = "guidelines are searched with the app's own index."
 _FAILED_AGAIN_AFTER, _REFUSED_AGAIN_AFTER = 60.0, 900.0
 """Seconds until a sync is tried again unasked: one that failed, and one of which a guideline was refused."""
 
@@ -99,6 +100,21 @@ class GuidelineRoute:
     async def withdraw(self, progress: Progress | None = None) -> tuple[str, ...]:
         """Deletes everything that was uploaded; returns the ids of the guidelines that were there."""
         return await self._hosted.withdraw(progress=progress)
+
+    async def check(self) -> list[str]:
+        """What keeps questions from the model server's file search although they are meant to go there."""
+        if self._choice == "tool" or (self._choice == "auto" and not self._hosted.was_synced):
+            return []
+        try:
+            wanted = await self._wanted()
+        except ToolError as error:
+            return [str(error)]
+        store = self._hosted.ready(wanted)
+        if not wanted or (store is not None and await self._hosted.usable(store)):
+            return []
+        if not await self._hosted.available():
+            return [f"The model server shows no vector stores; {_MEANWHILE}"]
+        return [f"The model server does not hold what is loaded here. Run `asclepius guidelines sync`; {_MEANWHILE}"]
 
     def describe(self) -> str:
         """In a sentence: which way questions go."""

@@ -99,7 +99,7 @@ async def _drugs(app: App) -> list[Finding]:
 
 async def _guidelines(app: App) -> list[Finding]:
     try:
-        problems = await app.guidelines.check()
+        problems = [*await app.guidelines.check(), *await app.route.check()]
         documents = await app.guidelines.documents()
     except ToolError as error:
         problems, documents = [str(error)], []

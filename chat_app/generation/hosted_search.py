@@ -102,6 +102,11 @@ class HostedSearch:
             self._probed = (now, await self._stores.available())
         return self._probed[1]
 
+    @property
+    def was_synced(self) -> bool:
+        """Whether anything was uploaded from here and not withdrawn."""
+        return self._state.read() is not None
+
     def ready(self, wanted: Sequence[GuidelineFile]) -> str | None:
         """The store that holds exactly ``wanted``, all of it searchable, as far as is known here."""
         state = self._state.read()

@@ -1,0 +1,170 @@
+"""Which way in guidelines are searched, decided question by question: a real library and a real vector store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from chat_app.agent.guideline_route import GuidelineRoute, GuidelineSearch
+from chat_app.errors import ProviderRejected
+from chat_app.generation.hosted_search import HostedSearch
+from chat_app.generation.vector_store_adapter import VectorStoreAdapter
+from tests.support.offline_server import offline_server
+from tests.support.scripted_server import ScriptedServer, Status
+from tools.guidelines import GuidelineLibrary
+from tools.guidelines.library import DEMO_FOLDER
+
+KEY = "sk-test"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with offline_server(tmp_path_factory.mktemp("offline")) as url:
+        yield url
+
+
+@pytest.fixture
+async def library(milvus_uri: str, tmp_path: Path) -> AsyncIterator[GuidelineLibrary]:
+    library = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
+    await library.add(DEMO_FOLDER / "asthma.pdf")
+    yield library
+    await library.aclose()
+
+
+@asynccontextmanager
+async def routed(
+    library: GuidelineLibrary, url: str, folder: Path, choice: GuidelineSearch, *, offline: bool = False
+) -> AsyncIterator[GuidelineRoute]:
+    adapter = VectorStoreAdapter(api_key=KEY, base_url=url)
+    route = GuidelineRoute(
+        library, HostedSearch(adapter, folder / "state", server_key=url), choice=choice, offline=offline
+    )
+    try:
+        yield route
+    finally:
+        await route.aclose()
+
+
+async def store_of(route: GuidelineRoute) -> str:
+    """The vector store, as soon as it is searched."""
+    async with asyncio.timeout(30):
+        while (store := await route.vector_store()) is None:
+            await asyncio.sleep(0.05)
+    return store
+
+
+async def test_auto_goes_to_the_server_after_a_sync_and_not_before(
+    library: GuidelineLibrary, server: str, tmp_path: Path
+) -> None:
+    async with routed(library, server, tmp_path, "auto") as route:
+        assert await route.prepare() == []
+        assert await route.vector_store() is None
+        report = await route.sync()
+        assert report.uploaded == ("asthma",)
+        assert await route.vector_store() == report.vector_store_id
+        assert await route.withdraw() == ("asthma",)
+        assert await route.vector_store() is None
+
+
+@pytest.mark.parametrize(("choice", "offline"), [("tool", False), ("auto", True)])
+async def test_tool_and_the_offline_default_stay_with_the_own_index_even_after_a_sync(
+    choice: GuidelineSearch, offline: bool, library: GuidelineLibrary, server: str, tmp_path: Path
+) -> None:
+    async with routed(library, server, tmp_path, choice, offline=offline) as route:
+        await route.sync()
+        assert await route.vector_store() is None
+        assert "ASCLEPIUS_GUIDELINE_SEARCH=hosted" in route.describe()
+        await route.withdraw()
+
+
+async def test_hosted_uploads_at_start_and_when_something_changes(
+    library: GuidelineLibrary, server: str, tmp_path: Path
+) -> None:
+    async with routed(library, server, tmp_path, "hosted", offline=True) as route:
+        assert await route.prepare() == []
+        first = await route.vector_store()
+        assert first is not None
+    await library.add(DEMO_FOLDER / "hypertension.pdf")
+    async with routed(library, server, tmp_path, "hosted") as route:
+        assert await route.vector_store() is None, "what is there lacks a guideline"
+        assert await store_of(route) == first
+        assert (await route.sync()).unchanged == ("asthma", "hypertension")
+        await route.withdraw()
+
+
+async def test_without_vector_stores_the_own_index_is_searched_and_the_operator_is_told(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    async with (
+        ScriptedServer([[Status(404)]], repeat=True) as server,
+        routed(library, server.base_url, tmp_path, "hosted") as route,
+    ):
+        (problem,) = await route.prepare()
+        assert "app's own index" in problem
+        assert "no vector stores" in problem
+        asked = len(server.requests)
+        for _ in range(5):
+            assert await route.vector_store() is None
+        assert len(server.requests) == asked, "the server is left alone for a while"
+        with pytest.raises(ProviderRejected, match="no vector stores"):
+            await route.sync()
+
+
+async def test_a_guideline_that_the_server_refuses_keeps_questions_at_the_own_index_and_is_named(
+    milvus_uri: str, server: str, tmp_path: Path
+) -> None:
+    library = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
+    document = await library.add(DEMO_FOLDER / "asthma.pdf")
+    original = library.original(document.id)
+    whole = original.read_bytes()
+    original.write_bytes(b"%PDF-1.7\nbroken since it was added")
+    async with routed(library, server, tmp_path, "hosted") as route:
+        (problem,) = await route.prepare()
+        assert "asthma" in problem
+        assert await route.vector_store() is None
+        original.write_bytes(whole)
+        assert (await route.sync()).uploaded == ("asthma",)
+        assert await route.vector_store() is not None
+        await route.withdraw()
+    await library.aclose()
+
+
+async def test_a_store_that_does_not_answer_is_not_searched_and_asked_again_after_a_failure(
+    library: GuidelineLibrary, server: str, tmp_path: Path
+) -> None:
+    async with routed(library, server, tmp_path, "auto") as route:
+        store = (await route.sync()).vector_store_id
+        assert await route.vector_store() == store
+        adapter = VectorStoreAdapter(api_key=KEY, base_url=server)
+        await adapter.delete(store)
+        await adapter.aclose()
+        assert await route.vector_store() == store, "what was seen is believed for a while"
+        route.doubt()
+        assert await route.vector_store() is None
+
+
+async def test_the_doctor_is_told_when_the_server_lacks_what_is_loaded_here(
+    library: GuidelineLibrary, server: str, tmp_path: Path
+) -> None:
+    async with routed(library, server, tmp_path, "auto") as route:
+        assert await route.check() == [], "nothing was ever uploaded, and nothing is amiss"
+        await route.sync()
+        assert await route.check() == []
+    await library.add(DEMO_FOLDER / "hypertension.pdf")
+    async with routed(library, server, tmp_path, "auto") as route:
+        (problem,) = await route.check()
+        assert "asclepius guidelines sync" in problem
+        await route.withdraw()
+
+
+async def test_an_empty_library_is_never_searched_at_a_server(milvus_uri: str, server: str, tmp_path: Path) -> None:
+    library = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
+    async with routed(library, server, tmp_path, "hosted") as route:
+        assert await route.prepare() == []
+        assert await route.vector_store() is None
+    await library.aclose()
