@@ -11,7 +11,7 @@ FOUND: Final = "Start metformin at 500 mg once daily with food. [1]\n\nDo  not g
 FOLLOWED: Final = "Not below an eGFR of 30."
 ODD: Final = " \n\n  Leading blanks,\ttabs, **Markdown**, \"quotes\", 'data: x', 血圧, é, 👩‍⚕️ and a blank at the end \n"
 LONG: Final = "".join(f"Sentence number {number} of a long answer. " for number in range(400))
-CUT: Final = "Give 10 mg at once. Then give 5 mg every six hours, but do not ever give more than 20 mg in a day, not once."
+CUT: Final = "Give 10 mg at once. Then give 5 mg every six hours, but do not ever give more than 20 mg in a day."
 """Cut off somewhere inside, whichever protocol it travels by: chat completions have fewer events around the text."""
 SECRET: Final = "key sk-upstream-secret of Jane Doe was refused"
 

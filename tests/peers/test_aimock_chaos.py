@@ -12,7 +12,7 @@ from tests.peers.servers import AimockServer, aimock
 from tests.support.engine import clinic, consult, ended
 
 
-@pytest.mark.parametrize("fault", ["--chaos-drop", "--chaos-malformed", "--chaos-disconnect"])
+@pytest.mark.parametrize("fault", ["--chaos-drop", "--chaos-malformed", "--chaos-disconnect", "--chaos-ratelimit"])
 async def test_a_faulty_server_is_a_failed_turn(redis_url: str, tmp_path: Path, fault: str) -> None:
     with aimock(tmp_path, ANSWERS, fault, "1") as server:
         async with clinic(server.base_url, redis_url, max_retries=1) as agent:
