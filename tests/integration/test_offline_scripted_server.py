@@ -68,9 +68,7 @@ async def test_sliced_bytes_are_the_same_bytes(size: int) -> None:
 
 
 async def test_raw_bytes_are_sent_untouched() -> None:
-    async with ScriptedServer(
-        [[Raw(b": ping\n\n"), Raw(b"data: \xff\n\n"), Event({"a": 1}, name=None)]]
-    ) as server:
+    async with ScriptedServer([[Raw(b": ping\n\n"), Raw(b"data: \xff\n\n"), Event({"a": 1}, name=None)]]) as server:
         assert await body_of(server) == b': ping\n\ndata: \xff\n\ndata: {"a": 1}\n\n'
 
 
