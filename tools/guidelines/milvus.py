@@ -32,6 +32,8 @@ SETTLE_PAUSE = 0.25
 SEARCH_TRIES = 30
 SEARCH_PAUSE = 0.1
 """A collection is released for some tens of milliseconds after each guideline that is added."""
+_CHANNEL = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
+"""The client's own habit of a ping every ten seconds is taken for an attack by Milvus Lite, which then hangs up."""
 _CONNECT_FAILED = 2
 
 
@@ -70,7 +72,9 @@ class Connection:
     def _open(self) -> Any:
         with self._lock:
             if self._client is None:
-                self._client = _pymilvus().MilvusClient(uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS)
+                self._client = _pymilvus().MilvusClient(
+                    uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=_CHANNEL
+                )
             return self._client
 
     def close(self) -> None:
