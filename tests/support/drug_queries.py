@@ -90,8 +90,8 @@ class _Builder:
         common = [names for names, products in self.combinations.items() if products >= 3]
         for names in self._pick(common, "combination"):
             shuffled = self._chance.sample(names, len(names))
-            yield EvaluationQuery(type="combination", query=self._chance.choice((" ", " and ", "/", "-")).join(shuffled),
-                                  expect=tuple(names))  # fmt: skip
+            text = self._chance.choice((" ", " and ", "/", "-")).join(shuffled)
+            yield EvaluationQuery(type="combination", query=text, expect=tuple(names))
         for name in self._pick([name for name, products in self.classes.items() if products >= 20], "class"):
             plain = name.removesuffix(" [EPC]").lower()
             text = self._chance.choice((plain, f"{plain}s", f"{plain} drugs"))

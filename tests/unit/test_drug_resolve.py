@@ -13,6 +13,7 @@ from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
 from tools.drug_database.question import understand
 from tools.drug_database.resolve import read
+from tools.drug_database.rollup import is_brand
 from tools.drug_database.spelling import closeness
 
 
@@ -120,3 +121,11 @@ def test_every_alias_has_its_source() -> None:
     table = aliases()
     assert {name.source for name in table._names.values()} <= set(table.sources)
     assert {group.source for group in table._classes.values()} <= set(table.sources)
+
+
+def test_a_misspelt_generic_name_in_a_source_is_no_brand() -> None:
+    plain = frozenset({"metformin", "hydrochloride", "er"})
+    assert not is_brand("Metfomin Hydrochloride", plain)
+    assert not is_brand("Metformin Hydrochloride ER 500", plain)
+    assert is_brand("Glucophage", plain)
+    assert is_brand("Metformin Plus", plain)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
+from rapidfuzz.distance import OSA
 
 from tools.drug_database.names import base_moieties, fold, joined, salt_words, word_list
 from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
@@ -16,6 +17,7 @@ from tools.drug_database.staging import StagedGroup
 FIRST: Final = ("formulary", "demo")
 """Sources whose wording of the generic name wins, in this order."""
 _MOST_LABELS: Final = 12
+_LONG_WORD: Final = 7
 _LABEL_ORDER: Final = {"formulary": 0, "label": 2}
 _FORM_WORDS: Final = word_list("plain")
 _KIND: Final = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
@@ -98,9 +100,18 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
 
 
 def is_brand(name: str, plain: frozenset[str]) -> bool:
-    """False for ``Metformin Hydrochloride ER``: a name made of the record's own words is no brand."""
+    """False for ``Metformin Hydrochloride ER``: a name made of the record's own words is no brand.
+
+    A slip of one letter in such a word (``Metfomin Hydrochloride`` stands in the NDC directory) makes no brand either.
+    """
     words = fold(name).split()
-    return bool(words) and not all(word in plain or word.isdigit() for word in words)
+    return bool(words) and not all(word in plain or word.isdigit() or _is_slip(word, plain) for word in words)
+
+
+def _is_slip(word: str, plain: frozenset[str]) -> bool:
+    return len(word) >= _LONG_WORD and any(
+        abs(len(own) - len(word)) <= 1 and OSA.distance(word, own, score_cutoff=1) <= 1 for own in plain
+    )
 
 
 def class_name(drug_class: str) -> str:
