@@ -21,8 +21,11 @@ async def question_events(
 ) -> AsyncIterator[AgentEvent]:
     """The events of a turn. Raises ``AsclepiusError`` when the question is not taken; the turn shows its message."""
     others = [t for t in runtime.turns.of_owner(turn.owner) if t.thread_id == turn.thread_id and t is not turn]
-    if others:
+    if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
+    for other in others:
+        # It has ended and is being saved: what it leaves behind is what this question goes on from.
+        await other.saved.wait()
     runtime.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
         yield Notice(code="waiting_for_provider", message=f"{loading}…")

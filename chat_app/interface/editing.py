@@ -68,4 +68,4 @@ async def _go_on_from(page: Page, owner: str, thread_id: str, *, before: str) ->
             forked = await fork(app.sessions, conversation_id, owner, before)
         except SessionError:
             logger.warning("An edited question starts without what was said before: the session store is away.")
-    await page.runtime.history.update_thread(thread_id, metadata={"conversation_id": forked})
+    await page.runtime.history.set_conversation(thread_id, forked)

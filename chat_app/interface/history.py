@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
 """Whose request is being answered; set by the guard in front of the page."""
 
+CONVERSATION = "conversation_id"
+"""Key of a conversation's metadata: the agent's conversation that it goes on in."""
 _LONGEST_NAME = 120
 _MOST_THREADS = 100
 
@@ -78,8 +80,15 @@ class History(SQLAlchemyDataLayer):
         metadata: dict[str, Any] | None = None,
         tags: list[str] | None = None,
     ) -> None:
+        # A socket that closes gives back all it read when it opened; which conversation the agent is in moved on since.
+        kept = {key: value for key, value in (metadata or {}).items() if key != CONVERSATION}
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=metadata, tags=tags)
+            await _upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
+
+    async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
+        """Which of the agent's conversations this one goes on in; None for a new one."""
+        async with self.engine.begin() as connection:
+            await _upsert_thread(connection, thread_id, metadata={CONVERSATION: conversation_id})
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         async with self.engine.connect() as connection:
@@ -257,7 +266,13 @@ _UPSERT_THREAD = """INSERT INTO threads
     ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
         "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
         "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
-        "tags" = COALESCE(:tags, threads."tags"), "metadata" = :metadata"""
+        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}"""
+# In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
+_MERGED = {
+    "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
+    "postgresql": """CAST(jsonb_strip_nulls(CAST(COALESCE(threads."metadata", '{}') AS jsonb)
+        || CAST(:patch AS jsonb)) AS text)""",
+}
 
 
 async def _rows(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
@@ -268,15 +283,16 @@ async def _rows(connection: AsyncConnection, query: str, **parameters: Any) -> l
 async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: str | None = None,
                          user_id: str | None = None, metadata: dict[str, Any] | None = None,
                          tags: list[str] | None = None) -> None:
-    existing = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
-    merged = {**(decoded_value(existing[0]["metadata"], {}) if existing else {}), **(metadata or {})}
+    patch = metadata or {}
     values = {
         "id": thread_id, "now": _now(), "user": user_id,
         "name": " ".join(name.split())[:_LONGEST_NAME] if name else None,
         "tags": json.dumps(tags) if tags is not None else None,
-        "metadata": json.dumps({key: value for key, value in merged.items() if value is not None}),
+        "metadata": json.dumps({key: value for key, value in patch.items() if value is not None}),
+        "patch": json.dumps(patch),
     }
-    await connection.execute(text(_UPSERT_THREAD), values)
+    statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
+    await connection.execute(text(statement), values)
 
 
 async def _upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from time import perf_counter
@@ -67,6 +68,16 @@ async def test_a_turn_is_written_whole_or_not_at_all(history: History) -> None:
     assert found is not None
     assert len(found["steps"]) == 1
     assert "PATIENT" not in str(caught.value)
+
+
+async def test_writers_at_once_lose_none_of_each_others_metadata(history: History) -> None:
+    thread = await owned(history, "ada")
+    await asyncio.gather(*(history.update_thread(thread, metadata={f"k{n}": n}) for n in range(20)))
+    await history.save_turn(thread, [], [], {"conversation_id": "session_new"})
+    await history.update_thread(thread, metadata={"conversation_id": "session_stale", "k0": None})
+    assert await history.metadata_of(thread) == {f"k{n}": n for n in range(1, 20)} | {"conversation_id": "session_new"}
+    await history.set_conversation(thread, None)
+    assert "conversation_id" not in await history.metadata_of(thread)
 
 
 async def test_an_owner_stays_whoever_names_the_thread_later(history: History) -> None:

@@ -223,7 +223,7 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
 
     async def _stamped(self, message: str) -> AsyncIterator[AgentEvent]:
-        """``stamped 3000 every 5``: tokens that say when they were sent, in milliseconds, on a clock that keeps pace."""
+        """``stamped 3000 every 5``: tokens that say when they were sent, in milliseconds."""
         found = re.search(r"stamped (\d+) every (\d+)", message)
         assert found is not None
         count, gap = int(found.group(1)), int(found.group(2)) / 1000
