@@ -35,7 +35,8 @@ INDEX = NameIndex([
     entry("naproxen", brands=["Good Sense Naproxen"], classes=NSAID, products=30),
     entry("aspirin", brands=["Good Sense Aspirin"]), entry("famotidine", brands=["Good Sense Acid Reducer"]),
     entry("zidovudine"), entry("azathioprine"), entry("vitamin k"),
-    entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]),
+    entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]), entry("estradiol"),
+    entry("estramustine", classes=["Estradiol Congeners [EPC]"]),
 ])  # fmt: skip
 
 
@@ -60,6 +61,7 @@ def found(typed: str) -> list[tuple[str, str]]:
         ("NSAIDs", "naproxen", "class"),
         ("vitamin k antagonist drugs", "warfarin", "class"),
         ("AZT", "zidovudine", "synonym"),
+        ("estradiol 500 mg", "estradiol", "exact"),
     ],
 )
 def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> None:

@@ -54,12 +54,12 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     """What ``question`` most likely names."""
     if not question.words:
         return Reading()
-    whole, note = _named(index, aliases, question.whole)
-    if whole:
-        return Reading(_distinct(whole), notes=_with_combinations(index, whole, note))
     core = " ".join(question.core)
-    for text in dict.fromkeys((question.whole, question.trimmed, core)):
-        members = classed(index, aliases, text) if text else ()
+    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, core))):
+        named, note = _named(index, aliases, text)
+        if named:
+            return Reading(_distinct(named), notes=_with_combinations(index, named, note))
+        members = classed(index, aliases, text)
         if members:
             return Reading(members)
     spans = _spans(index, aliases, question)
