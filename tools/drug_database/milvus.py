@@ -21,6 +21,8 @@ T = TypeVar("T")
 Client = Any
 """pymilvus's ``MilvusClient``; its annotations describe neither its sync nor its async results."""
 CONNECT_SECONDS: Final = 3.0
+CHANNEL: Final = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
+"""The client's own habit of a ping every ten seconds is taken for an attack by Milvus Lite, which then hangs up."""
 _NOT_FOUND: Final = 100
 _NOT_LOADED: Final = 101
 """Also after Milvus has restarted: it loads nothing by itself."""
@@ -71,7 +73,9 @@ class MilvusConnection:
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = MilvusClient(self._uri, token=self._token or "", timeout=CONNECT_SECONDS)
+                self._client = MilvusClient(
+                    self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=CHANNEL
+                )
             return self._client
 
     async def aclose(self) -> None:
