@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 # One message per token makes the page lag seconds behind; these windows keep it within a fifth of a second.
 WINDOW = 0.045
 LONG_WINDOW = 0.1
+LONGEST_WINDOW = 1.0
 LONG_ANSWER = 8_000
 _MOST_WAITING = 64
 _BACKLOG_PAUSE = 0.05
@@ -118,7 +119,8 @@ class Page:
         await emit(session, "task_end", {})
 
     async def _pace(self, session: WebsocketSession, written: int, spent: float) -> None:
-        window = LONG_WINDOW if written > LONG_ANSWER else WINDOW
+        # Each message makes the browser read the whole answer again: the longer it is, the rarer they come.
+        window = min(LONGEST_WINDOW, LONG_WINDOW * written / LONG_ANSWER) if written > LONG_ANSWER else WINDOW
         await asyncio.sleep(max(0.0, window - spent))
         while _waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
             await asyncio.sleep(_BACKLOG_PAUSE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def test_the_result_does_not_depend_on_how_the_text_was_cut(text: str, cuts: lis
     expected = whole.feed(text) + whole.close()
     places = [0, *sorted({cut for cut in cuts if cut < len(text)}), len(text)]
     sliced = MarkdownFold()
-    pieces = [sliced.feed(text[a:b]) for a, b in zip(places, places[1:], strict=False)]
+    pieces = [sliced.feed(text[a:b]) for a, b in pairwise(places)]
     assert "".join(pieces) + sliced.close() == expected
 
 
