@@ -64,7 +64,7 @@ def first_line(running: subprocess.Popen[str]) -> list[str]:
 async def until(services: EmbeddedServices, wanted: Callable[[ServiceStatus], bool]) -> None:
     """Waits until every service is as ``wanted``."""
     async with asyncio.timeout(30):
-        while not all(wanted(status) for status in await services.status()):  # noqa: ASYNC110
+        while not all(wanted(status) for status in await services.status()):
             await asyncio.sleep(0.02)
 
 
