@@ -23,6 +23,8 @@ from tests.support.scripted_server import Event, response_body, text_reply
 
 _PIECE = 1_400
 """About what one packet carries."""
+_open_connections: set[asyncio.Task[None] | None] = set()
+"""Held, so that no stream that its client left is collected with a complaint in the middle of the figures."""
 
 
 def _where(number: int) -> dict[str, Any]:
@@ -112,6 +114,8 @@ def _play(request: dict[str, Any]) -> AsyncIterator[bytes]:
 
 
 async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    task = asyncio.current_task()
+    _open_connections.add(task)
     with suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
@@ -129,6 +133,7 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
                 await writer.drain()
             writer.write(b"0\r\n\r\n")
             await writer.drain()
+    _open_connections.discard(task)
     writer.close()
 
 
