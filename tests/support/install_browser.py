@@ -1,4 +1,4 @@
-"""Sees to it that a Chromium is there for the end-to-end tests.
+"""Sees to it that a Chromium is there for the end-to-end tests, and that Playwright can drive it.
 
 Uses one that is installed; else Debian's package when this may install packages; else says what to install, and
 the end-to-end tests are skipped by name. Run with ``python -m tests.support.install_browser``.
@@ -22,6 +22,14 @@ def find_chromium() -> str | None:
     return next((path for path in map(shutil.which, CANDIDATES) if path), None)
 
 
+def driver_runs() -> bool:
+    """True when Playwright's own program starts: it needs a library that a bare system does not have."""
+    from playwright._impl._driver import compute_driver_executable
+
+    node, _ = compute_driver_executable()
+    return subprocess.run([node, "--version"], capture_output=True, check=False).returncode == 0
+
+
 def _apt(*arguments: str) -> bool:
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     command = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", *arguments]
@@ -29,15 +37,21 @@ def _apt(*arguments: str) -> bool:
 
 
 def main() -> int:
-    if find_chromium():
-        return 0
-    if shutil.which("apt-get") and (os.geteuid() == 0 or shutil.which("sudo")):
-        print("Installing Chromium from Debian's packages ...", flush=True)
+    wanted = [] if find_chromium() else ["chromium", "fonts-dejavu-core"]
+    wanted += [] if driver_runs() else ["libatomic1"]
+    if wanted and shutil.which("apt-get") and (os.geteuid() == 0 or shutil.which("sudo")):
+        print(f"Installing {', '.join(wanted)} from Debian's packages ...", flush=True)
         _apt("update")
-        _apt("install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core")
+        _apt("install", "-y", "--no-install-recommends", *wanted)
     if not find_chromium():
-        print("No Chromium: install the package `chromium`, or set ASCLEPIUS_CHROMIUM; without it the end-to-end "
-              "tests are skipped.", file=sys.stderr)
+        print(
+            "No Chromium: install the package `chromium`, or set ASCLEPIUS_CHROMIUM; without it the end-to-end "
+            "tests are skipped.",
+            file=sys.stderr,
+        )
+    elif not driver_runs():
+        print("Playwright cannot start: install the package `libatomic1`.", file=sys.stderr)
+        return 1
     return 0
 
 
