@@ -128,7 +128,8 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
         for user, thread, conversation in ((ana, "t1", name), ("bert", "t2", name), (ana, "t3", f"{name}0")):
             stored = await history.create_user(User(identifier=user))
             assert stored is not None
-            await history.update_thread(thread, user_id=stored.id, metadata={"conversation_id": conversation})
+            await history.update_thread(thread, user_id=stored.id)
+            await history.set_conversation(thread, conversation)
         assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
         left = [thread for thread in ("t1", "t2", "t3") if await history.owner_of("thread", thread)]
     assert left == ["t2", "t3"]
@@ -158,7 +159,8 @@ async def test_a_conversation_deleted_on_the_page_is_gone_from_the_session_store
             async for frame in frames(response):
                 if frame.event == "turn_started":
                     name = frame.data["conversation_id"]
-                    await history.update_thread("thread", user_id=stored.id, metadata={"conversation_id": name})
+                    await history.update_thread("thread", user_id=stored.id)
+                    await history.set_conversation("thread", name)
                 if frame.event == "text_delta":
                     await history.delete_thread("thread")
             assert frame.data["outcome"]["reason"] == "stopped"

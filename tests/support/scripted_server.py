@@ -50,8 +50,14 @@ class Event:
         if name == _FROM_BODY:
             name = str(self.body["type"]) if isinstance(self.body, Mapping) and "type" in self.body else None
         lines = [] if name is None else [f"event: {name}"]
-        lines.append(f"data: {json.dumps(self.body, ensure_ascii=False)}")
+        plain = json.dumps(self.body, ensure_ascii=False)
+        # Half a character has no bytes of its own: JSON carries it escaped.
+        lines.append(f"data: {plain if _is_utf8(plain) else json.dumps(self.body)}")
         return (self.newline.join(lines) + self.newline * 2).encode()
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 @dataclass(frozen=True)
