@@ -65,10 +65,11 @@ def _product(row: Row) -> Contribution | str:
     code = row["PRODUCTNDC"].strip()
     if not code:
         return "no product code"
-    substances = _substances(row)
-    if not substances:
-        return "no active ingredient is named"
     brand = " ".join(f"{row.get('PROPRIETARYNAME', '')} {row.get('PROPRIETARYNAMESUFFIX', '')}".split())
+    # A listed emollient names no ingredient at all: its brand is then all that it can be found by.
+    substances = _substances(row) or ((brand.lower(),) if brand else ())
+    if not substances:
+        return "neither an active ingredient nor a name is given"
     return Contribution(
         source=SOURCE_ID, item=code, substances=substances,
         brand_names=(brand,) if brand else (),
