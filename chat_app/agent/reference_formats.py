@@ -24,6 +24,7 @@ _DATE = re.compile(r"((?:1[89]|20|21)\d\d)(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_MARK = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_FIGURES = re.compile(r"\d{1,9}")
 _CLOSING = (".", "?", "!")
 _UNSAFE_IN_LINK = {" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60", '"': "%22"}
 
@@ -77,7 +78,9 @@ def markdown(reference: Reference) -> str:
     passage = reference.passage
     title = _escaped(passage.title) or "Title not stated"
     url = _web_address(passage)
-    head = f"[{title}]({_link(url)})" if url else title
+    # The full stop that closes a title of figures alone would make it the number of a list of its own.
+    unlinked = f"{title}\\." if _FIGURES.fullmatch(title) else title
+    head = f"[{title}]({_link(url)})" if url else unlinked
     parts = [head, *map(_escaped, (passage.issuer, _version(passage.version), _place(passage, separator=", ")))]
     number = f"{reference.number}. "
     indent = " " * len(number)

@@ -168,6 +168,7 @@ printed = st.text(st.characters(exclude_categories=("Cs", "Cn")), max_size=60)
 @example(title="1. Asthma", section="2) Drugs", quote="- first")
 @example(title="+ or -", section="# *x* _y_", quote="12. twelve")
 @example(title="&amp; <b>", section="`code`", quote="===")
+@example(title="1", section="", quote="0")
 def test_markdown_shows_any_title_section_and_quote_as_they_are(title: str, section: str, quote: str) -> None:
     item = reference(title=title, section=section, issuer="", version="", url=None, quotes=(quote,))
     plain = " ".join(shown(markdown(item)).split())
