@@ -27,6 +27,22 @@ async def test_the_page_asks_nothing_of_any_other_host(browser: Browser, fake: S
         assert len(asked) > 10
 
 
+async def test_no_address_that_the_page_asks_for_holds_the_question(browser: Browser, fake: ServedPage) -> None:
+    """Addresses end up in the logs of proxies."""
+    async with recorded(browser, "addresses") as context:
+        page = await context.new_page()
+        failed: list[str] = []
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
+        await page.goto(fake.url)
+        await ask(page, "What formulations of metformin are available in our database?")
+        await answered(page)
+        await expect(page.locator(".step[data-step-type='tool']")).to_have_count(1)
+        assert [url for url in asked if "metformin" in url.lower()] == []
+        assert [url for url in failed if "/avatars/" in url] == []
+
+
 async def test_the_start_page_says_what_is_loaded_and_what_this_is(
     browser: Browser, fake: ServedPage
 ) -> None:
