@@ -47,7 +47,6 @@ ElementDict = dict[str, Any]
 READING = "Reading the question…"
 WRITING = "Writing the answer…"
 REFERENCES_ELEMENT = "References"
-_AVATAR = "asclepius"
 
 
 class Emission(NamedTuple):
@@ -271,8 +270,7 @@ class TurnPainter:
         return {
             "id": step_id, "name": name, "type": kind, "threadId": self.ids.thread_id, "parentId": parent,
             "input": "", "output": "", "streaming": False, "isError": False, "showInput": False,
-            # Without a name of its own the avatar is asked for by the step's title, which may quote the question.
-            "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": self.ids.turn_id, "avatarName": _AVATAR},
+            "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": self.ids.turn_id},
             "createdAt": _iso(at), "start": _iso(at), "end": None,
         }
 
