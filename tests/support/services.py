@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import signal
 import socket
@@ -15,9 +16,15 @@ from pathlib import Path
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port for a server that binds it some seconds from now.
+
+    It lies below those that systems hand out by themselves, so that no other test's server gets it in the meantime.
+    """
+    for port in random.sample(range(10_000, 20_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port between 10000 and 19999 is free")
 
 
 def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 60.0) -> None:
