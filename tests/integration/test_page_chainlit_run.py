@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from tests.support.served import clean_environment
-from tests.support.services import free_port, wait_until
+from tests.support.services import free_port, owns_port, wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -48,7 +48,10 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: _answers(url) or process.poll() is not None, what="chainlit run", seconds=90)
+        wait_until(
+            lambda: (owns_port(process.pid, port) and _answers(url)) or process.poll() is not None,
+            what="chainlit run", seconds=90,
+        )
         assert process.poll() is None, log.read_text()[-2000:]
         page = httpx.get(url, headers={"accept": "text/html"})
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
@@ -56,7 +59,8 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
         with httpx.Client(base_url=url) as client:
             assert client.get("/api/v1/status").status_code == 401
             assert client.post("/auth/header").status_code == 200
-            assert client.get("/api/v1/status").json()["offline"] is True
+            status = client.get("/api/v1/status").json()
+            assert status["offline"] is True, status
             assert client.post("/mcp", json={}).status_code == 404
     finally:
         process.send_signal(signal.SIGTERM)

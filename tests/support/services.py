@@ -14,17 +14,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 
 def free_port() -> int:
     """A port for a server that binds it some seconds from now.
 
-    It lies below those that systems hand out by themselves, so that no other test's server gets it in the meantime.
+    It lies below those that systems hand out by themselves, so that hardly ever another test's server gets it in the
+    meantime; ``owns_port`` tells.
     """
-    for port in random.sample(range(10_000, 20_000), 100):
+    for port in random.SystemRandom().sample(range(5_000, 15_000), 100):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
-    raise AssertionError("no port between 10000 and 19999 is free")
+    raise AssertionError("no port between 5000 and 14999 is free")
+
+
+def owns_port(pid: int, port: int) -> bool:
+    """Whether the process itself listens on ``port``: an answer from there may be another server's."""
+    with suppress(psutil.Error):
+        return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in psutil.Process(pid).net_connections())
+    return False
 
 
 def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 60.0) -> None:
