@@ -33,7 +33,8 @@ def free_port() -> int:
 def owns_port(pid: int, port: int) -> bool:
     """Whether the process itself listens on ``port``: an answer from there may be another server's."""
     with suppress(psutil.Error):
-        return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in psutil.Process(pid).net_connections())
+        bound = psutil.Process(pid).net_connections()
+        return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in bound)
     return False
 
 
