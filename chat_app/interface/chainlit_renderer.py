@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, assert_never
-from uuid import NAMESPACE_URL, uuid5
 
 from chat_app.events import (
     AgentEvent,
@@ -22,7 +20,6 @@ from chat_app.events import (
     Notice,
     Outcome,
     RawResponsesStreamEvent,
-    Reference,
     ReferencesReady,
     RunItemStreamEvent,
     StepRunItem,
@@ -33,20 +30,16 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.interface.follow_ups import follow_ups
+from chat_app.interface.answer_end import AnswerEnd
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
-from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
-from tools.types import Function, Passage
+from chat_app.interface.turn_steps import ElementDict, StepDict, TurnIds, answer_step, empty_step, iso, now
+from tools.types import Function
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
-StepDict = dict[str, Any]
-ElementDict = dict[str, Any]
-
 READING = "Reading the question…"
 WRITING = "Writing the answer…"
-REFERENCES_ELEMENT = "References"
 
 
 class Emission(NamedTuple):
@@ -54,25 +47,6 @@ class Emission(NamedTuple):
 
     event: Wire
     payload: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class TurnIds:
-    """What a turn's parts are called on the page."""
-
-    turn_id: str
-    thread_id: str
-    run_id: str
-    started_at: datetime
-    author: str = "Asclepius"
-    question: str = ""
-
-    def part(self, name: str) -> str:
-        return _part(self.turn_id, name)
-
-    @property
-    def message_id(self) -> str:
-        return self.part("answer")
 
 
 @dataclass
@@ -90,24 +64,28 @@ class TurnPainter:
     _phase: str | None = None
     _calls: dict[str, Function] = field(default_factory=dict)
     _open_calls: set[str] = field(default_factory=set)
-    _plain: list[str] = field(default_factory=list)
-    _notices: list[str] = field(default_factory=list)
-    _references: ReferencesReady | None = None
-    _retrieved: list[Passage] = field(default_factory=list)
-    _model: str = ""
+    _closing: AnswerEnd = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._closing = AnswerEnd(self.ids, self.extracts)
+
+    def begin(self) -> list[Emission]:
+        """What stands on the page before anything has come: the column of a model that is compared, else nothing."""
+        if not self.ids.column or self.ids.message_id in self.steps:
+            return []
+        return [Emission("new_message", dict(self._message()))]
 
     def paint(self, events: Iterable[AgentEvent]) -> list[Emission]:
         """What to send for ``events``; the text among them goes as one piece."""
-        shown: list[Emission] = []
+        shown = self.begin()
         text: list[str] = []
         for event in events:
+            self._closing.see(event)
             match event:
                 case TextDelta():
-                    self._plain.append(event.text)
                     self.written += len(event.text)
                     text.append(self._fold.feed(event.text))
                 case CitationAdded():
-                    self._plain.append(f"[{event.number}]")
                     text.append(self._fold.cite(self._citation(event.number)))
                 case _:
                     shown += self._flush(text)
@@ -126,39 +104,36 @@ class TurnPainter:
     def _citation(self, number: int) -> str:
         return f"[\\[{number}\\]](#cite-{self.ids.message_id}-{number})"
 
+    def _message(self) -> StepDict:
+        return self.steps.setdefault(self.ids.message_id, answer_step(self.ids))
+
     def _flush(self, text: list[str]) -> list[Emission]:
         joined = "".join(text)
         text.clear()
         if not joined:
             return []
-        message = self.steps.get(self.ids.message_id)
-        if message is not None:
-            message["output"] += joined
+        begun = bool(self.steps.get(self.ids.message_id, {}).get("output"))
+        message = self._message()
+        message["output"] += joined
+        if begun:
             token = {"id": message["id"], "token": joined, "isSequence": False, "isInput": False}
             return [Emission("stream_token", token)]
-        shown = self._enter_phase(None)
-        message = self._step(self.ids.message_id, self.ids.author, "assistant_message", self.ids.run_id, _now())
-        message |= {"output": joined, "streaming": True, "start": message["createdAt"], "end": message["createdAt"]}
-        self.steps[message["id"]] = message
-        return [*shown, Emission("stream_start", dict(message))]
+        message["streaming"] = True
+        if not self.ids.column:
+            message["end"] = message["start"]
+        return [*self._enter_phase(None), Emission("stream_start", dict(message))]
 
     def _other(self, event: AgentEvent) -> list[Emission]:
         match event:
             case TurnStarted():
-                self._model = event.model
                 return self._enter_phase(READING)
             case Notice():
-                if event.code != "waiting_for_provider":
-                    self._notices.append(event.message)
-                return self._enter_phase(event.message) if self.ids.message_id not in self.steps else []
+                return self._enter_phase(event.message) if not self.written else []
             case RunItemStreamEvent():
                 return self._run_item(event.item)
-            case ReferencesReady():
-                self._references = event
-                return []
             case TurnEnded():
                 return self._end(event)
-            case RawResponsesStreamEvent() | TextDelta() | CitationAdded():
+            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | ReferencesReady():
                 return []
             case _:
                 assert_never(event)
@@ -182,9 +157,10 @@ class TurnPainter:
             return []
         self._calls[call.call_id] = call
         self._open_calls.add(call.call_id)
-        step = self._step(self.ids.part(call.call_id), step_name(call), "tool", self.ids.run_id, item.timestamp)
+        part = self.ids.part(call.call_id)
+        step = empty_step(self.ids, part, step_name(call), kind="tool", parent=self.ids.holder_id, at=item.timestamp)
         step["metadata"]["icon"] = step_icon(call)
-        self.steps[step["id"]] = step
+        self.steps[part] = step
         return [*self._enter_phase(None), Emission("new_message", dict(step))]
 
     def _tool_progress(self, item: ToolProgressRunItem) -> list[Emission]:
@@ -202,17 +178,17 @@ class TurnPainter:
         if call_id not in self._calls:
             shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
         self._open_calls.discard(call_id)
-        self._retrieved += output.passages
         step = self.steps[self.ids.part(call_id)]
         step |= {"name": finished_name(output), "output": step_content(output), "isError": output.error is not None,
-                 "end": _iso(output.finished_at)}
+                 "end": iso(output.finished_at)}
         shown.append(Emission("update_message", dict(step)))
         if output.error is None:
-            raw = self._step(self.ids.part(f"{call_id}:raw"), "Raw result", "undefined", step["id"], item.timestamp)
+            part = self.ids.part(f"{call_id}:raw")
+            raw = empty_step(self.ids, part, "Raw result", kind="undefined", parent=step["id"], at=item.timestamp)
             raw |= {"output": code_block(raw_result(output), "json"), "end": raw["start"]}
-            self.steps[raw["id"]] = raw
+            self.steps[part] = raw
             shown.append(Emission("new_message", dict(raw)))
-        if not self._open_calls and self.ids.message_id not in self.steps:
+        if not self._open_calls and not self.written:
             shown += self._enter_phase(WRITING)
         return shown
 
@@ -221,85 +197,25 @@ class TurnPainter:
         shown += self._enter_phase(None)
         for call_id in self._open_calls:
             step = self.steps[self.ids.part(call_id)]
-            step |= {"name": f"{step['name']} · not finished", "end": _iso(_now())}
+            step |= {"name": f"{step['name']} · not finished", "end": iso(now())}
             shown.append(Emission("update_message", dict(step)))
-        message = self.steps.get(self.ids.message_id)
-        if message is None:
-            message = self._step(self.ids.message_id, self.ids.author, "assistant_message", self.ids.run_id, _now())
-            self.steps[message["id"]] = message
+        message = self._message()
         message |= {"streaming": False, "isError": event.outcome.kind == "failed"}
+        if self.ids.column:
+            message["end"] = iso(now())
         message["metadata"] = {**message["metadata"], "outcome": event.outcome.model_dump(), "answer": event.answer}
-        element = self._element(event.outcome)
+        element = self._closing.element(event.outcome)
         self.elements[element["id"]] = element
         return [*shown, Emission("new_message", dict(message)), Emission("element", element)]
-
-    def _element(self, outcome: Outcome) -> ElementDict:
-        references: tuple[Reference, ...] = self._references.references if self._references else ()
-        listed = reference_list(references)
-        props = {
-            "message": self.ids.message_id,
-            "outcome": outcome.model_dump(),
-            "notices": list(dict.fromkeys(self._notices)),
-            "references": [card(reference) for reference in references],
-            "dropped": self._references.dropped if self._references else 0,
-            "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
-            "question": self.ids.question,
-            "thread": self.ids.thread_id,
-            "follow_ups": [f._asdict() for f in follow_ups(self._retrieved, [r.passage.id for r in references])],
-            "extracts": self.extracts,
-            "model": self._model,
-        }
-        return {
-            "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",
-            "name": REFERENCES_ELEMENT, "display": "inline", "forId": self.ids.message_id,
-            "mime": "application/json", "props": props,
-        }
 
     def _enter_phase(self, phase: str | None) -> list[Emission]:
         """Shows ``phase`` as the line that says what is going on, or takes that line away."""
         if phase == self._phase:
             return []
         before, self._phase = self._phase, phase
-        line = self._step(self.ids.part("phase"), phase or "", "undefined", self.ids.run_id, _now())
+        part, holder = self.ids.part("phase"), self.ids.holder_id
+        line = empty_step(self.ids, part, phase or "", kind="undefined", parent=holder, at=now())
         line["metadata"]["icon"] = "hourglass"
         if phase is None:
             return [Emission("delete_message", line)]
         return [Emission("update_message" if before else "new_message", line)]
-
-    def _step(self, step_id: str, name: str, kind: str, parent: str, at: datetime) -> StepDict:
-        return {
-            "id": step_id, "name": name, "type": kind, "threadId": self.ids.thread_id, "parentId": parent,
-            "input": "", "output": "", "streaming": False, "isError": False, "showInput": False,
-            "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": self.ids.turn_id},
-            "createdAt": _iso(at), "start": _iso(at), "end": None,
-        }
-
-
-def _part(turn_id: str, name: str) -> str:
-    return str(uuid5(NAMESPACE_URL, f"asclepius:{turn_id}:{name}"))
-
-
-def phase_id(turn_id: str) -> str:
-    """The id of the line that says what is going on in a turn."""
-    return _part(turn_id, "phase")
-
-
-def run_step(ids: TurnIds, question_id: str) -> StepDict:
-    """The run that a turn's parts hang under, itself under the question."""
-    at = _iso(ids.started_at)
-    return {"id": ids.run_id, "name": "on_message", "type": "run", "threadId": ids.thread_id, "parentId": question_id,
-            "input": "", "output": "", "streaming": False, "isError": False, "showInput": False, "metadata": {},
-            "createdAt": at, "start": at, "end": None}
-
-
-def finished_run(ids: TurnIds, question_id: str) -> StepDict:
-    """The run when its answer has ended."""
-    return {**run_step(ids, question_id), "end": _iso(_now())}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _iso(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

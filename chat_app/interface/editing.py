@@ -11,9 +11,9 @@ from chainlit.message import Message
 from chainlit.session import WebsocketSession
 
 from chat_app.errors import SessionError
-from chat_app.interface.chainlit_renderer import TurnIds, finished_run, run_step
 from chat_app.interface.forks import fork
 from chat_app.interface.page import Page, emit, owner_of
+from chat_app.interface.turn_steps import TurnIds, finished_run, run_step
 
 logger = logging.getLogger(__name__)
 

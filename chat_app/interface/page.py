@@ -23,19 +23,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.events import Outcome, TextDelta, TurnStarted
 from chat_app.interface.asking import question_events
-from chat_app.interface.chainlit_renderer import (
-    ElementDict,
-    Emission,
-    StepDict,
-    TurnIds,
-    TurnPainter,
-    phase_id,
-    run_step,
-)
+from chat_app.interface.chainlit_renderer import Emission, TurnPainter
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turn_log import Cursor
+from chat_app.interface.turn_steps import ElementDict, StepDict, TurnIds, phase_id, run_step
 from chat_app.interface.uploads import Upload
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,8 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.interface.chainlit_renderer import Emission, TurnIds, TurnPainter
+from chat_app.interface.chainlit_renderer import Emission, TurnPainter
+from chat_app.interface.turn_steps import TurnIds
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
 
 PASSAGE = Passage(

@@ -1,0 +1,78 @@
+"""What stands under an answer: how it ended, notes, references, where to go on. One References element shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Notice,
+    Outcome,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolOutputRunItem,
+    TurnStarted,
+)
+from chat_app.interface.follow_ups import follow_ups
+from chat_app.interface.reference_cards import card, reference_list
+from chat_app.interface.turn_steps import ElementDict, TurnIds
+from tools.types import Passage
+
+REFERENCES_ELEMENT = "References"
+
+
+@dataclass
+class AnswerEnd:
+    """Sees a turn's events pass, and makes the element of them once the turn has ended."""
+
+    ids: TurnIds
+    extracts: bool = False
+    _plain: list[str] = field(default_factory=list)
+    _notices: list[str] = field(default_factory=list)
+    _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
+    _retrieved: list[Passage] = field(default_factory=list)
+    _model: str = ""
+
+    def see(self, event: AgentEvent) -> None:
+        """Keeps what of ``event`` is shown under the answer."""
+        match event:
+            case TextDelta():
+                self._plain.append(event.text)
+            case CitationAdded():
+                self._plain.append(f"[{event.number}]")
+            case TurnStarted():
+                self._model = event.model
+            case Notice() if event.code != "waiting_for_provider":
+                self._notices.append(event.message)
+            case RunItemStreamEvent(item=ToolOutputRunItem() as item):
+                self._retrieved += item.function_output.passages
+            case ReferencesReady():
+                self._references = event
+            case _:
+                return
+
+    def element(self, outcome: Outcome) -> ElementDict:
+        """The element of a turn that ended with ``outcome``."""
+        references = self._references.references
+        listed = reference_list(references)
+        props: dict[str, Any] = {
+            "message": self.ids.message_id,
+            "outcome": outcome.model_dump(),
+            "notices": list(dict.fromkeys(self._notices)),
+            "references": [card(reference) for reference in references],
+            "dropped": self._references.dropped,
+            "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
+            "question": self.ids.question,
+            "thread": self.ids.thread_id,
+            "follow_ups": [f._asdict() for f in follow_ups(self._retrieved, [r.passage.id for r in references])],
+            "extracts": self.extracts,
+            "model": self._model,
+        }
+        return {
+            "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",
+            "name": REFERENCES_ELEMENT, "display": "inline", "forId": self.ids.message_id,
+            "mime": "application/json", "props": props,
+        }
