@@ -12,6 +12,8 @@ from functools import lru_cache
 
 import snowballstemmer
 
+from tools.guidelines.word_forms import usual_form
+
 LINE_HYPHENS = "\x02\ufffe\u00ad"
 """What PDFium writes for a hyphen at a line end (it depends on its version), and the soft hyphen itself."""
 
@@ -79,7 +81,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def _stem(token: str) -> str:
-    return str(_STEMMER.stemWord(token))
+    return str(_STEMMER.stemWord(usual_form(token)))
 
 
 def comparable(text: str) -> str:

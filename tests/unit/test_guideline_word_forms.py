@@ -1,0 +1,45 @@
+"""Questions and guidelines that say the same in other words meet in the index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.guidelines.text import terms
+from tools.guidelines.word_forms import usual_form
+
+
+@pytest.mark.parametrize(("asked", "printed"), [
+    ("renal impairment", "impaired kidney"),
+    ("hepatic insufficiency", "liver dysfunction"),
+    ("paediatric dosing in neonates", "dose in pediatrics, newborn"),
+    ("pregnant women", "pregnancy in a woman"),
+    ("hypertension in diabetics", "hypertensive diabetes"),
+    ("goals of therapy", "targets of treatment"),
+    ("HbA1c", "A1C"),
+    ("anaemia, haemoglobin, ischaemic, hyperglycaemia, leukaemia", "anemia hemoglobin ischemic hyperglycemia leukemia"),
+    ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
+    ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),
+    ("tumours, behaviour, ageing, fibre, litres, centres", "tumors behavior aging fiber liters centers"),
+    ("hospitalisation, randomised, dialysed, sulphonylurea", "hospitalization randomized dialyzed sulfonylurea"),
+])  # fmt: skip
+def test_what_means_the_same_has_the_same_terms(asked: str, printed: str) -> None:
+    assert sorted(terms(asked)) == sorted(terms(printed))
+
+
+@pytest.mark.parametrize("word", [
+    "disease", "raised", "rise", "noise", "four", "hour", "acre", "mitral", "aerosol", "dose", "women", "menstrual",
+])  # fmt: skip
+def test_a_word_that_only_looks_like_a_spelling_keeps_its_form(word: str) -> None:
+    assert usual_form(word) == word
+
+
+def test_what_differs_in_care_stays_apart() -> None:
+    for one, other in (("kidney", "liver"), ("child", "infant"), ("men", "women"), ("hyper", "hypo"), ("mg", "mcg")):
+        assert terms(one) != terms(other)
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=15))
+def test_the_usual_form_of_a_usual_form_is_itself(word: str) -> None:
+    assert usual_form(usual_form(word)) == usual_form(word)
