@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 import math
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -89,6 +90,23 @@ async def test_a_lost_index_is_noticed_and_built_again_from_the_originals(
     assert [document.id for document in report.documents] == ["who-md"]
     assert await library.check() == []
     assert [found.id for found in (await library.search("paracetamol")).passages] == [found.id for found in before]
+
+
+async def test_a_guideline_that_an_earlier_version_read_is_named_until_it_is_read_again(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    source = tmp_path / "anaemia.md"
+    source.write_text("# Anaemia\n\nGive iron to adults with anaemia and renal impairment.\n")
+    await library.add(source)
+    for kept in (tmp_path / "library" / "documents").glob("*.json"):
+        kept.write_text(re.sub(r'"reader": ?\d+', '"reader": 1', kept.read_text()))
+
+    (problem,) = await library.check()
+    assert "anaemia-md" in problem
+    assert "asclepius guidelines reindex" in problem
+
+    await library.reindex()
+    assert await library.check() == []
 
 
 async def test_an_index_of_another_version_says_what_to_run(milvus_uri: str, tmp_path: Path) -> None:

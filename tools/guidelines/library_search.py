@@ -10,6 +10,7 @@ from itertools import islice
 
 from tools.guidelines.catalog import Catalog, Snapshot, as_passage, names, parse_passage_id
 from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.ingest import READER
 from tools.guidelines.models import GuidelineSearchResult, SearchFilter
 from tools.guidelines.retrieval import Found, Retriever
 from tools.guidelines.store import LibraryStore, VersionRef
@@ -66,6 +67,12 @@ class LibrarySearch:
             f"Guideline {name}: its words are gone from the library's folder; add it again."
             for name in sorted(snapshot.unreadable)
         ]
+        older = sorted(document for document, version in snapshot.live.items() if version.reader < READER)
+        if older:
+            problems.append(
+                f"Read by an earlier version of Asclepius, and found less well: {', '.join(older)}. "
+                "Run `asclepius guidelines reindex`."
+            )
         for document, version in snapshot.live.items():
             ref = str(VersionRef(document, version.key))
             for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
