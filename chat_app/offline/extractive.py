@@ -19,6 +19,7 @@ from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
+from chat_app.offline.extraction.text import sentences
 from chat_app.offline.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
 
 _GREETING: Final = re.compile(
@@ -115,8 +116,10 @@ def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
 
 def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     """With nothing to search, what the user wrote earlier is the only source there is."""
-    told = [Passage(turn.question, rank=index) for index, turn in enumerate(reversed(turns[:-1]))]
-    quotes = [quote for quote in select(current.question, told) if not quote.unit.text.endswith("?")]
+    *before, asked = sentences(current.question) or [current.question]
+    said = [*(turn.question for turn in turns[:-1]), " ".join(before)]
+    told = [Passage(text, rank=index) for index, text in enumerate(reversed(said)) if text]
+    quotes = [quote for quote in select(asked, told) if not quote.unit.text.endswith("?")]
     if quotes:
         lines = "\n".join(f"- {quote.unit.text}" for quote in quotes)
         return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")

@@ -6,6 +6,7 @@ import base64
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from chat_app.offline.wire import CreateResponse, FunctionToolIn, SchemaFormat
@@ -28,6 +29,11 @@ def now() -> int:
 def count_tokens(text: str) -> int:
     """Tokens of ``text``: punctuation marks and runs of up to six letters or digits."""
     return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def read_tokens(items: Iterable[Json], instructions: str) -> int:
+    """The tokens that a model is given to read."""
+    return sum(count_tokens(text_of(item)) for item in items) + count_tokens(instructions)
 
 
 def cut_to_tokens(text: str, limit: int) -> str:
@@ -154,7 +160,8 @@ def text_of_content(content: str | list[Json]) -> str:
 def stored_item(item: InputItem) -> Json:
     """An input item as it is kept and listed: with an id, a status, and content as a list of parts."""
     body: Json = item.model_dump(exclude_none=True)
-    prefixes = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+    prefixes = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs",
+                "compaction": "cmp"}  # fmt: skip
     body["id"] = body.get("id") or new_id(prefixes.get(item.type or "", "item"))
     if isinstance(item, MessageIn):
         if isinstance(item.content, str):

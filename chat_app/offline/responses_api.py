@@ -14,7 +14,7 @@ from chat_app.offline.service import ResponseService
 from chat_app.offline.store import ResponseStore
 from chat_app.offline.strict_json import StrictRoute
 from chat_app.offline.turns import LiveTurn
-from chat_app.offline.wire import CountTokens, CreateResponse, Retrieve
+from chat_app.offline.wire import Compact, CountTokens, CreateResponse, Retrieve
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
@@ -69,6 +69,12 @@ async def input_tokens(body: CountTokens, request: Request) -> Response:
     """How many tokens a request would bring, with its history."""
     counted = await _service(request).count_tokens(body)
     return json_response({"object": "response.input_tokens", "input_tokens": counted})
+
+
+@router.post("/compact")
+async def compact(body: Compact, request: Request) -> Response:
+    """The conversation as its users' messages and one item that stands for the rest."""
+    return json_response(await _service(request).compact(body))
 
 
 @router.get("/{response_id}")

@@ -35,17 +35,35 @@ logger = logging.getLogger(__name__)
 
 
 class LiveTurn:
-    """A response that is being made: its state, and its events so far for any number of readers."""
+    """A response that is being made: its state, and its events so far for any number of readers.
 
-    def __init__(self, response: Json, input_items: list[Json], *, include: frozenset[str]) -> None:
+    ``read`` are the items that it is answered from, ``input_items`` those of them that its own request brought.
+    """
+
+    def __init__(
+        self,
+        response: Json,
+        input_items: list[Json],
+        *,
+        include: frozenset[str],
+        read: list[Json],
+        silent: bool = False,
+    ) -> None:
         self.response = response
         self.input_items = input_items
         self.include = include
+        self.read = read
+        self.silent = silent
         self.cancelled = False
         self.ended = False
         self._frames: list[bytes] = []
         self._news = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many events there are so far, which is the next one's number."""
+        return len(self._frames)
 
     def publish(self, event: Json) -> None:
         self._frames.append(sse.encode({**event, "sequence_number": len(self._frames)}))
@@ -107,13 +125,13 @@ class TurnRunner:
     async def run(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
         """Brings ``turn`` to its end. Errors of the model end it as failed, and are not raised."""
         response = turn.response
-        read = sum(objects.count_tokens(objects.text_of(item)) for item in prompt.items)
-        response["usage"] = objects.usage(read + objects.count_tokens(prompt.instructions), [])
+        response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
         try:
             response["status"] = "in_progress"
             turn.publish({"type": "response.created", "response": response})
             turn.publish({"type": "response.in_progress", "response": response})
-            await self._answer(turn, prompt, paced=paced)
+            if not turn.silent:
+                await self._answer(turn, prompt, paced=paced)
             _finish(response)
         except asyncio.CancelledError:
             response["status"] = "cancelled"

@@ -22,8 +22,6 @@ from chat_app.offline.objects import new_id, now
 
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
-CHUNK_TOKENS: Final = 800
-CHUNK_OVERLAP: Final = 400
 _DAY: Final = 86_400
 
 

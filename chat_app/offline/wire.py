@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from chat_app.offline.wire_base import Closed, Json, Metadata, Open, given, kind_of
+from chat_app.offline.wire_base import Closed, Json, Metadata, Open, Whole, given, kind_of
 from chat_app.offline.wire_items import Input
 
 
@@ -52,7 +52,7 @@ CompoundFilter.model_rebuild()
 class FileSearchToolIn(Open):
     type: Literal["file_search"]
     vector_store_ids: Annotated[list[str], Field(min_length=1, max_length=8)]
-    max_num_results: int | None = Field(None, ge=1, le=50)
+    max_num_results: Whole | None = Field(None, ge=1, le=50)
     ranking_options: RankingOptions | None = None
     filters: Filter | None = None
 
@@ -152,6 +152,9 @@ Include = Literal[
 ]  # fmt: skip
 
 
+ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
+
+
 class Retrieve(BaseModel):
     """The query of ``GET /v1/responses/{id}``."""
 
@@ -200,6 +203,25 @@ class CountTokens(Asked):
     """The body of ``POST /v1/responses/input_tokens``."""
 
 
+class Compact(Closed):
+    """The body of ``POST /v1/responses/compact``; the model has to be named, as in OpenAI's."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True,
+        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
+    )  # fmt: skip
+
+    model: str
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    prompt_cache_key: Annotated[str, Field(max_length=64)] | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: ServiceTier | None = None
+    image: Json | None = None
+
+
 class CreateResponse(Asked):
     """The body of ``POST /v1/responses``."""
 
@@ -208,12 +230,12 @@ class CreateResponse(Asked):
     background: bool | None = None
     store: bool | None = None
     metadata: Metadata | None = None
-    max_output_tokens: int | None = Field(None, ge=16)
-    max_tool_calls: int | None = Field(None, ge=1)
+    max_output_tokens: Whole | None = Field(None, ge=16)
+    max_tool_calls: Whole | None = Field(None, ge=1)
     include: list[Include] | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
-    top_logprobs: int | None = Field(None, ge=0, le=20)
+    top_logprobs: Whole | None = Field(None, ge=0, le=20)
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     user: str | None = None
@@ -221,7 +243,7 @@ class CreateResponse(Asked):
     prompt_cache_key: str | None = None
     prompt_cache_retention: Literal["in_memory", "24h"] | None = None
     prompt_cache_options: Json | None = None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None = None
+    service_tier: ServiceTier | None = None
     prompt: None = None
     """Prompt templates are kept by no offline server: the input itself has to be sent."""
     moderation: Json | None = None

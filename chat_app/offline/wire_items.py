@@ -61,6 +61,12 @@ class FileSearchCallIn(Open):
     results: list[Json] | None = None
 
 
+class CompactionIn(Open):
+    type: Literal["compaction"]
+    encrypted_content: str
+    id: str | None = None
+
+
 class ItemReference(Open):
     type: Literal["item_reference"] | None = None
     id: str
@@ -73,12 +79,20 @@ class OtherItem(Open):
         "web_search_call", "computer_call", "computer_call_output", "image_generation_call",
         "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
         "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
-        "mcp_approval_response", "mcp_call", "custom_tool_call", "custom_tool_call_output", "compaction",
+        "mcp_approval_response", "mcp_call", "custom_tool_call", "custom_tool_call_output",
     ]  # fmt: skip
 
 
 _ITEMS = frozenset(
-    {"message", "function_call", "function_call_output", "reasoning", "file_search_call", "item_reference"}
+    {
+        "message",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "file_search_call",
+        "compaction",
+        "item_reference",
+    }
 )
 
 
@@ -95,6 +109,7 @@ InputItem = Annotated[
     | Annotated[FunctionCallOutputIn, Tag("function_call_output")]
     | Annotated[ReasoningIn, Tag("reasoning")]
     | Annotated[FileSearchCallIn, Tag("file_search_call")]
+    | Annotated[CompactionIn, Tag("compaction")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[OtherItem, Tag("other")],
     Discriminator(_item_tag),

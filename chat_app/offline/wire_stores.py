@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from chat_app.offline.wire import Filter, RankingOptions
-from chat_app.offline.wire_base import Closed, Metadata, given
+from chat_app.offline.wire_base import Closed, Metadata, Whole, given
 from chat_app.offline.wire_items import InputItem
 
 Json = dict[str, Any]
@@ -22,8 +22,11 @@ class AutoChunking(Closed):
 
 
 class StaticSizes(Closed):
-    max_chunk_size_tokens: int = Field(default=800, ge=100, le=4096)
-    chunk_overlap_tokens: int = Field(default=400, ge=0)
+    max_chunk_size_tokens: Whole = Field(ge=100, le=4096)
+    chunk_overlap_tokens: Whole = Field(ge=0, le=2048)
+
+
+_DEFAULT_SIZES: Final = StaticSizes(max_chunk_size_tokens=800, chunk_overlap_tokens=400)
 
 
 class StaticChunking(Closed):
@@ -50,7 +53,7 @@ class AddFile(Closed):
     def chunking(self) -> Json:
         """The strategy as it is stored and shown."""
         given = self.chunking_strategy
-        sizes = given.static if isinstance(given, StaticChunking) else StaticSizes()
+        sizes = given.static if isinstance(given, StaticChunking) else _DEFAULT_SIZES
         return {"type": "static", "static": sizes.model_dump()}
 
 
@@ -83,7 +86,7 @@ class AddBatch(Closed):
 
 class ExpiresAfter(Closed):
     anchor: Literal["last_active_at"]
-    days: int = Field(ge=1, le=365)
+    days: Whole = Field(ge=1, le=365)
 
 
 class CreateVectorStore(Closed):
@@ -110,7 +113,7 @@ class SearchVectorStore(Closed):
 
     query: str | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=20)]
     rewrite_query: bool = False
-    max_num_results: int = Field(10, ge=1, le=50)
+    max_num_results: Whole = Field(10, ge=1, le=50)
     filters: Filter | None = None
     ranking_options: RankingOptions | None = None
 
