@@ -1,26 +1,31 @@
-"""What a question on the page sets going: uploads first, then the agent, as one stream of events."""
+"""What a question on the page sets going: uploads first, then the agent, as one stream of events per model."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING
 
 from chat_app.errors import SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
-from chat_app.interface.live_turns import LiveTurn
-from chat_app.interface.page_options import page_options
+from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.uploads import Upload, upload_events
+from chat_app.interface.uploads import upload_events
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
 
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 
 
-async def question_events(
-    runtime: Runtime, turn: LiveTurn, question: str, chosen: Mapping[str, Any], uploads: Sequence[Upload] = ()
-) -> AsyncIterator[AgentEvent]:
-    """The events of a turn. Raises ``AsclepiusError`` when the question is not taken; the turn shows its message."""
-    others = [t for t in runtime.turns.of_owner(turn.owner) if t.thread_id == turn.thread_id and t is not turn]
+async def question_events(runtime: Runtime, question: PageQuestion, model: str) -> AsyncIterator[AgentEvent]:
+    """The events of one turn of ``question``.
+
+    Raises ``AsclepiusError`` when the question is not taken; the turn shows its message.
+    """
+    turn = question.turns[model]
+    own = question.turns.values()
+    others = [t for t in runtime.turns.of_thread(turn.thread_id, turn.owner) if t not in own]
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
     for other in others:
@@ -31,20 +36,34 @@ async def question_events(
         yield Notice(code="waiting_for_provider", message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
-    for upload in uploads:
-        async for event in upload_events(app.guidelines, upload):
-            if isinstance(event, TextDelta):
-                written.append(event.text)
-            yield event
-    if uploads and not question.strip():
+    async for event in _taken_in(app, question, first=next(iter(own)) is turn):
+        if isinstance(event, TextDelta):
+            written.append(event.text)
+        yield event
+    if question.uploads and not question.text.strip():
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
-    known = await runtime.history.metadata_of(turn.thread_id)
-    options = page_options(dict(chosen)).consult_options(runtime.settings)
-    events = app.agent.consult(question, conversation_id=known.get("conversation_id"), user_id=turn.owner, **options)
+    conversation_id = await question.conversation_of(model, runtime.history, app)
+    options = question.options.consult_options()
+    events = app.agent.consult(
+        question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, **options
+    )
     async with aclosing(events) as stream:
         async for event in stream:
             if isinstance(event, TurnEnded) and written:
                 yield event.model_copy(update={"answer": "".join(written) + event.answer})
             else:
                 yield event
+
+
+async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
+    """Takes the question's files in, in the ``first`` turn; the others wait for it."""
+    if not first:
+        await question.taken_in.wait()
+        return
+    try:
+        for upload in question.uploads:
+            async for event in upload_events(app.guidelines, upload):
+                yield event
+    finally:
+        question.taken_in.set()

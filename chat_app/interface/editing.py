@@ -11,6 +11,7 @@ from chainlit.message import Message
 from chainlit.session import WebsocketSession
 
 from chat_app.errors import SessionError
+from chat_app.interface.branches import MAIN, conversations_of, forget, is_conversation_key
 from chat_app.interface.forks import fork
 from chat_app.interface.page import Page, emit, owner_of
 from chat_app.interface.turn_steps import TurnIds, finished_run, run_step
@@ -26,7 +27,7 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
     thread = await page.runtime.history.get_thread(thread_id)
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return
-    if page.runtime.turns.of_thread(thread_id, owner) is not None:
+    if page.runtime.turns.of_thread(thread_id, owner):
         await emit(session, "toast", {"message": _WAIT, "type": "warning"})
         return
     steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
@@ -61,11 +62,13 @@ async def _cut(page: Page, owner: str, thread_id: str, steps: list[dict[str, Any
 async def _go_on_from(page: Page, owner: str, thread_id: str, *, before: str) -> None:
     app = await page.runtime.ready()
     known = await page.runtime.history.metadata_of(thread_id)
-    conversation_id = known.get("conversation_id")
     forked = None
-    if conversation_id:
+    if main := known.get(MAIN):
         try:
-            forked = await fork(app.sessions, conversation_id, owner, before)
+            forked = await fork(app.sessions, main, owner, before=before)
         except SessionError:
             logger.warning("An edited question starts without what was said before: the session store is away.")
-    await page.runtime.history.set_conversation(thread_id, forked)
+    # What several models answered below the edited question is gone with it: they all go on from the copy.
+    left = {key: None for key in known if is_conversation_key(key)}
+    await page.runtime.history.update_conversations(thread_id, {**left, MAIN: forked})
+    await forget(app.sessions, owner, set(conversations_of(known)))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chat_app.interface.turn_steps import COLUMN
+
 _DISCLAIMER = "Decision support for clinicians. It does not replace clinical judgement; check every source."
+_ANSWERS = {"assistant_message", COLUMN}
 
 
 def conversation_markdown(thread: Mapping[str, Any]) -> str:
@@ -16,8 +19,9 @@ def conversation_markdown(thread: Mapping[str, Any]) -> str:
     for step in thread.get("steps") or []:
         if step["type"] == "user_message":
             lines += ["## Question", "", _quoted(step["output"]), ""]
-        elif step["type"] == "assistant_message":
-            lines += ["## Answer", "", *_answer(step, elements.get(step["id"], {})), ""]
+        elif step["type"] in _ANSWERS:
+            heading = f"## Answer of {_one_line(step['name'])}" if step["type"] == COLUMN else "## Answer"
+            lines += [heading, "", *_answer(step, elements.get(step["id"], {})), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

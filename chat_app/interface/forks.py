@@ -1,20 +1,22 @@
-"""An edited question goes on from what was said before it, and leaves what came after behind."""
+"""Copies of a conversation, to go on in another way from some point of it."""
 
 from __future__ import annotations
 
 from chat_app.sessions.store import Message, SessionStore
 
 
-async def fork(store: SessionStore, conversation_id: str, user_id: str, question: str) -> str | None:
-    """A new conversation with everything before the last time ``question`` was asked; its id, or None for an empty one.
+async def fork(
+    store: SessionStore, conversation_id: str, user_id: str, *, before: str | None = None
+) -> str | None:
+    """A new conversation with everything that was said, or what was said ``before`` that was asked for the last time.
 
-    Raises ``SessionStoreUnavailable``.
+    Its id; None for an empty one. Raises ``SessionStoreUnavailable``.
     """
     session = await store.get(conversation_id, user_id)
     if session is None:
         return None
     messages = await store.messages(conversation_id)
-    asked = [at for at, message in enumerate(messages) if message.role == "user" and message.content == question]
+    asked = [at for at, message in enumerate(messages) if message.role == "user" and message.content == before]
     kept = messages[: asked[-1]] if asked else messages
     if not kept:
         return None

@@ -24,6 +24,7 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from chat_app.interface.branches import MAIN, conversations_of, is_conversation_key
 from chat_app.interface.history_rows import Row, decoded_value, element_of, encoded_value, step_of, thread_of
 from chat_app.interface.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
 from chat_app.interface.identity import NotOwner, require_owner
@@ -33,14 +34,12 @@ logger = logging.getLogger(__name__)
 asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
 """Whose request is being answered; set by the guard in front of the page."""
 
-CONVERSATION = "conversation_id"
-"""Key of a conversation's metadata: the agent's conversation that it goes on in."""
 _LONGEST_NAME = 120
 _MOST_THREADS = 100
 
 
-BeforeDeletion = Callable[[str, str | None, str], Awaitable[None]]
-"""Called with a thread, its conversation in the session store, and its owner, before the thread is deleted."""
+BeforeDeletion = Callable[[str, Sequence[str], str], Awaitable[None]]
+"""Called with a thread, its conversations in the session store, and its owner, before the thread is deleted."""
 
 
 class History(SQLAlchemyDataLayer):
@@ -81,14 +80,19 @@ class History(SQLAlchemyDataLayer):
         tags: list[str] | None = None,
     ) -> None:
         # A socket that closes gives back all it read when it opened; which conversation the agent is in moved on since.
-        kept = {key: value for key, value in (metadata or {}).items() if key != CONVERSATION}
+        kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
         async with self.engine.begin() as connection:
             await _upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
 
     async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
         """Which of the agent's conversations this one goes on in; None for a new one."""
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, metadata={CONVERSATION: conversation_id})
+            await _upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
+
+    async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
+        """Sets which of the agent's conversations each of several models goes on in; see ``branches``."""
+        async with self.engine.begin() as connection:
+            await _upsert_thread(connection, thread_id, metadata=dict(conversations))
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         async with self.engine.connect() as connection:
@@ -149,8 +153,7 @@ class History(SQLAlchemyDataLayer):
 
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
-            conversation_id = (await self.metadata_of(thread_id)).get("conversation_id")
-            await self.before_deletion(thread_id, conversation_id, owner)
+            await self.before_deletion(thread_id, conversations_of(await self.metadata_of(thread_id)), owner)
         async with self.engine.begin() as connection:
             for table in ("feedbacks", "elements", "steps"):
                 statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables
@@ -163,7 +166,7 @@ class History(SQLAlchemyDataLayer):
             query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
             rows = await _rows(connection, query, owner=owner, id=f"%{conversation_id}%")
         for row in rows:
-            if decoded_value(row["metadata"], {}).get("conversation_id") == conversation_id:
+            if conversation_id in conversations_of(decoded_value(row["metadata"], {})):
                 await self.delete_thread(row["id"])
 
     # -- steps and elements --------------------------------------------------------------------------------------
@@ -248,7 +251,7 @@ _OWNERS = {
                 'WHERE f."id" = :id',
 }
 _SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SELECT 1 FROM steps s
-    WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message')
+    WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message', 'llm')
     AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'))"""
 _AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
 _NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'

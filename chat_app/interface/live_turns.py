@@ -134,7 +134,7 @@ Save = Callable[[LiveTurn], Awaitable[None]]
 
 
 class LiveTurns:
-    """All turns that run in this process, at most one per conversation."""
+    """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
 
     def __init__(self, *, abandon_after: float = 600.0, check_every: float = 5.0) -> None:
         self._turns: dict[str, LiveTurn] = {}
@@ -156,9 +156,9 @@ class LiveTurns:
             self._watch = asyncio.create_task(self._end_abandoned())
         return turn
 
-    def of_thread(self, thread_id: str, owner: str) -> LiveTurn | None:
-        """The turn of that conversation which has not been saved yet, when it is ``owner``'s."""
-        return next((t for t in self._turns.values() if t.thread_id == thread_id and t.owner == owner), None)
+    def of_thread(self, thread_id: str, owner: str) -> list[LiveTurn]:
+        """The turns of that conversation which have not been saved yet, when they are ``owner``'s."""
+        return [t for t in self._turns.values() if t.thread_id == thread_id and t.owner == owner]
 
     def of_owner(self, owner: str) -> list[LiveTurn]:
         return [turn for turn in self._turns.values() if turn.owner == owner]

@@ -21,14 +21,16 @@ from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.events import Outcome, TextDelta, TurnStarted
+from chat_app.events import Outcome, TextDelta
 from chat_app.interface.asking import question_events
 from chat_app.interface.chainlit_renderer import Emission, TurnPainter
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import LiveTurn
+from chat_app.interface.page_options import page_options
+from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turn_log import Cursor
-from chat_app.interface.turn_steps import ElementDict, StepDict, TurnIds, phase_id, run_step
+from chat_app.interface.turn_steps import ElementDict, StepDict, phase_id, run_step
 from chat_app.interface.uploads import Upload
 
 logger = logging.getLogger(__name__)
@@ -52,7 +54,8 @@ class Page:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._ids: dict[str, TurnIds] = {}
+        self._asked: dict[str, PageQuestion] = {}
+        """Questions by the ids of those of their turns that have not been saved yet."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     @staticmethod
@@ -63,12 +66,12 @@ class Page:
         """The sockets that have that conversation open, all of ``owner``."""
         return [s for s in list(ws_sessions_id.values()) if s.thread_id == thread_id and owner_of(s) == owner]
 
-    def follow(self, turn: LiveTurn, session: WebsocketSession) -> asyncio.Task[None]:
-        """Starts showing ``turn`` on ``session`` from its beginning; what showed it there before is ended."""
-        key = (turn.id, session.id)
+    def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
+        """Starts showing ``question``'s answer on ``session`` from its beginning; what showed it before is ended."""
+        key = (question.message_id, session.id)
         if (before := self._viewers.pop(key, None)) is not None:
             before.cancel()
-        task = asyncio.create_task(self._show(turn, session))
+        task = asyncio.create_task(self._show(question, session))
         self._viewers[key] = task
         task.add_done_callback(lambda done: self._viewers.pop(key) if self._viewers.get(key) is done else None)
         return task
@@ -78,11 +81,18 @@ class Page:
         owner = owner_of(session)
         if owner is None:
             return
-        turn = self.runtime.turns.of_thread(session.thread_id, owner)
+        running = self.runtime.turns.of_thread(session.thread_id, owner)
+        questions = dict.fromkeys(self._asked[turn.id] for turn in running if turn.id in self._asked)
         if session.restored and session.has_first_interaction:
             await self._repeat(session, owner)
-        if turn is not None:
-            self.follow(turn, session)
+        for question in questions:
+            self.follow(question, session)
+
+    def stop(self, session: WebsocketSession) -> None:
+        """Stops what is being answered in the conversation that ``session`` has open: every column of it."""
+        if owner := owner_of(session):
+            for turn in self.runtime.turns.of_thread(session.thread_id, owner):
+                turn.stop()
 
     async def _repeat(self, session: WebsocketSession, owner: str) -> None:
         """Shows the stored conversation again: what is there already stays as it is."""
@@ -96,20 +106,31 @@ class Page:
         for element in thread["elements"] or []:
             await emit(session, "element", element)
 
-    async def _show(self, turn: LiveTurn, session: WebsocketSession) -> None:
-        painter = TurnPainter(self._ids[turn.id], extracts=self.runtime.settings.uses_offline_model)
+    async def _show(self, question: PageQuestion, session: WebsocketSession) -> None:
         socket = session.socket_id
         await emit(session, "task_start", {})
+        painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
+        for _, painter in painters:
+            await send(session, painter.begin())
+        await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))
+        if _is_there(session, socket):
+            await emit(session, "task_end", {})
+
+    async def _show_turn(
+        self, turn: LiveTurn, painter: TurnPainter, session: WebsocketSession, socket: str
+    ) -> None:
         clock = asyncio.get_running_loop()
         async for batch, _ in turn.events():
-            if session.socket_id != socket or session.id not in ws_sessions_id:
+            if not _is_there(session, socket):
                 return
             began = clock.time()
             first = not painter.written
             await send(session, painter.paint(batch))
             if painter.written and not (first and _is_text(batch)):
                 await self._pace(session, painter.written, clock.time() - began)
-        await emit(session, "task_end", {})
+
+    def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
+        return TurnPainter(question.ids_of(turn), extracts=self.runtime.settings.uses_offline_model)
 
     async def _pace(self, session: WebsocketSession, written: int, spent: float) -> None:
         # Each message makes the browser read the whole answer again: the longer it is, the rarer they come.
@@ -126,20 +147,35 @@ class Page:
         if owner is None:
             await emit(session, "toast", {"message": SIGNED_OUT, "type": "error"})
             return
-        turn = LiveTurn(owner=owner, thread_id=session.thread_id, question_id=message.id)
-        self._ids[turn.id] = TurnIds(turn.id, turn.thread_id, run_id, turn.started_at, config.ui.name, message.content)
-        uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
-        events = question_events(self.runtime, turn, message.content, session.chat_settings, uploads)
-        self.runtime.turns.start(turn, events, save=self.save)
-        keeping = asyncio.create_task(self.keep_checkpoints(turn))
-        for other in self.sessions_of(turn.thread_id, owner):
+        question = self._question(session, owner, message, run_id)
+        if question.compared:
+            await self._keep_columns(question)
+        for model, turn in question.turns.items():
+            self._asked[turn.id] = question
+            self.runtime.turns.start(turn, question_events(self.runtime, question, model), save=self.save)
+        keeping = [asyncio.create_task(self.keep_checkpoints(question, turn)) for turn in question.turns.values()]
+        for other in self.sessions_of(question.thread_id, owner):
             if other.id != session.id:
                 await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
-                await emit(other, "new_message", run_step(self._ids[turn.id], turn.question_id))
-                self.follow(turn, other)
-        await asyncio.wait({self.follow(turn, session)})
-        await turn.saved.wait()
-        keeping.cancel()
+                ids = question.ids_of(next(iter(question.turns.values())))
+                await emit(other, "new_message", run_step(ids, question.message_id))
+                self.follow(question, other)
+        await asyncio.wait({self.follow(question, session)})
+        for turn in question.turns.values():
+            await turn.saved.wait()
+        for task in keeping:
+            task.cancel()
+
+    def _question(self, session: WebsocketSession, owner: str, message: Message, run_id: str) -> PageQuestion:
+        uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
+        options = page_options(session.chat_settings)
+        models = options.asked_models(self.runtime.settings)
+        return PageQuestion(
+            owner=owner, thread_id=session.thread_id, message_id=message.id, text=message.content, run_id=run_id,
+            options=options, uploads=uploads, author=config.ui.name,
+            # A file that comes without a question is nothing to compare.
+            models=models if message.content.strip() else models[:1],
+        )
 
     def _who(self, session: WebsocketSession) -> str | None:
         """Checked on each question: a login can end while its page stays open."""
@@ -153,19 +189,26 @@ class Page:
 
     async def save(self, turn: LiveTurn) -> None:
         """Writes the ended turn; its readers are told when that fails."""
-        ids = self._ids.pop(turn.id)
-        painter = TurnPainter(ids, extracts=self.runtime.settings.uses_offline_model)
+        question = self._asked.pop(turn.id)
+        painter = self._painter(question, turn)
         events, _ = turn.log.read(Cursor())
         painter.paint(events)
         try:
-            await self._write(turn, painter.steps.values(), painter.elements.values(), _conversation(turn))
+            await self._write(turn, painter.steps.values(), painter.elements.values(), question.kept_of(turn))
         except (SQLAlchemyError, OSError) as error:
             logger.warning("An answer could not be written to the history: %s", type(error).__name__)
             await self.tell(turn, UNSAVED)
 
-    async def keep_checkpoints(self, turn: LiveTurn) -> None:
+    async def _keep_columns(self, question: PageQuestion) -> None:
+        """Writes the empty columns: a page that is loaded while some are still being written has them in order."""
+        for turn in question.turns.values():
+            painter = self._painter(question, turn)
+            painter.begin()
+            await self._keep(turn, painter, {})
+
+    async def keep_checkpoints(self, question: PageQuestion, turn: LiveTurn) -> None:
         """Writes what there is of a running turn now and then, marked as interrupted, against the server's end."""
-        painter = TurnPainter(self._ids[turn.id], extracts=self.runtime.settings.uses_offline_model)
+        painter = self._painter(question, turn)
         cursor, written = Cursor(), 0
         while turn.log.ended is None:
             await asyncio.sleep(_CHECKPOINT)
@@ -173,8 +216,11 @@ class Page:
             painter.paint(events)
             if painter.written > written and turn.log.ended is None:
                 written = painter.written
-                with suppress(SQLAlchemyError, OSError):
-                    await self._write(turn, painter.interrupted(INTERRUPTED), (), _conversation(turn))
+                await self._keep(turn, painter, question.kept_of(turn))
+
+    async def _keep(self, turn: LiveTurn, painter: TurnPainter, metadata: dict[str, Any]) -> None:
+        with suppress(SQLAlchemyError, OSError):
+            await self._write(turn, painter.interrupted(INTERRUPTED), (), metadata)
 
     async def _write(
         self, turn: LiveTurn, steps: Iterable[StepDict], elements: Iterable[ElementDict], metadata: dict[str, Any]
@@ -206,10 +252,9 @@ def _is_text(batch: Iterable[object]) -> bool:
     return any(isinstance(event, TextDelta) for event in batch)
 
 
-def _conversation(turn: LiveTurn) -> dict[str, Any]:
-    events, _ = turn.log.read(Cursor())
-    started = next((event for event in events if isinstance(event, TurnStarted)), None)
-    return {"conversation_id": started.conversation_id} if started else {}
+def _is_there(session: WebsocketSession, socket: str) -> bool:
+    """Whether ``session`` still has the socket that it had."""
+    return session.socket_id == socket and session.id in ws_sessions_id
 
 
 def _waiting(session: WebsocketSession) -> int:

@@ -1,7 +1,8 @@
-"""What somebody can set for a conversation on the page: which sources, how long, which model."""
+"""What somebody can set for a conversation on the page: which sources, how long, in which language, which models."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,16 +20,19 @@ class PageOptions(BaseModel):
     guidelines: bool = True
     drugs: bool = True
     length: Literal["brief", "standard", "full"] = "standard"
-    model: str | None = None
+    models: tuple[str, ...] = ()
+    """Models to ask; none for the default one."""
 
-    def consult_options(self, settings: Settings) -> dict[str, Any]:
-        """Keyword arguments of ``consult``. A model that is not offered is left out."""
-        chosen: dict[str, Any] = {
+    def consult_options(self) -> dict[str, Any]:
+        """Keyword arguments of ``consult`` beside the model."""
+        return {
             "use_clinical_guidelines": self.guidelines, "use_drug_database": self.drugs, "length": self.length,
         }
-        if self.model and self.model in settings.models:
-            chosen["model"] = self.model
-        return chosen
+
+    def asked_models(self, settings: Settings) -> tuple[str, ...]:
+        """The models that are asked, each once. One that is not offered is left out."""
+        chosen = tuple(dict.fromkeys(model for model in self.models if model in settings.models))
+        return chosen or (settings.default_model,)
 
 
 def page_options(values: dict[str, Any]) -> PageOptions:
@@ -48,8 +52,10 @@ def settings_panel(settings: Settings, options: PageOptions) -> list[dict[str, A
         _select("length", "Length of answers", _LENGTHS, options.length),
     ]
     if len(settings.models) > 1:
-        models = {name: name for name in settings.models}
-        inputs.append(_select("model", "Model", models, options.model or settings.models[0]))
+        inputs.append(
+            _several("models", "Models", "Several are compared: each answers in a column of its own.",
+                     {name: name for name in settings.models}, options.asked_models(settings))
+        )
     return inputs
 
 
@@ -60,3 +66,9 @@ def _switch(name: str, label: str, description: str, *, on: bool) -> dict[str, A
 def _select(name: str, label: str, items: dict[str, str], chosen: str) -> dict[str, Any]:
     listed = [{"label": shown, "value": value} for shown, value in items.items()]
     return {"type": "select", "id": name, "label": label, "initial": chosen, "items": listed}
+
+
+def _several(name: str, label: str, description: str, items: dict[str, str], chosen: Sequence[str]) -> dict[str, Any]:
+    listed = [{"label": shown, "value": value} for shown, value in items.items()]
+    return {"type": "multiselect", "id": name, "label": label, "initial": list(chosen), "items": listed,
+            "description": description}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from chat_app.errors import AsclepiusError, SessionStoreUnavailable
+from chat_app.errors import AsclepiusError
+from chat_app.interface.branches import forget
 from chat_app.interface.identity import Identity
 from chat_app.interface.limits import UserLimits
 from chat_app.interface.live_turns import LiveTurn, LiveTurns
@@ -105,16 +106,14 @@ class Runtime:
             self.app = None
             self._opened.set()
 
-    async def _forget(self, thread_id: str, conversation_id: str | None, owner: str) -> None:
+    async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
         """Deleted is deleted: neither a running answer nor the session store brings a conversation back."""
         await self.turns.end_conversation(thread_id, owner)
-        if conversation_id is None or self.app is None:
+        if self.app is None:
             return
-        await self.turns.end_conversation(conversation_id, owner)
-        try:
-            await self.app.sessions.delete(conversation_id, owner)
-        except SessionStoreUnavailable:
-            logger.warning("A deleted conversation stays in the session store until it expires: Redis does not answer")
+        for conversation in conversations:
+            await self.turns.end_conversation(conversation, owner)
+        await forget(self.app.sessions, owner, set(conversations))
 
     def _show(self, progress: str) -> None:
         self._progress = progress

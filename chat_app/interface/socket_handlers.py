@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import AsclepiusError
 from chat_app.interface.editing import edit_question
-from chat_app.interface.page import Page, emit, owner_of
+from chat_app.interface.page import Page, emit
 from chat_app.interface.page_options import page_options, settings_panel
 
 logger = logging.getLogger(__name__)
@@ -51,10 +51,8 @@ def install(page: Page) -> None:
             await page.reattach(session)
 
     async def stop(sid: str) -> None:
-        session = WebsocketSession.get(sid)
-        owner = owner_of(session) if session else None
-        if session and owner and (turn := page.runtime.turns.of_thread(session.thread_id, owner)):
-            turn.stop()
+        if session := WebsocketSession.get(sid):
+            page.stop(session)
 
     async def edit(sid: str, payload: Any) -> None:
         session = WebsocketSession.get(sid)

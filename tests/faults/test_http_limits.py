@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from chat_app.interface.asking import question_events
-from chat_app.interface.live_turns import LiveTurn
+from chat_app.interface.page_options import PageOptions
+from chat_app.interface.page_question import PageQuestion
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, text_reply
@@ -168,6 +169,14 @@ async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(
         assert (one.status_code, one.content) == (206, b"%PDF-1.7")
 
 
+MODEL = "any"
+
+
+def page_question(thread_id: str) -> PageQuestion:
+    return PageQuestion(owner="ana", thread_id=thread_id, message_id="question", text="How?", run_id="run",
+                        options=PageOptions(), models=[MODEL])
+
+
 async def test_the_pages_questions_and_those_over_the_api_count_together(redis_url: str, tmp_path: Path) -> None:
     gate = asyncio.Event()
     turn = [WaitFor(gate), *text_reply("Yes.")]
@@ -175,12 +184,13 @@ async def test_the_pages_questions_and_those_over_the_api_count_together(redis_u
         limited(turn, redis_url, tmp_path, concurrent_turns=2) as (running, server),
         running.client("ana") as client,
     ):
-        turns = [LiveTurn("ana", f"thread-{number}", "question") for number in range(3)]
-        for on_page in turns[:2]:
-            running.runtime.turns.start(on_page, question_events(running.runtime, on_page, "How?", {}))
+        asked = [page_question(f"thread-{number}") for number in range(3)]
+        turns = [question.turns[MODEL] for question in asked]
+        for question in asked[:2]:
+            running.runtime.turns.start(question.turns[MODEL], question_events(running.runtime, question, MODEL))
         await server.request(1)
         problem(await client.post("/api/v1/consult", json={"message": "How?"}), 429)
-        running.runtime.turns.start(turns[2], question_events(running.runtime, turns[2], "How?", {}))
+        running.runtime.turns.start(turns[2], question_events(running.runtime, asked[2], MODEL))
         await turns[2].saved.wait()
         assert turns[2].log.ended is not None
         assert "2 of your questions" in turns[2].log.ended.outcome.message

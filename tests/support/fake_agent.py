@@ -140,8 +140,8 @@ class FakeAgent:
         conversation = conversation_id or f"session_{uuid4().hex}"
         ended = False
         try:
-            yield TurnStarted(conversation_id=conversation, turn_id=uuid4().hex, model="fake")
-            async for event in self._script(message):
+            yield TurnStarted(conversation_id=conversation, turn_id=uuid4().hex, model=options.get("model") or "fake")
+            async for event in self._script(message.replace("{model}", options.get("model") or "fake")):
                 ended = isinstance(event, TurnEnded)
                 yield event
         finally:

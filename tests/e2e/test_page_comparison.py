@@ -1,0 +1,120 @@
+"""One question to several models: columns side by side, each with its own end, on every screen and after a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.support.browser import PHONE, answered, ask, recorded
+from tests.support.page_server import ServedPage, fake_page
+
+COLUMN = ".step[data-step-type='llm']"
+FIRST, SECOND = "asclepius-extractive", "ada-large"
+
+
+@pytest.fixture(scope="module")
+def offered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """The page with three models to choose from."""
+    environment = {"ASCLEPIUS_MODELS": f"{SECOND},bob-small"}
+    with fake_page(tmp_path_factory.mktemp("models"), environment=environment) as page:
+        yield page
+
+
+async def choose(page: Page, *models: str) -> None:
+    """Adds ``models`` in the settings."""
+    await page.locator("#chat-settings-open-modal").click()
+    dialog = page.get_by_role("dialog")
+    for model in models:
+        await dialog.locator("[cmdk-input]").last.click()
+        await dialog.get_by_role("option", name=model).click()
+    await dialog.get_by_role("button", name="Confirm").click()
+    await expect(dialog).to_have_count(0)
+
+
+async def test_models_answer_side_by_side_each_with_its_name_and_its_references(
+    browser: Browser, offered: ServedPage
+) -> None:
+    async with recorded(browser, "comparison") as context:
+        page = await context.new_page()
+        await page.goto(offered.url)
+        await choose(page, SECOND)
+        await ask(page, "ACE inhibitors?")
+        await answered(page, count=2)
+        columns = page.locator(COLUMN)
+        await expect(columns).to_have_count(2)
+        for place, name in enumerate((FIRST, SECOND)):
+            await expect(columns.nth(place).locator("h3").first).to_contain_text(name)
+            await expect(columns.nth(place).locator(".asc-reference")).to_have_count(1)
+            await expect(columns.nth(place).locator(".step[data-step-type='tool']")).to_have_count(1)
+        left, right = [await columns.nth(place).bounding_box() for place in range(2)]
+        assert left is not None
+        assert right is not None
+        assert left["y"] == right["y"]
+        assert left["x"] + left["width"] <= right["x"]
+        await columns.nth(1).locator("a[href^='#cite-']").first.click()
+        await expect(page.locator("#asc-panel mark")).to_have_text("ACE inhibitors are contraindicated in pregnancy.")
+        await page.keyboard.press("Escape")
+        await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+        upper, lower = [await columns.nth(place).bounding_box() for place in range(2)]
+        assert upper is not None
+        assert lower is not None
+        assert upper["y"] + upper["height"] <= lower["y"]
+        assert lower["x"] + lower["width"] <= PHONE["width"]
+
+
+async def test_a_page_that_reloads_while_models_answer_catches_up_in_every_column_and_stop_ends_them_all(
+    browser: Browser, offered: ServedPage
+) -> None:
+    async with recorded(browser, "comparison-reload") as context:
+        page = await context.new_page()
+        await page.goto(offered.url)
+        await choose(page, SECOND)
+        await ask(page, "gated 40 of 80 columns")
+        columns = page.locator(COLUMN)
+        await expect(columns.nth(1)).to_contain_text("n40 ")
+        await page.reload()
+        for place, name in enumerate((FIRST, SECOND)):
+            await expect(columns.nth(place).locator("h3").first).to_contain_text(name)
+            await expect(columns.nth(place)).to_contain_text("n1 n2 n3")
+            await expect(columns.nth(place)).to_contain_text("n40 ")
+        offered.open_gate("columns")
+        await answered(page, count=2)
+        for place in range(2):
+            await expect(columns.nth(place)).to_contain_text("n79 n80")
+        await ask(page, "gated 5 of 80 never")
+        await expect(columns.nth(3)).to_contain_text("n5 ")
+        await page.locator("#stop-button").click()
+        await answered(page, count=4)
+        for place in (2, 3):
+            await expect(columns.nth(place).locator("[data-reason='stopped']")).to_have_count(1)
+
+
+async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_conversation_of_its_own(
+    browser: Browser, offered: ServedPage
+) -> None:
+    async with recorded(browser, "comparison-history") as context:
+        page = await context.new_page()
+        await page.goto(offered.url)
+        await choose(page, SECOND)
+        await ask(page, "say: I am {model}")
+        await answered(page, count=2)
+        columns = page.locator(COLUMN)
+        await page.wait_for_url("**/thread/*")
+        await page.reload()
+        await answered(page, count=2)
+        for place, name in enumerate((FIRST, SECOND)):
+            await expect(columns.nth(place)).to_contain_text(f"I am {name}")
+        await ask(page, "options please")
+        await answered(page, count=4)
+        said = [await columns.nth(place).inner_text() for place in (2, 3)]
+        assert f"model={FIRST}" in said[0]
+        assert f"model={SECOND}" in said[1]
+        kept = [text.partition("conversation_id=")[2].partition(",")[0] for text in said]
+        assert all(name.startswith("session_") for name in kept)
+        assert kept[0] != kept[1]
+        thread = page.url.rpartition("/")[2]
+        exported = await (await page.request.get(f"{offered.url}/api/v1/threads/{thread}/export.md")).text()
+        assert f"## Answer of {FIRST}\n\nI am {FIRST}" in exported
+        assert f"## Answer of {SECOND}\n\nI am {SECOND}" in exported
