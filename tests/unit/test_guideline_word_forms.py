@@ -18,6 +18,7 @@ from tools.guidelines.word_forms import usual_form
     ("hypertension in diabetics", "hypertensive diabetes"),
     ("goals of therapy", "targets of treatment"),
     ("HbA1c", "A1C"),
+    ("dose reduction, stroke prophylaxis, allergic, diagnosed", "reduced dose, preventing stroke, allergy, diagnosis"),
     ("anaemia, haemoglobin, ischaemic, hyperglycaemia, leukaemia", "anemia hemoglobin ischemic hyperglycemia leukemia"),
     ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
     ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),

@@ -22,10 +22,18 @@ from dataclasses import dataclass
 from tools.guidelines.probes import CosineScale
 from tools.guidelines.ranking import Candidate, Weight, closeness
 from tools.guidelines.retrieval import Found
+from tools.guidelines.text import terms
 
 ANSWERABLE_FROM = 0.5
 """Both models are shifted so that their threshold is one half."""
 LOOKED_AT = 3
+_ASKING = frozenset(terms(
+    "advice advise algorithm approach best choice choose consider criteria criterion evidence explain give given "
+    "guidance guideline guidelines indication indications information know list main need ok okay option options "
+    "patient patients people please possible preferred protocol recommend recommendation recommendations recommended "
+    "regimen role rule rules safe should start strategy suggest suitable summary tell use used using versus"
+))  # fmt: skip
+"""Words that ask and name nothing: an answer need not hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +58,24 @@ def confidence(
 
     ``scale`` is that of the embedder which gave the cosines.
     """
-    wanted = {term: weight(term) for term in found.question}
-    total = sum(wanted.values())
-    if not total or not found.candidates:
-        return 0.0
     best = [terms_of(candidate.id) for candidate in found.candidates[:LOOKED_AT]]
+    question = _telling(found.question, best)
+    wanted = {term: weight(term) for term in question}
+    total = sum(wanted.values())
+    if not total or not best:
+        return 0.0
     coverage = max(sum(wanted[term] for term in wanted.keys() & set(passage)) for passage in best) / total
-    close = max(closeness(found.question, passage, weight) for passage in best)
+    close = max(closeness(question, passage, weight) for passage in best)
     cosine = _best_cosine(found.candidates)
     if cosine is None or scale is None:
         return _logistic(_TERMS_ALONE, coverage, close, 0.0)
     return _logistic(_WITH_COSINE, coverage, close, scale(cosine))
+
+
+def _telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
+    """The question's terms but for those that only ask and stand in none of ``passages``."""
+    held = {term for passage in passages for term in passage}
+    return [term for term in question if term in held or term not in _ASKING]
 
 
 def _best_cosine(candidates: Sequence[Candidate]) -> float | None:

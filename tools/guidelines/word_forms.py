@@ -33,6 +33,15 @@ fetus: fetal fetuses
 stroke: strokes
 treatment: treatments treat treats treated treating therapy therapies management manage managed managing
 target: targets goal goals
+reduction: reductions reduce reduces reduced reducing
+prevention: preventive preventing prevent prevents prevented prophylaxis prophylactic
+diagnosis: diagnoses diagnose diagnosed diagnostic
+allergy: allergies allergic
+anaphylaxis: anaphylactic
+sepsis: septic
+epilepsy: epileptic epilepsies
+obesity: obese
+dialysis: dialyzed dialyze dialyzing
 hba1c: a1c
 medicine: medicines medication medications drug drugs
 """
