@@ -76,7 +76,11 @@ class StreamTruncated(ProviderError):
 
 
 class StreamStalled(ProviderError):
-    """No event arrived within the deadline."""
+    """No event arrived within the deadline; ``time_is_up``: the one for the whole response has passed."""
+
+    def __init__(self, message: str, *, time_is_up: bool = False) -> None:
+        super().__init__(message)
+        self.time_is_up = time_is_up
 
 
 class SessionError(AsclepiusError):

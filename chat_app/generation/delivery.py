@@ -1,9 +1,9 @@
 """One response from its request to its terminal event, over as many connections as that takes.
 
 Before the first event a request that failed is sent again, after as long as the server asks or with exponential
-back-off. After it nothing is ever sent again: a background response whose connection broke is resumed where it
-stopped, any other one is left as it is. Each wait is a ``Notice``. A background response that nobody reads to its end
-is cancelled, since closing the connection does not end it.
+back-off. After it nothing is ever sent again: a background response whose connection broke, or over which nothing came
+any more, is resumed where it stopped; any other one is left as it is. Each wait is a ``Notice``. A background response
+that nobody reads to its end is cancelled, since closing the connection does not end it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from chat_app.errors import (
     ProviderRejected,
     ProviderUnavailable,
     RateLimited,
+    StreamStalled,
     StreamTruncated,
 )
 from chat_app.events import Notice, RawResponsesStreamEvent
@@ -31,6 +32,7 @@ _LONGEST_WAIT = 60.0
 _SENSELESS = frozenset({400, 404, 422})
 """Statuses with which servers reject a request that makes no sense to them."""
 _RESUMING = "The connection to the model server broke. The answer is picked up where it stopped."
+_SILENT = "The model server stopped sending. The answer is picked up where it stopped."
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Delivery:
                     async for event in events:
                         if await self._take(event, seen):
                             yield RawResponsesStreamEvent(data=event)
-            except (RateLimited, ProviderUnavailable, StreamTruncated) as error:
+            except (RateLimited, ProviderUnavailable, StreamTruncated, StreamStalled) as error:
                 failure = error
             except ProviderRejected as error:
                 if not self._started:
@@ -144,7 +146,8 @@ class Delivery:
         """Seconds until the next attempt; None when there is none."""
         resumable = self._request.background and self._response_id is not None and self._number is not None
         may = resumable if self._started else isinstance(failure, RateLimited | ProviderUnavailable)
-        if not may or attempt >= self._max_retries:
+        over = isinstance(failure, StreamStalled) and failure.time_is_up
+        if not may or over or attempt >= self._max_retries:
             return None
         asked = failure.retry_after if failure is not None else None
         # Jitter keeps many clients from coming back at the same moment.
@@ -152,6 +155,6 @@ class Delivery:
         return wait if wait <= _LONGEST_WAIT else None
 
     def _notice(self, failure: ProviderError | None, wait: float, attempt: int) -> Notice:
-        seconds = max(1, round(wait))
-        again = f"Trying again in {seconds} s ({attempt} of {self._max_retries})."
-        return Notice(code="waiting_for_provider", message=_RESUMING if self._started else f"{failure} {again}")
+        again = f"Trying again in {max(1, round(wait))} s ({attempt} of {self._max_retries})."
+        resuming = _SILENT if isinstance(failure, StreamStalled) else _RESUMING
+        return Notice(code="waiting_for_provider", message=resuming if self._started else f"{failure} {again}")

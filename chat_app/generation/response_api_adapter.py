@@ -52,7 +52,7 @@ class ResponseAPIAdapter:
     """A Responses server reached through the ``openai`` client.
 
     ``idle_timeout``: seconds without an event (comments do not count) after which a stream has stalled;
-    ``total_timeout``: seconds one response may take in all.
+    ``total_timeout``: seconds one response may take in all; one that is resumed has them anew.
     """
 
     def __init__(
@@ -155,7 +155,9 @@ class ResponseAPIAdapter:
                 async with asyncio.timeout_at(deadline):
                     chunk = await anext(chunks, None)
             except TimeoutError:
-                raise StreamStalled("The model server stopped sending. The answer may be incomplete.") from None
+                raise StreamStalled(
+                    "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until
+                ) from None
             except (httpx2.HTTPError, openai.APIConnectionError):
                 raise StreamTruncated("The connection to the model server broke off.") from None
             if chunk is None:

@@ -32,7 +32,7 @@ CANARY = "Mrs Quillfeather, 71, potassium 6.1"
 WHOLE = text_reply("Do not ", "give it.")
 BEGUN = WHOLE[:6]
 """Everything up to the last delta."""
-FOREVER = WaitFor(asyncio.Event())
+FOREVER = Wait(3600)
 
 
 def conversation(events: list[AgentEvent]) -> str:
@@ -493,6 +493,33 @@ async def test_a_background_answer_is_picked_up_where_its_connection_broke(
     assert server.requests[2].path.endswith("/responses/resp_1?starting_after=4&stream=true")
     codes = [event.code for event in events if isinstance(event, Notice)]
     assert codes == ["waiting_for_provider", "waiting_for_provider"]
+
+
+async def test_a_background_answer_over_whose_connection_nothing_comes_any_more_is_picked_up(redis_url: str) -> None:
+    """Row 11: a connection that a firewall has forgotten never breaks, and the server works on behind it."""
+    whole = text_reply("Do ", "not ", "give ", "it.")
+    turns: list[ScriptedTurn] = [[*whole[:5], FOREVER], whole[5:]]
+    events, end, server = await ask(redis_url, *turns, limits={"idle_timeout": 0.3}, **BACKGROUND)
+    assert (end.outcome.kind, end.answer, text_of(events)) == ("completed", "Do not give it.", "Do not give it.")
+    assert server.requests[1].path.endswith("/responses/resp_1?starting_after=4&stream=true")
+    (notice,) = (event for event in events if isinstance(event, Notice))
+    assert "stopped sending" in notice.message
+
+
+async def test_a_background_answer_that_stays_silent_has_stalled_and_is_cancelled(redis_url: str) -> None:
+    """Row 11."""
+    silent: list[ScriptedTurn] = [[*BEGUN, FOREVER], [FOREVER], [FOREVER], [Status(200)]]
+    _, end, server = await ask(redis_url, *silent, limits={"idle_timeout": 0.3}, **BACKGROUND)
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "stalled", "Do not give it.")
+    assert server.requests[3].path.endswith("/cancel")
+
+
+async def test_a_background_answer_whose_whole_time_is_up_is_not_picked_up(redis_url: str) -> None:
+    """Row 11."""
+    limits = {"idle_timeout": 5.0, "total_timeout": 0.3}
+    _, end, server = await ask(redis_url, [*BEGUN, FOREVER], [Status(200)], limits=limits, **BACKGROUND)
+    assert (end.outcome.reason, end.answer) == ("stalled", "Do not give it.")
+    assert [request.path.rpartition("/")[2] for request in server.requests] == ["responses", "cancel"]
 
 
 async def test_a_background_answer_that_cannot_be_picked_up_is_truncated(redis_url: str) -> None:
