@@ -68,9 +68,9 @@ check: dev ## Lint, types, import directions
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 
-bench: dev ## Measure, as ratios within one run (beside other libraries after `make test-peers`)
+bench: browser ## Measure, as ratios within one run (beside other libraries after `make test-peers`)
 	@$(BENCH) -m tests.benchmarks.bench_engine
-	@for part in offline drugs guidelines; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
+	@for part in offline drugs guidelines page; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
 
 screenshots: browser ## Take the tour of screenshots into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour

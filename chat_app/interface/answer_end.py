@@ -54,8 +54,8 @@ class AnswerEnd:
             case _:
                 return
 
-    def element(self, outcome: Outcome) -> ElementDict:
-        """The element of a turn that ended with ``outcome``."""
+    def element(self, outcome: Outcome, *, under: str) -> ElementDict:
+        """The element of a turn that ended with ``outcome``; it stands ``under`` that message."""
         references = self._references.references
         listed = reference_list(references)
         props: dict[str, Any] = {
@@ -73,6 +73,6 @@ class AnswerEnd:
         }
         return {
             "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",
-            "name": REFERENCES_ELEMENT, "display": "inline", "forId": self.ids.message_id,
+            "name": REFERENCES_ELEMENT, "display": "inline", "forId": under,
             "mime": "application/json", "props": props,
         }

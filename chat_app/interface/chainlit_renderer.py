@@ -31,10 +31,11 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface.answer_end import AnswerEnd
+from chat_app.interface.answer_parts import PART, AnswerParts
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
 from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
-from chat_app.interface.turn_steps import ElementDict, StepDict, TurnIds, answer_step, empty_step, iso, now
+from chat_app.interface.turn_steps import GOES_ON, ElementDict, StepDict, TurnIds, answer_step, empty_step, iso, now
 from tools.types import Function
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
@@ -65,9 +66,17 @@ class TurnPainter:
     _calls: dict[str, Function] = field(default_factory=dict)
     _open_calls: set[str] = field(default_factory=set)
     _closing: AnswerEnd = field(init=False)
+    _parts: AnswerParts = field(init=False)
+    _part: int = 0
 
     def __post_init__(self) -> None:
         self._closing = AnswerEnd(self.ids, self.extracts)
+        self._parts = AnswerParts(None if self.ids.column else PART)
+
+    @property
+    def growing(self) -> int:
+        """Characters that the page reads again with every piece of text."""
+        return self._parts.length
 
     def begin(self) -> list[Emission]:
         """What stands on the page before anything has come: the column of a model that is compared, else nothing."""
@@ -97,7 +106,7 @@ class TurnPainter:
         steps = [dict(step) for step in self.steps.values()]
         for step in steps:
             step["streaming"] = False
-            if step["id"] == self.ids.message_id:
+            if step["id"] == self.ids.answer_id(self._part):
                 step["metadata"] = {**step["metadata"], "outcome": outcome.model_dump()}
         return steps
 
@@ -105,23 +114,38 @@ class TurnPainter:
         return f"[\\[{number}\\]](#cite-{self.ids.message_id}-{number})"
 
     def _message(self) -> StepDict:
-        return self.steps.setdefault(self.ids.message_id, answer_step(self.ids))
+        return self.steps.setdefault(self.ids.answer_id(self._part), answer_step(self.ids, self._part))
 
     def _flush(self, text: list[str]) -> list[Emission]:
         joined = "".join(text)
         text.clear()
-        if not joined:
-            return []
-        begun = bool(self.steps.get(self.ids.message_id, {}).get("output"))
+        shown: list[Emission] = []
+        for number, piece in enumerate(self._parts.cut(joined)):
+            if number:
+                shown.append(self._seal_part())
+            if piece:
+                shown += self._write(piece)
+        return shown
+
+    def _write(self, piece: str) -> list[Emission]:
         message = self._message()
-        message["output"] += joined
+        begun = bool(message["output"])
+        message["output"] += piece
         if begun:
-            token = {"id": message["id"], "token": joined, "isSequence": False, "isInput": False}
+            token = {"id": message["id"], "token": piece, "isSequence": False, "isInput": False}
             return [Emission("stream_token", token)]
         message["streaming"] = True
         if not self.ids.column:
             message["end"] = message["start"]
         return [*self._enter_phase(None), Emission("stream_start", dict(message))]
+
+    def _seal_part(self) -> Emission:
+        """The open part is complete, and what comes is written into the next one."""
+        message = self._message()
+        message["streaming"] = False
+        message["metadata"] = {**message["metadata"], GOES_ON: True}
+        self._part += 1
+        return Emission("update_message", {key: message[key] for key in ("id", "streaming", "metadata")})
 
     def _other(self, event: AgentEvent) -> list[Emission]:
         match event:
@@ -204,7 +228,7 @@ class TurnPainter:
         if self.ids.column:
             message["end"] = iso(now())
         message["metadata"] = {**message["metadata"], "outcome": event.outcome.model_dump(), "answer": event.answer}
-        element = self._closing.element(event.outcome)
+        element = self._closing.element(event.outcome, under=message["id"])
         self.elements[element["id"]] = element
         return [*shown, Emission("new_message", dict(message)), Emission("element", element)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chat_app.interface.turn_steps import COLUMN
+from chat_app.interface.turn_steps import COLUMN, GOES_ON
 
 _DISCLAIMER = "Decision support for clinicians. It does not replace clinical judgement; check every source."
 _ANSWERS = {"assistant_message", COLUMN}
@@ -19,7 +19,7 @@ def conversation_markdown(thread: Mapping[str, Any]) -> str:
     for step in thread.get("steps") or []:
         if step["type"] == "user_message":
             lines += ["## Question", "", _quoted(step["output"]), ""]
-        elif step["type"] in _ANSWERS:
+        elif step["type"] in _ANSWERS and not (step.get("metadata") or {}).get(GOES_ON):
             heading = f"## Answer of {_one_line(step['name'])}" if step["type"] == COLUMN else "## Answer"
             lines += [heading, "", *_answer(step, elements.get(step["id"], {})), ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 WINDOW = 0.045
 LONG_WINDOW = 0.1
 LONGEST_WINDOW = 1.0
-LONG_ANSWER = 8_000
+LONG_PART = 8_000
 _MOST_WAITING = 64
 _BACKLOG_PAUSE = 0.05
 _CHECKPOINT = 3.0
@@ -127,14 +127,14 @@ class Page:
             first = not painter.written
             await send(session, painter.paint(batch))
             if painter.written and not (first and _is_text(batch)):
-                await self._pace(session, painter.written, clock.time() - began)
+                await self._pace(session, painter.growing, clock.time() - began)
 
     def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
         return TurnPainter(question.ids_of(turn), extracts=self.runtime.settings.uses_offline_model)
 
-    async def _pace(self, session: WebsocketSession, written: int, spent: float) -> None:
-        # Each message makes the browser read the whole answer again: the longer it is, the rarer they come.
-        window = min(LONGEST_WINDOW, LONG_WINDOW * written / LONG_ANSWER) if written > LONG_ANSWER else WINDOW
+    async def _pace(self, session: WebsocketSession, growing: int, spent: float) -> None:
+        # A table or a list of any length is read again with each row: the longer it is, the rarer they come.
+        window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         await asyncio.sleep(max(0.0, window - spent))
         while _waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
             await asyncio.sleep(_BACKLOG_PAUSE)

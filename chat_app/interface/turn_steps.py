@@ -6,7 +6,7 @@ A turn's ids follow from its own id, so that a page which reloads, a second tab 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -15,6 +15,10 @@ ElementDict = dict[str, Any]
 
 COLUMN = "llm"
 """The type of the step that holds one of several models' answers; no other step has it."""
+
+
+GOES_ON = "goes_on"
+"""Key of a message's metadata: the answer goes on in the message after it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class TurnIds:
     def message_id(self) -> str:
         return self.part("answer")
 
+    def answer_id(self, part: int) -> str:
+        """The message of the answer's first, second… ``part``; the page knows the later ones by ``-part-``."""
+        return f"{self.message_id}-part-{part}" if part else self.message_id
+
     @property
     def holder_id(self) -> str:
         """What the turn's steps hang under: the run, or the column of its model."""
@@ -53,10 +61,12 @@ def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str,
     }
 
 
-def answer_step(ids: TurnIds) -> StepDict:
-    """The empty message that the answer is written into: a message of its own, or the column of its model."""
+def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
+    """The empty message that a part of the answer is written into: one of its own, or the column of its model."""
     if not ids.column:
-        return empty_step(ids, ids.message_id, ids.author, kind="assistant_message", parent=ids.run_id, at=now())
+        # The history sorts by time: parts that are written at once keep their order.
+        at = now() + timedelta(milliseconds=part)
+        return empty_step(ids, ids.answer_id(part), ids.author, kind="assistant_message", parent=ids.run_id, at=at)
     column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=ids.started_at)
     column["defaultOpen"] = True
     column["metadata"]["icon"] = "sparkles"

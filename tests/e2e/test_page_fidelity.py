@@ -6,6 +6,7 @@ import json
 
 from playwright.async_api import Browser, Page
 
+from chat_app.interface.answer_parts import AnswerParts
 from chat_app.interface.markdown_fold import MarkdownFold
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.hostile_texts import MARKED, PLAIN
@@ -42,7 +43,12 @@ def _report(wrong: list[tuple[str, str]]) -> str:
 
 
 async def _shown(page: Page, fake: ServedPage, texts: list[str]) -> list[str]:
-    probe = _PROBE % json.dumps([_folded(text) for text in texts])
+    return await _rendered(page, fake, [_folded(text) for text in texts])
+
+
+async def _rendered(page: Page, fake: ServedPage, texts: list[str]) -> list[str]:
+    """What a reader sees of each Markdown text."""
+    probe = _PROBE % json.dumps(texts)
 
     async def answer_with_probe(route: object) -> None:
         await route.fulfill(body=probe, content_type="text/javascript")  # type: ignore[attr-defined]
@@ -79,6 +85,17 @@ async def test_markup_that_was_meant_shows_its_text_whole(browser: Browser, fake
         shown = await _shown(await context.new_page(), fake, [sent for sent, _ in MARKED])
     wrong = [(meant, seen) for (_, meant), seen in zip(MARKED, shown, strict=True) if _lines(meant) != _lines(seen)]
     assert not wrong, _report(wrong)
+
+
+async def test_a_long_answer_in_parts_reads_as_in_one_piece(browser: Browser, fake: ServedPage) -> None:
+    texts = [*PLAIN, *(sent for sent, _ in MARKED), "```\nin one\n\nblock of code\n```", "After\n\nit"]
+    # A code block that is never closed would swallow all that comes after it.
+    markdown = _folded("\n\n".join(text for text in texts if text.count("```") % 2 == 0 and "~~~" not in text))
+    parts = AnswerParts(longest=300).cut(markdown)
+    assert len(parts) > 10
+    async with recorded(browser, "fidelity-parts") as context:
+        whole, *seen = await _rendered(await context.new_page(), fake, [markdown, *parts])
+    assert [line for text in seen for line in _lines(text)] == _lines(whole)
 
 
 async def test_hostile_text_is_whole_when_it_streams_into_the_page(browser: Browser, fake: ServedPage) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chat_app.interface.answer_parts import AnswerParts
 from chat_app.interface.markdown_fold import MarkdownFold
 
 # What Markdown gives a meaning to, in any order, with words between.
@@ -52,3 +53,23 @@ def test_no_html_link_image_or_directive_is_left_outside_code(text: str) -> None
     written = whole.feed(text.replace("`", "").replace("~", "").replace("https", "").replace("www", "")) + whole.close()
     assert not re.search(r"(?<!\\)(?:\\\\)*[<\[]", written)
     assert not re.search(r"(?<!\\)(?:\\\\)*:[^\W\d]", written)
+
+
+def _parts(markdown: str, places: list[int]) -> list[str]:
+    cutter, parts = AnswerParts(longest=20), [""]
+    for a, b in pairwise(places):
+        first, *later = cutter.cut(markdown[a:b])
+        parts[-1] += first
+        parts += later
+    return parts
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts, st.lists(st.integers(0, 400), max_size=8))
+def test_a_long_answer_is_cut_at_the_same_places_however_it_came_and_loses_nothing(text: str, cuts: list[int]) -> None:
+    fold = MarkdownFold()
+    markdown = fold.feed(text) + fold.close()
+    parts = _parts(markdown, [0, len(markdown)])
+    assert "".join(parts) == markdown
+    assert all(len(part) >= 20 for part in parts[:-1])
+    assert _parts(markdown, [0, *sorted({cut for cut in cuts if cut < len(markdown)}), len(markdown)]) == parts

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.settings import Settings
+from tests.support.stamped import asked_for, stamped_tokens
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
 from tools.types import Function, FunctionOutput, Passage
@@ -223,14 +223,17 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
 
     async def _stamped(self, message: str) -> AsyncIterator[AgentEvent]:
-        """``stamped 3000 every 5``: tokens that say when they were sent, in milliseconds."""
-        found = re.search(r"stamped (\d+) every (\d+)", message)
-        assert found is not None
-        count, gap = int(found.group(1)), int(found.group(2)) / 1000
-        began = time.monotonic()
-        for number in range(1, count + 1):
-            await asyncio.sleep(max(0.0, began + number * gap - time.monotonic()))
-            yield TextDelta(text=f"t{number}at{time.time() * 1000:.0f} ")
+        """``stamped 3000 every 5``: tokens that say when they were sent, and citations."""
+        wanted = asked_for(message)
+        assert wanted is not None
+        cited: list[int] = []
+        async for token in stamped_tokens(*wanted):
+            if isinstance(token, str):
+                yield TextDelta(text=token)
+            else:
+                cited.append(token)
+                yield CitationAdded(number=token, passage=GUIDELINE, marker=f"[{token}]")
+        yield ReferencesReady(references=tuple(Reference(number=n, passage=GUIDELINE) for n in cited))
         yield TurnEnded(outcome=Outcome(), answer="")
 
     async def _say(self, message: str) -> AsyncIterator[AgentEvent]:

@@ -21,6 +21,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface.chainlit_renderer import Emission, TurnPainter
+from chat_app.interface.export import conversation_markdown
 from chat_app.interface.turn_steps import TurnIds
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
 
@@ -178,3 +179,48 @@ def test_what_a_killed_server_leaves_behind_is_marked_as_interrupted() -> None:
     steps = painting.interrupted(Outcome(kind="incomplete", reason="truncated", message="Interrupted."))
     assert steps[-1]["metadata"]["outcome"]["message"] == "Interrupted."
     assert steps[-1]["streaming"] is False
+
+
+def long_answer() -> list[AgentEvent]:
+    paragraph = "Give the drug with food. " * 80
+    words = [f"{paragraph}{n}.\n\n" for n in range(3)]
+    return [STARTED, *(TextDelta(text=text) for text in words), ENDED]
+
+
+def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_left_alone() -> None:
+    shown = painter().paint(long_answer())
+    started = [emission.payload["id"] for emission in shown if emission.event == "stream_start"]
+    assert len(started) == 3
+    assert all(f"-part-{n}" in started[n] for n in (1, 2))
+    sealed = [emission.payload for emission in shown if emission.event == "update_message"]
+    assert [(step["id"], step["streaming"]) for step in sealed if "output" not in step] == [
+        (started[0], False), (started[1], False)]
+    [element] = [emission.payload for emission in shown if emission.event == "element"]
+    assert element["forId"] == started[2]
+
+
+def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
+    at_once, one_by_one = painter(), painter()
+    at_once.paint(long_answer())
+    for event in long_answer():
+        one_by_one.paint([event])
+    assert [(step["id"], step["output"]) for step in at_once.steps.values()] == [
+        (step["id"], step["output"]) for step in one_by_one.steps.values()]
+    times = [step["createdAt"] for step in at_once.steps.values()]
+    assert times == sorted(set(times)), "the history sorts by time"
+
+
+def test_a_long_answer_is_exported_once() -> None:
+    folded = painter()
+    folded.paint(long_answer())
+    exported = conversation_markdown({"steps": [*folded.steps.values()], "elements": [*folded.elements.values()]})
+    assert exported.count("## Answer") == 1
+    assert exported.count("Give the drug with food.") == 240
+
+
+def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
+    folded = painter()
+    folded.paint(long_answer()[:-1])
+    kept = folded.interrupted(Outcome(kind="incomplete", reason="truncated", message="Ended early."))
+    assert ["outcome" in step["metadata"] for step in kept] == [False, False, True]
+    assert conversation_markdown({"steps": kept}).count("Ended early.") == 1

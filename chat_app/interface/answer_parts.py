@@ -1,0 +1,57 @@
+"""Where a long answer is cut into several messages, so that a browser keeps up with it.
+
+For every piece of text that arrives, the page reads the whole message again and builds it anew: in one message, the
+cost of an answer grows with the square of its length. Cut where a new block begins, what is complete is left alone, and
+every piece costs the same. Where the cuts lie depends on the text alone, not on the pieces it came in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+PART = 1_500
+"""Characters of Markdown after which the next paragraph or heading begins a part."""
+_PIECES = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`\n]*\n")
+
+
+@dataclass
+class AnswerParts:
+    """Takes the answer's Markdown as it comes. ``length`` is that of the part which is still growing."""
+
+    longest: int | None = PART
+    """None: never cut."""
+    length: int = 0
+    _line: str = ""
+    _after_blank: bool = False
+    _fence: str = ""
+
+    def cut(self, markdown: str) -> list[str]:
+        """``markdown`` piece by piece: the first belongs to the part that is open, each other one begins a part."""
+        pieces = [""]
+        for piece in _PIECES.findall(markdown):
+            if not self._line and self._begins_part(piece[0]):
+                pieces.append("")
+                self.length = 0
+            pieces[-1] += piece
+            self.length += len(piece)
+            self._line += piece
+            if piece.endswith("\n"):
+                self._end_line()
+        return pieces
+
+    def _begins_part(self, first: str) -> bool:
+        # A letter begins a paragraph and # a heading; what else may begin a line can belong to what stands above it.
+        long_enough = self.longest is not None and self.length >= self.longest
+        return long_enough and self._after_blank and not self._fence and (first == "#" or first.isalpha())
+
+    def _end_line(self) -> None:
+        line, self._line = self._line, ""
+        self._after_blank = not line.strip()
+        if self._fence:
+            marks = line.strip()
+            if marks.startswith(self._fence) and not marks.strip(self._fence[0]):
+                self._fence = ""
+        elif fence := _FENCE.fullmatch(line):
+            self._fence = fence.group(1)
