@@ -16,6 +16,7 @@ from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.reading import gather
+from chat_app.offline.extraction.schemas import emptiest
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.extraction.units import units
 from chat_app.offline.model import Found
@@ -151,9 +152,23 @@ def test_any_conversation_can_be_read(questions: list[str]) -> None:
 LEAVES = st.sampled_from(
     [{"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"},
      {"type": ["string", "null"]}, {"type": ["integer", "null"]}, {"enum": ["low", "high"]}, {"const": 7},
-     {"type": "integer", "minimum": 3, "maximum": 9}, {"type": "string", "maxLength": 5}]
+     {"type": "integer", "minimum": 3, "maximum": 9}, {"type": "string", "maxLength": 5},
+     {"type": "string", "minLength": 40}, {"type": "string", "pattern": "^[A-Z]{3}-\\d{2,}(?:x|y)?$"},
+     {"type": "string", "format": "date"}, {"type": "string", "format": "uuid"}, {"type": "number", "maximum": -5},
+     {"type": "number", "exclusiveMinimum": 3, "exclusiveMaximum": 4}, {"type": "integer", "multipleOf": 7},
+     {"$ref": "#/$defs/Drug"}, {"allOf": [{"$ref": "#/$defs/Drug"}], "description": "a drug"}, True, {}]
 )  # fmt: skip
-SCHEMAS: st.SearchStrategy[Json] = st.recursive(
+DRUG: Json = {
+    "type": "object",
+    "properties": {
+        "drug_name": {"type": "string"},
+        "interacts_with": {"type": "array", "items": {"$ref": "#/$defs/Drug"}},
+        "instead_of": {"anyOf": [{"$ref": "#/$defs/Drug"}, {"type": "null"}]},
+    },
+    "required": ["drug_name", "interacts_with", "instead_of"],
+    "additionalProperties": False,
+}
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.dictionaries(st.sampled_from(["name", "age", "answer", "city"]), inner, max_size=3).map(
@@ -161,6 +176,9 @@ SCHEMAS: st.SearchStrategy[Json] = st.recursive(
                                 "additionalProperties": False}
         ),
         inner.map(lambda items: {"type": "array", "items": items, "minItems": 1}),
+        st.tuples(inner, inner).map(
+            lambda parts: {"type": "array", "prefixItems": list(parts), "items": False, "minItems": 2}
+        ),
         inner.map(lambda part: {"anyOf": [part, {"type": "null"}]}),
     ),
     max_leaves=8,
@@ -169,9 +187,25 @@ SCHEMAS: st.SearchStrategy[Json] = st.recursive(
 
 @settings(max_examples=300)
 @given(SCHEMAS, TEXTS)
-def test_filled_arguments_fit_their_schema(schema: Json, text: str) -> None:
-    value = fill_schema("answer", schema, Source(text, schema, "An answer."), optional=False)
+def test_filled_arguments_fit_their_schema(schema: Any, text: str) -> None:
+    root = {"$defs": {"Drug": DRUG}, "allOf": [schema]}
+    value = fill_schema("answer", schema, Source(text, root, "An answer."), optional=False)
+    known_formats = Draft202012Validator.FORMAT_CHECKER
+    assert list(Draft202012Validator(root, format_checker=known_formats).iter_errors(value)) == []
+
+
+@given(st.sampled_from(["integer", "string"]), st.integers(2, 6))
+def test_items_that_must_differ_differ(kind: str, least: int) -> None:
+    schema = {"type": "array", "items": {"type": kind}, "minItems": least, "uniqueItems": True}
+    value = fill_schema("answer", schema, Source("At 30 mg.", schema), optional=False)
     assert list(Draft202012Validator(schema).iter_errors(value)) == []
+
+
+@given(
+    st.sampled_from([r"^\d{5}$", r"^[^0-9]+$", r"[A-F]{2}|x", r"^\w+@\S+$", r"^(?:a|b){3,4}c?$", r"^\+?[1-9]\d{7,14}$"])
+)
+def test_a_pattern_that_nothing_fits_is_met_with_the_emptiest_text(pattern: str) -> None:
+    assert re.search(pattern, emptiest(pattern))
 
 
 CONDITIONS = st.builds(

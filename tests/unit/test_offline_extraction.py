@@ -121,6 +121,24 @@ def test_any_other_function_is_called_when_the_question_names_what_it_does() -> 
     assert plan("How is asthma diagnosed?", (tool,)) == []
 
 
+@pytest.mark.parametrize("name", ["get_weather", "get_weather2", "getWeather", "get_current_weather", "lookup"])
+def test_a_function_is_known_by_its_name_or_else_by_what_it_says_of_itself(name: str) -> None:
+    tool = function(name, "Get the current weather for a location", location=TEXT)
+    (call,) = plan("What's the weather like in San Francisco?", (tool,))
+    assert (call.name, call.arguments) == (name, {"location": "San Francisco"})
+    assert plan("Who wrote Hamlet?", (tool,)) == []
+
+
+def test_a_function_is_called_once_for_each_place() -> None:
+    calls = plan("What is the weather in Paris, and in London and Rome?", (function("get_weather", location=TEXT),))
+    assert [call.arguments for call in calls] == [{"location": "Paris"}, {"location": "London"}, {"location": "Rome"}]
+
+
+def test_a_place_may_be_written_small() -> None:
+    (call,) = plan("whats the weather in tokyo today?", (function("get_weather", location=TEXT),))
+    assert call.arguments == {"location": "tokyo"}
+
+
 def test_arguments_take_an_option_of_the_schema() -> None:
     tool = function("get_weather", location=TEXT, unit={"type": "string", "enum": ["celsius", "fahrenheit"]})
     question = "What is the weather in New York in fahrenheit?"

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.arguments import Source, fill, fill_schema, is_nullable
+from chat_app.offline.extraction.arguments import Source, fill, fill_each, fill_schema
 from chat_app.offline.extraction.drug_names import drug_classes, drug_names
-from chat_app.offline.extraction.text import stem, words
+from chat_app.offline.extraction.schemas import is_nullable
+from chat_app.offline.extraction.text import STOP, stem, words
 from chat_app.offline.extraction.topics import Aspect, aspects, only_database
 from chat_app.offline.extraction.vocabulary import word_list
 from chat_app.offline.model import Call
@@ -26,8 +27,8 @@ _NAME: Final = re.compile(r"^names?$", re.IGNORECASE)
 _MEDICINES: Final = re.compile(r"\b(?:drug|medicine|medication)s?\b", re.IGNORECASE)
 _FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
 _VERBS: Final = word_list("function_words")
-
-
+_MOST_CALLS: Final = 8
+"""Calls of functions that are neither a search nor a look-up."""
 _MOST_NAMES: Final = 4
 """Drugs of one question that are looked up."""
 
@@ -69,7 +70,10 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
     names = drug_names(question)
     wanted = aspects(question)
     others = [function for function in box.others if _named(function, question)]
-    calls = [Call(function.name, fill(function, question)) for function in others]
+    if not others and not (box.documents or box.drugs or box.interactions):
+        others = [function for function in box.others if _described(function, question)]
+    calls = [Call(function.name, given) for function in others for given in fill_each(function, question)]
+    calls = calls[:_MOST_CALLS]
     if not calls:
         calls += _clinical(question, box, names, wanted)
     if not calls and forced and functions:
@@ -138,6 +142,14 @@ def _is_list(schema: Json) -> bool:
 
 
 def _named(function: FunctionToolIn, question: str) -> bool:
-    asked = {stem(word) for word in words(question)}
-    name = {stem(word) for word in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", function.name) if word.lower() not in _VERBS}
-    return bool(asked & {part for part in name if part})
+    """True when the question names what the function is called after: the weather for ``get_weather2``."""
+    parts = re.split(r"[_\W\d]+|(?<=[a-z])(?=[A-Z])", function.name)
+    return bool(_content(question) & {stem(part.lower()) for part in parts if part and part.lower() not in _VERBS})
+
+
+def _described(function: FunctionToolIn, question: str) -> bool:
+    return bool(_content(question) & _content(function.description or ""))
+
+
+def _content(text: str) -> set[str]:
+    return {stem(word) for word in words(text) if word not in STOP and word not in _VERBS}
