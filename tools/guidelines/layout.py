@@ -17,7 +17,7 @@ from tools.guidelines.tables import FoundTable, find_tables, table_text
 from tools.guidelines.text import comparable
 
 _BULLET = re.compile(r"^(?:[■●•▪◆◦‣►▸✓–]|[-*])\s+(?=\S)|^[■●•▪◆◦‣►▸]\s*$")
-_NUMBERED = re.compile(r"^(?:\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)")
+_ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
 _CAPTION = re.compile(r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+[A-Z]?\d*[-.]?\d+[a-z]?\b(?=[.: ]|$)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
@@ -69,10 +69,13 @@ class Layout:
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
     def _vocabulary(self) -> Counter[str]:
-        words: Counter[str] = Counter()
+        printed: Counter[str] = Counter()
         for _, lines in self._pages:
-            for line in lines:
-                words.update(word.lower() for word in _WORD.findall(line.text))
+            printed.update("\n".join([line.text for line in lines]).lower().split())
+        words = Counter({word: count for word, count in printed.items() if word.isalpha()})
+        for marked in printed.keys() - words.keys():
+            for word in _WORD.findall(marked):
+                words[word] += printed[marked]
         return words
 
     def pages(self) -> Iterator[PageContent]:
@@ -146,7 +149,7 @@ class Layout:
         return f"{text} {words}" if text else words
 
     def _mend(self, head: str, tail: str) -> str:
-        first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head)
+        first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head[head.rfind(" ") + 1 :])
         second = re.match(r"[^\W_]+(?:-[^\W_]+)*", tail)
         if first is None or second is None:
             return f"{head}-{tail}"
@@ -212,7 +215,7 @@ def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) 
 def _kind(line: Line, layout: Layout) -> BlockKind:
     if _CAPTION.match(line.text):
         return "caption"
-    if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+    if _ITEM.match(line.text):
         return "item"
     return "heading" if layout.is_heading(line) else "text"
 
@@ -224,16 +227,16 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     if kind in ("caption", "item"):
         return False
     gap = last.base - line.base
-    near = 0 < gap <= 1.9 * max(line.size, last.size, 6.0)
-    same_face = _face(line) == _face(last)
+    tall = max(line.size, 6.0)
+    near = 0 < gap <= 1.9 * max(tall, last.size)
     if draft.kind == "heading" or kind == "heading":
-        return draft.kind == kind and same_face and near and len(draft.lines) < 4
+        return draft.kind == kind and _face(line) == _face(last) and near and len(draft.lines) < 4
+    closed = _is_closed(last.text)
     if draft.kind == "caption":
-        return near and line.bold == last.bold and same_face and not _is_closed(last.text)
-    runs_on = not _is_closed(last.text)
-    if runs_on and line.text[:1].islower():
+        return near and _face(line) == _face(last) and not closed
+    if not closed and line.text[0].islower():
         return abs(line.size - last.size) < 0.6
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:
         return False
     overlaps = line.left < last.right and last.left < line.right
-    return near and overlaps and abs(line.size - last.size) < 1.5 and (runs_on or gap <= 1.45 * max(line.size, 6.0))
+    return near and overlaps and abs(line.size - last.size) < 1.5 and (not closed or gap <= 1.45 * tall)

@@ -6,32 +6,33 @@ ends a line with a hyphen it writes one sign in place of the hyphen and the line
 
 from __future__ import annotations
 
-import ctypes
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
+from tools.guidelines.pdf_characters import PageCharacters
 from tools.guidelines.text import LINE_HYPHENS, clean
 
 BOLD_WEIGHT = 600
 CELL_GAP = 0.75
 """Of the type's height: a wider space between words parts two cells. A space between words is about 0.2."""
+LEAST_GAP = 6.0
+"""In points: less parts no cells in any type."""
 MAX_LEADERS = 8
 """A page with more rows of dots is a list of contents, whose entries are no captions."""
 TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?)?\d", re.MULTILINE)
 _SPACES = re.compile(r"\s+")
-_NO_HYPHENS = dict.fromkeys(map(ord, LINE_HYPHENS))
-_BREAKS = re.compile(f"\r\n|\n|\r|(?<=[{LINE_HYPHENS}])")
+_HYPHEN_ENDS = frozenset(LINE_HYPHENS)
 MAX_PAGE_CHARACTERS = 200_000
 """A page of prose has 3,000 to 6,000; more than this is no page for reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A part of a line that stands apart from the rest, as the cells of a table do."""
 
     text: str
@@ -39,8 +40,7 @@ class Cell:
     right: float
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One printed line. Coordinates are in points from the page's lower left corner, as in the PDF."""
 
     text: str
@@ -110,90 +110,131 @@ def _pictures(page: Any) -> int:
 
 def _lines(text_page: Any) -> list[Line]:
     text: str = text_page.get_text_range()
+    parts = list(_parts(text))
+    if not parts:
+        return []
+    words, firsts, lasts, hyphenated = zip(*parts, strict=True)
+    characters = PageCharacters(text_page)
+    lefts, bases = characters.origins(firsts)
+    _, rights = characters.sides(lasts)
+    sizes, bold = _sizes(parts, characters), _bold(parts, characters)
+    chosen = _in_tables(text, parts, bases, bold)
+    cells = _cells(text, parts, sizes, chosen, characters) if chosen else repeat(())
+    return list(map(Line, words, lefts, map(max, lefts, rights), bases, sizes, bold, hyphenated, cells))
+
+
+class _Part(NamedTuple):
+    """The text of one line, and the indices of its first and last characters that are no white space."""
+
+    words: str
+    first: int
+    last: int
+    """A hyphen that PDFium put at the line's end is not counted."""
+    hyphenated: bool
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    """The lines of ``text`` that hold words. Behind what PDFium writes for a hyphen and a line break there is none."""
     # Characters beyond the basic plane count twice on the text page.
-    wide = max(text, default="") > "\uffff"
-    names_table = "Table" in text or "TABLE" in text
-    with_cells = (
-        names_table and not wide and text.count(". . .") < MAX_LEADERS and TABLE_CAPTION.search(text) is not None
-    )
-    reader = _Reader(text_page)
-    lines: list[Line] = []
-    start = 0
-    for part in _BREAKS.split(text):
-        line = reader.line(part, _units(text[:start]) if wide else start, with_cells)
-        if line is not None:
-            lines.append(line)
-        start += len(part)
-        start += _break_length(text, start)
-    return lines
-
-
-def _break_length(text: str, at: int) -> int:
-    if text.startswith("\r\n", at):
-        return 2
-    return 1 if text[at : at + 1] in ("\r", "\n") else 0
+    wide = _units(text) > len(text)
+    broken = text.replace("\r\n", "\n ").replace("\r", "\n")
+    for sign in LINE_HYPHENS:
+        broken = broken.replace(sign, f"{sign}\n")
+    at = 0
+    for line in broken.split("\n"):
+        stripped = line.strip()
+        hyphenated = stripped[-1:] in _HYPHEN_ENDS
+        words = clean(stripped[:-1] if hyphenated else stripped)
+        if words:
+            first = at + line.index(stripped[0])
+            if wide:
+                first = _units(text[:first])
+            yield _Part(words, first, max(first, first + len(stripped) - 1 - hyphenated), hyphenated)
+        at += len(line) if hyphenated else len(line) + 1
 
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-class _Reader:
-    """Asks PDFium for the place of single characters; its buffers are made once, for it is asked often."""
+def _sizes(parts: Sequence[_Part], characters: PageCharacters) -> list[float]:
+    sizes = characters.sizes([part.first for part in parts])
+    # What begins with a figure may begin with a raised reference number, in smaller type than the line.
+    raised = [at for at, part in enumerate(parts) if part.words[0].isdigit()]
+    for at, size in zip(raised, characters.sizes([parts[at].last for at in raised]), strict=True):
+        sizes[at] = max(sizes[at], size)
+    return sizes
 
-    def __init__(self, text_page: Any) -> None:
-        self._page = text_page.raw
-        self._box = [ctypes.c_double() for _ in range(4)]
-        self._references = [ctypes.byref(value) for value in self._box]
-        self._matrix = raw.FS_MATRIX()
-        self._matrix_reference = ctypes.byref(self._matrix)
 
-    def line(self, part: str, start: int, with_cells: bool) -> Line | None:
-        stripped = part.rstrip()
-        hyphenated = stripped[-1:] != "" and stripped[-1] in LINE_HYPHENS
-        words = clean(part if part.isascii() else part.translate(_NO_HYPHENS))
-        if not words:
-            return None
-        first = start + len(part) - len(part.lstrip())
-        last = max(first, start + len(stripped) - 1 - int(hyphenated))
-        left, base = self._origin(first)
-        _, right = self._sides(last)
-        weight = raw.FPDFText_GetFontWeight
-        bold = weight(self._page, first) >= BOLD_WEIGHT and weight(self._page, last) >= BOLD_WEIGHT
-        size = self._size(first)
-        if words[0].isdigit():
-            # It may be a raised reference number, in smaller type than the line.
-            size = max(size, self._size(last))
-        cells = tuple(self._cells(part, start, size)) if with_cells else ()
-        return Line(words, left, max(left, right), base, size, bold, hyphenated, cells)
+def _bold(parts: Sequence[_Part], characters: PageCharacters) -> list[bool]:
+    """Whether each line begins and ends in bold type."""
+    bold = [weight >= BOLD_WEIGHT for weight in characters.weights([part.first for part in parts])]
+    begun = [at for at, heavy in enumerate(bold) if heavy]
+    for at, weight in zip(begun, characters.weights([parts[at].last for at in begun]), strict=True):
+        bold[at] = weight >= BOLD_WEIGHT
+    return bold
 
-    def _origin(self, index: int) -> tuple[float, float]:
-        if raw.FPDFText_GetCharOrigin(self._page, index, *self._references[:2]):
-            return self._box[0].value, self._box[1].value
-        return 0.0, 0.0
 
-    def _sides(self, index: int) -> tuple[float, float]:
-        if raw.FPDFText_GetCharBox(self._page, index, *self._references):
-            return self._box[0].value, self._box[1].value
-        return 0.0, 0.0
+def _in_tables(text: str, parts: Sequence[_Part], bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
+    """Which lines may belong to a table: those that stand no higher than the first caption of one on the page."""
+    # What has characters beyond the basic plane has no simple places for its cells.
+    if not _names_table(text) or text.count(". . .") >= MAX_LEADERS or _units(text) > len(text):
+        return []
+    captions = [base for part, base, heavy in zip(parts, bases, bold, strict=True) if is_caption(part.words, heavy)]
+    highest = max(captions, default=-math.inf)
+    return [at for at, base in enumerate(bases) if base <= highest]
 
-    def _size(self, index: int) -> float:
-        # The font's own size is 1 in files that scale it by the text matrix.
-        size = float(raw.FPDFText_GetFontSize(self._page, index))
-        if raw.FPDFText_GetMatrix(self._page, index, self._matrix_reference):
-            size *= math.hypot(self._matrix.c, self._matrix.d)
-        return round(size, 1)
 
-    def _cells(self, part: str, start: int, size: float) -> Iterator[Cell]:
-        """Parts the line where the space between two words is far wider than between words of a sentence."""
-        wide = max(6.0, size * CELL_GAP)
-        first = len(part) - len(part.lstrip())
-        end = len(part.rstrip())
-        left = self._sides(start + first)[0]
-        for match in _SPACES.finditer(part, first, end):
-            before = self._sides(start + match.start() - 1)[1]
-            after = self._sides(start + match.end())[0]
-            if after - before > wide:
-                yield Cell(clean(part[first : match.start()]), left, before)
-                first, left = match.end(), after
-        yield Cell(clean(part[first:end].translate(_NO_HYPHENS)), left, self._sides(start + end - 1)[1])
+def _names_table(text: str) -> bool:
+    return ("Table" in text or "TABLE" in text) and TABLE_CAPTION.search(text) is not None
+
+
+def is_caption(words: str, bold: bool) -> bool:
+    """A caption names its table and is set apart; a sentence that begins with ``Table 3 provides`` is not one."""
+    if words[:5] not in {"Table", "TABLE"} or not TABLE_CAPTION.match(words):
+        return False
+    parts = words.split()
+    return bold or len(parts) == 2 or parts[1].endswith((".", ":"))
+
+
+def _cells(
+    text: str, parts: Sequence[_Part], sizes: Sequence[float], chosen: Sequence[int], characters: PageCharacters
+) -> list[tuple[Cell, ...]]:
+    """Parts the chosen lines where the space between two words is far wider than between words of a sentence."""
+    found: list[tuple[Cell, ...]] = [()] * len(parts)
+    lefts, _ = characters.sides([parts[at].first for at in chosen])
+    # The sign of a hyphen at the line's end is a part of its last cell.
+    _, rights = characters.sides([parts[at].last + parts[at].hyphenated for at in chosen])
+    gaps = _gaps(text, parts, sizes, chosen, characters)
+    for at, start, right in zip(chosen, lefts, rights, strict=True):
+        part = parts[at]
+        first, left = part.first, start
+        cells: list[Cell] = []
+        for gap in gaps.get(at, ()):
+            cells.append(Cell(clean(text[first : gap.start]), left, gap.left))
+            first, left = gap.end, gap.right
+        last = clean(text[first : part.last + 1]) if cells else part.words
+        found[at] = (*cells, Cell(last, left, right))
+    return found
+
+
+class _Gap(NamedTuple):
+    """White space of the text from ``start`` to ``end``, as wide as from ``left`` to ``right`` on the page."""
+
+    start: int
+    end: int
+    left: float
+    right: float
+
+
+def _gaps(
+    text: str, parts: Sequence[_Part], sizes: Sequence[float], chosen: Sequence[int], characters: PageCharacters
+) -> dict[int, list[_Gap]]:
+    spaces = [(at, *match.span()) for at in chosen for match in _SPACES.finditer(text, parts[at].first, parts[at].last)]
+    _, befores = characters.sides([start - 1 for _, start, _ in spaces])
+    afters, _ = characters.sides([end for _, _, end in spaces])
+    wide: dict[int, list[_Gap]] = {}
+    for (at, start, end), left, right in zip(spaces, befores, afters, strict=True):
+        if right - left > LEAST_GAP and right - left > sizes[at] * CELL_GAP:
+            wide.setdefault(at, []).append(_Gap(start, end, left, right))
+    return wide

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tools.guidelines.pdf_lines import Line, PdfPage
 
@@ -26,7 +27,7 @@ _ZONE = 24.0
 Place = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunningHeads:
     """What repeats in one document."""
 
@@ -37,35 +38,54 @@ class RunningHeads:
 
     def kept(self, page: PdfPage) -> list[Line]:
         """The lines of ``page`` that are its text."""
-        lines = [line for line in page.lines if _exact(line) not in self.watermarks]
-        return [line for line in lines if not (in_margin(line, page) and self._drops(line, page, lines))]
+        lines = [line for line in page.lines if not (line.text in self.marked and _exact(line) in self.watermarks)]
+        bases = [line.base for line in lines]
+        outermost = {min(bases), max(bases)} if bases else set[float]()
+        dropped = {
+            id(line) for line in in_margins(lines, page.height) if self._drops(line, page, line.base in outermost)
+        }
+        return [line for line in lines if id(line) not in dropped]
 
-    def _drops(self, line: Line, page: PdfPage, lines: Sequence[Line]) -> bool:
+    def _drops(self, line: Line, page: PdfPage, outermost: bool) -> bool:
         if any(near in self.heads for near in _near(line)):
             return True
         number = page.label or self.numbers.get(page.number)
-        outermost = line.base <= min(other.base for other in lines) or line.base >= max(other.base for other in lines)
+        if not outermost or number is None:
+            return False
         words = line.text.split()
         in_band = any(round(line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
-        return outermost and in_band and number is not None and number in {words[0], words[-1]}
+        return in_band and number in {words[0], words[-1]}
+
+    @cached_property
+    def marked(self) -> frozenset[str]:
+        """The words of the watermarks."""
+        return frozenset(text for text, _, _ in self.watermarks)
 
 
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
     heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
-    marks: Counter[Place] = Counter()
-    for page in pages:
-        marks.update({_exact(line) for line in page.lines})
-        margin = [line for line in page.lines if in_margin(line, page)]
+    margins = [in_margins(page.lines, page.height) for page in pages]
+    for margin in margins:
         heads.update({near for line in margin for near in _near(line)})
         bands.update({round(line.base / _GRID) for line in margin})
     needed = 2 if len(pages) < 6 else 3
     return RunningHeads(
         heads=frozenset(place for place, count in heads.items() if count >= needed),
         bands=frozenset(place for place, count in bands.items() if count >= max(needed, 0.3 * len(pages))),
-        watermarks=frozenset(place for place, count in marks.items() if count >= max(3, len(pages) // 2)),
-        numbers=printed_numbers(pages),
+        watermarks=_watermarks(pages),
+        numbers=printed_numbers({page.number: margin for page, margin in zip(pages, margins, strict=True)}),
     )
+
+
+def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
+    needed = max(3, len(pages) // 2)
+    texts = Counter(text for page in pages for text in {line.text for line in page.lines})
+    often = {text for text, count in texts.items() if count >= needed}
+    marks = Counter(
+        place for page in pages for place in {_exact(line) for line in page.lines if line.text in often}
+    )
+    return frozenset(place for place, count in marks.items() if count >= needed)
 
 
 def _exact(line: Line) -> Place:
@@ -82,22 +102,25 @@ def _near(line: Line) -> Iterable[Place]:
     return ((shape, column, row) for column in columns for row in rows)
 
 
-def in_margin(line: Line, page: PdfPage) -> bool:
-    """True for a short line in the strip at the top or the bottom where running heads stand."""
-    edge = page.height * _MARGIN
-    return (line.base < edge or line.top > page.height - edge) and len(line.text.split()) <= _MAX_WORDS
+def in_margins(lines: Sequence[Line], height: float) -> list[Line]:
+    """The short lines in the strips at the top and the bottom of a page where running heads stand."""
+    bottom, top = height * _MARGIN, height * (1 - _MARGIN)
+    return [
+        line for line in lines
+        if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
+    ]  # fmt: skip
 
 
-def printed_numbers(pages: Sequence[PdfPage]) -> dict[int, str]:
+def printed_numbers(margins: Mapping[int, Sequence[Line]]) -> dict[int, str]:
     """Page numbers as printed in the margins, for files that do not name them: those that count on steadily."""
     offsets: Counter[int] = Counter()
     seen: dict[int, set[int]] = {}
-    for page in pages:
-        numbers = {number for line in page.lines if in_margin(line, page) for number in _margin_numbers(line.text)}
-        seen[page.number] = {number - page.number for number in numbers}
-        offsets.update(seen[page.number])
+    for page, lines in margins.items():
+        numbers = {number for line in lines for number in _margin_numbers(line.text)}
+        seen[page] = {number - page for number in numbers}
+        offsets.update(seen[page])
     offset, count = offsets.most_common(1)[0] if offsets else (0, 0)
-    if count < max(2, 0.5 * len(pages)):
+    if count < max(2, 0.5 * len(margins)):
         return {}
     return {number: str(number + offset) for number, found in seen.items() if offset in found}
 

@@ -6,13 +6,14 @@ their place on the page: baselines make rows, the gaps that run through all rows
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from tools.guidelines.models import TableRows
-from tools.guidelines.pdf_lines import TABLE_CAPTION, Cell, Line, PdfPage
+from tools.guidelines.pdf_lines import TABLE_CAPTION, Cell, Line, PdfPage, is_caption
 
 _BULLETS = "■•▪◆–"
 _SAME_BASE = 2.5
@@ -67,9 +68,7 @@ class _PageTables:
         self._lines = lines
         self._page = page
         self._body_size = body_size
-        self._captions = [
-            at for at, line in enumerate(lines) if TABLE_CAPTION.match(line.text) and _is_caption(line)
-        ]
+        self._captions = [at for at, line in enumerate(lines) if is_caption(line.text, line.bold)]
         self._taken: set[int] = set()
         self._downwards = sorted(range(len(lines)), key=lambda each: -lines[each].base) if self._captions else []
 
@@ -118,13 +117,6 @@ class _PageTables:
         if abs(line.size - self._body_size) < 0.3 and not line.bold:
             return width > 0.55 or (width > 0.25 and (smaller_type or not region))
         return bool(region) and line.size > largest * 1.15 and (line.bold or line.size > self._body_size)
-
-
-def _is_caption(line: Line) -> bool:
-    """A caption names its table and is set apart; a sentence that begins with ``Table 3 provides`` is not one."""
-    words = line.text.split()
-    number = words[1] if len(words) > 1 else ""
-    return number.endswith((".", ":")) or line.bold or len(words) == 2
 
 
 def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[int]:
@@ -253,18 +245,21 @@ def _merge(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> list
 
 
 def _holds_prose(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bool:
-    for index in range(len(columns)):
-        words = [len(cell.text.split()) for row in rows for cell in row.cells if _column_of(cell, columns) == index]
-        if len(words) >= 3 and sum(words) / len(words) >= _PROSE_WORDS:
-            return True
-    return False
+    words: list[list[int]] = [[] for _ in columns]
+    for row in rows:
+        for cell in row.cells:
+            words[_column_of(cell, columns)].append(len(cell.text.split()))
+    return any(len(counts) >= 3 and sum(counts) / len(counts) >= _PROSE_WORDS for counts in words)
 
 
 def _column_of(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
-    def shared(span: tuple[float, float]) -> float:
-        return min(cell.right, span[1]) - max(cell.left, span[0])
-
-    return max(range(len(columns)), key=lambda index: shared(columns[index]))
+    """The column of which the cell covers most, or the nearest one."""
+    best, most = 0, -math.inf
+    for index, (left, right) in enumerate(columns):
+        shared = min(cell.right, right) - max(cell.left, left)
+        if shared > most:
+            best, most = index, shared
+    return best
 
 
 def _joined_cells(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> list[str]:

@@ -22,6 +22,8 @@ _SPACE = re.compile(r"\s+")
 _LIGATURES = str.maketrans({
     "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st",
 })  # fmt: skip
+_UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
+"""What ``clean`` has to change in a text, but for spaces around it."""
 _TOKEN = re.compile(r"[^\W_]+")
 _NOT_A_SENTENCE_END = frozenset({
     "al", "approx", "ca", "cf", "chap", "dr", "ed", "eds", "e.g", "eg", "eq", "esp", "etc", "fig", "figs",
@@ -49,7 +51,7 @@ _STEMMER = snowballstemmer.stemmer("english")
 
 def clean(text: str) -> str:
     """One line of text: ligatures spelt out, invisible characters dropped, white space runs made one space."""
-    if text.isascii() and text.isprintable() and "  " not in text:
+    if (text.isascii() and text.isprintable() and "  " not in text) or not _UNCLEAN.search(text):
         return text.strip(" ")
     return _SPACE.sub(" ", _INVISIBLE.sub("", text.translate(_LIGATURES))).strip()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field, JsonValue
@@ -11,6 +12,8 @@ from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult
 from tools.types import Passage, ToolResult
 
+DOCUMENTS = "documents"
+"""The tools' hidden parameter: ids of the documents that are searched; none for all."""
 _NOT_ANSWERABLE = (
     "The loaded guidelines do not seem to answer this question. Say so; do not answer from these passages unless one "
     "of them states the answer in so many words, and never fill in."
@@ -21,7 +24,9 @@ _NOTHING = "No guideline is loaded that mentions this. Say that the loaded guide
 def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
     """The tools of the library: ``search_clinical_guidelines``."""
 
-    async def search_clinical_guidelines(question: str, limit: Annotated[int, Field(ge=1, le=20)] = 6) -> ToolResult:
+    async def search_clinical_guidelines(
+        question: str, limit: Annotated[int, Field(ge=1, le=20)] = 6, documents: Sequence[str] = ()
+    ) -> ToolResult:
         """Searches the clinical guidelines that are loaded here and returns their passages, best first.
 
         Use it for every question on diagnosis, treatment, dosing, monitoring or prevention. Passages are quotations
@@ -32,9 +37,10 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
             question: The clinical question in full, in the words a guideline would use; resolve "it" and "they".
             limit: How many passages to return.
         """
-        return as_tool_result(question, await library.search(question, limit=limit))
+        found = await library.search(question, limit=limit, documents=documents)
+        return as_tool_result(question, found)
 
-    return [FunctionTool(search_clinical_guidelines, timeout=15.0, idempotent=True)]
+    return [FunctionTool(search_clinical_guidelines, timeout=15.0, idempotent=True, hidden=[DOCUMENTS])]
 
 
 def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
