@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,7 @@ from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.embedded import EmbeddedServices, embedded_services
+from chat_app.errors import InputRejected
 from chat_app.generation.generator import Generator
 from chat_app.generation.hosted_search import HostedSearch
 from chat_app.generation.model_client import ModelClient
@@ -76,6 +77,13 @@ class App:
             await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
         finally:
             self._show(None)
+
+    async def check_documents(self, documents: Sequence[str]) -> None:
+        """Raises ``InputRejected`` when one of ``documents`` is not the id of a loaded guideline."""
+        known = [document.id for document in await self.guidelines.documents()] if documents else []
+        if not set(documents).issubset(known):
+            listed = ", ".join(sorted(known)) or "none"
+            raise InputRejected(f"There is no loaded guideline of that id. Loaded are: {listed}.")
 
     def _show(self, progress: LoadProgress | None) -> None:
         self.loading = progress.what if progress else None
@@ -173,6 +181,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
         route=route,
+        only_extracts=settings.uses_offline_model,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)
 

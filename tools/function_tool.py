@@ -14,7 +14,7 @@ import contextvars
 import inspect
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import aclosing
 from functools import cache, partial
@@ -41,7 +41,7 @@ class FunctionTool:
 
     ``timeout`` bounds a whole call in seconds; ``max_items`` the items of a generator; ``max_output_chars`` the JSON
     that goes to the model. ``retries`` applies only to tools that say they are ``idempotent``, and only to
-    ``ToolUnavailable``.
+    ``ToolUnavailable``. ``hidden`` parameters are the app's: the model neither sees nor sets them.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class FunctionTool:
         max_parallel: int = 4,
         idempotent: bool = False,
         retries: int = 1,
+        hidden: Collection[str] = (),
         executor: Executor | None = None,
     ) -> None:
         self.fn = fn
@@ -66,7 +67,8 @@ class FunctionTool:
         self.max_parallel = max_parallel
         self.retries = retries if idempotent else 0
         self._executor = executor
-        self._schema = ToolSchema(fn)
+        self._hidden = frozenset(hidden)
+        self._schema = ToolSchema(fn, hidden=self._hidden)
         self.definition = FunctionDefinition(
             name=self.name,
             description=description or self._schema.description,
@@ -91,16 +93,21 @@ class FunctionTool:
         return self.function_type in {"sync_generator", "async_generator"}
 
     async def astream(
-        self, function: Function | None = None, /, **arguments: Any
+        self, function: Function | None = None, given: Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
-        """Runs one call: its progress items, then its output. Give a ``Function`` or keyword arguments."""
+        """Runs one call: its progress items, then its output. Give a ``Function`` or keyword arguments.
+
+        ``given`` sets hidden parameters, for this call; raises ``TypeError`` when one of them is not hidden.
+        """
+        if not self._hidden.issuperset(given or ()):
+            raise TypeError(f"{self.name}: only hidden parameters can be given")
         call = function or self._function(arguments)
         started = time.perf_counter()
         deadline = asyncio.get_running_loop().time() + self.timeout
         streaming = self.is_generator_function
         fields: dict[str, Any]
         try:
-            kwargs = self._schema.parse(call.arguments)
+            kwargs = self._schema.parse(call.arguments) | dict(given or {})
             result: object = None
             async with aclosing(self._attempts(kwargs, deadline)) as items:
                 async for progress, item in items:

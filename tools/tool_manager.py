@@ -7,7 +7,7 @@ arguments, a failure and a timeout are errors in it. Calls run in parallel up to
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any
@@ -17,6 +17,9 @@ from tools.function_tool import FunctionTool
 from tools.types import Function, FunctionDefinition, FunctionOutput, ToolProgress
 
 _THREADS = 32
+
+Given = Mapping[str, Mapping[str, Any]]
+"""Hidden parameters, by tool and name."""
 
 
 class ToolManager:
@@ -50,16 +53,19 @@ class ToolManager:
         return tuple(self._tools[name].definition for name in wanted)
 
     async def stream(
-        self, function: Function, *, allowed: Iterable[str] | None = None
+        self, function: Function, *, allowed: Iterable[str] | None = None, given: Given | None = None
     ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
-        """Runs one call: progress items, then its output. A tool outside ``allowed`` is refused as unknown."""
+        """Runs one call: progress items, then its output. A tool outside ``allowed`` is refused as unknown.
+
+        ``given`` sets hidden parameters of the tools that it names.
+        """
         tool = self._tools.get(function.name)
         if tool is None or (allowed is not None and function.name not in set(allowed)):
             known = ", ".join(sorted(self._tools if allowed is None else allowed)) or "none"
             message = f"There is no tool of that name here. Tools that can be called: {known}."
             yield FunctionOutput(name=function.name, input=function, error=message)
             return
-        async with self._limit(tool), aclosing(tool.astream(function)) as items:
+        async with self._limit(tool), aclosing(tool.astream(function, (given or {}).get(tool.name))) as items:
             async for item in items:
                 yield item
 

@@ -8,7 +8,7 @@ parameters strict mode cannot express (a ``dict`` of any keys, a tuple, a set) i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, cast, get_type_hints
 
 import docstring_parser
@@ -24,9 +24,9 @@ _NOT_IN_STRICT = frozenset({"prefixItems", "uniqueItems", "patternProperties"})
 
 
 class ToolSchema:
-    """The parameters of one function, as JSON schema and as a validator."""
+    """The parameters of one function, as JSON schema and as a validator; those that are ``hidden`` are left out."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], *, hidden: Collection[str] = ()) -> None:
         doc = docstring_parser.parse(inspect.getdoc(fn) or "")
         self.description = "\n".join(filter(None, [doc.short_description, doc.long_description]))
         described = {p.arg_name: p.description or "" for p in doc.params}
@@ -34,6 +34,8 @@ class ToolSchema:
         fields: dict[str, Any] = {}
         self._defaults: set[str] = set()
         for parameter in inspect.signature(fn).parameters.values():
+            if parameter.name in hidden:
+                continue
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
                 raise TypeError(f"{fn.__name__}: a tool takes named parameters only, not {parameter}")
             required = parameter.default is parameter.empty

@@ -5,22 +5,28 @@ Everything about clinics is decided here; everything about streaming, steps and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import ConsultResult, OpenAIResponseManager, TurnRequest
+from chat_app.answer_options import LANGUAGES, AnswerLanguage, AnswerLength
 from chat_app.errors import InputRejected
-from chat_app.events import AgentEvent, TurnEnded
+from chat_app.events import AgentEvent, Notice, TurnEnded
 from chat_app.generation.prompt import Prompt
+from tools.guidelines.tool import DOCUMENTS
 from tools.tool_manager import ToolManager
 
-AnswerLength = Literal["brief", "standard", "full"]
-
-INSTRUCTIONS = Prompt.from_file(Path(__file__).with_name("instructions.jinja"), preset={"length": "standard"})
+INSTRUCTIONS = Prompt.from_file(
+    Path(__file__).with_name("instructions.jinja"), preset={"length": "standard", "language": "", "some": False}
+)
+ONLY_EXTRACTS = Notice(
+    code="language_of_sources",
+    message="Answers are extracts and stand in the language of their sources: nothing is translated.",
+)
 
 
 class AsclepiusHealthcareAgent:
@@ -40,6 +46,7 @@ class AsclepiusHealthcareAgent:
         default_model: str,
         max_message_length: int = 20_000,
         route: GuidelineRoute | None = None,
+        only_extracts: bool = False,
     ) -> None:
         self._responses = responses
         self.chats = chats
@@ -49,6 +56,7 @@ class AsclepiusHealthcareAgent:
         self._default_model = default_model
         self._max_length = max_message_length
         self._route = route
+        self._only_extracts = only_extracts
 
     async def consult(
         self,
@@ -61,12 +69,15 @@ class AsclepiusHealthcareAgent:
         enable_tool_execution: bool = True,
         model: str | None = None,
         length: AnswerLength = "standard",
+        language: AnswerLanguage = "auto",
+        documents: Sequence[str] = (),
         vector_store_id: str | None = None,
         include_raw: bool = False,
         turn_id: str | None = None,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Answers ``message`` as a stream of events; closing it stops the turn. ``turn_id`` is the name that the turn
-        goes by; one is made when none is given.
+        goes by; one is made when none is given. Of the guidelines only ``documents`` are searched, by their ids; all
+        when there are none.
 
         Raises ``InputRejected`` before the first event when the message is empty or too long. Nothing else is raised:
         every other failure is the turn's outcome.
@@ -76,9 +87,12 @@ class AsclepiusHealthcareAgent:
             guidelines=use_clinical_guidelines and enable_tool_execution,
             drugs=use_drug_database and enable_tool_execution,
             tools=enable_tool_execution,
-            length=length,
+            prompt_kwargs={"length": length, "language": LANGUAGES.get(language, ""), "some": bool(documents)},
         ).model_copy(
             update={
+                "documents": tuple(documents),
+                "given": {name: {DOCUMENTS: tuple(documents)} for name in self._guideline_tools} if documents else {},
+                "notices": (ONLY_EXTRACTS,) if self._only_extracts and language != "auto" else (),
                 "conversation_id": conversation_id,
                 "user_id": user_id,
                 "model": model or self._default_model,
@@ -96,7 +110,7 @@ class AsclepiusHealthcareAgent:
 
     async def answer(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo") -> ConsultResult:
         """The whole answer at once, for callers that do not stream. Raises ``InputRejected``."""
-        request = self._request(message, guidelines=True, drugs=True, tools=True, length="standard")
+        request = self._request(message, guidelines=True, drugs=True, tools=True)
         request = request.model_copy(update={"conversation_id": conversation_id, "user_id": user_id})
         return await self._responses.handle_standard_query(await self._routed(request))
 
@@ -126,7 +140,7 @@ class AsclepiusHealthcareAgent:
         return request.model_copy(update={"vector_store_id": store, "tools": others})
 
     def _request(
-        self, message: str, *, guidelines: bool, drugs: bool, tools: bool, length: AnswerLength
+        self, message: str, *, guidelines: bool, drugs: bool, tools: bool, prompt_kwargs: dict[str, Any] | None = None
     ) -> TurnRequest:
         self.check_message(message)
         left_out = (frozenset() if guidelines else self._guideline_tools) | (frozenset() if drugs else self._drug_tools)
@@ -135,5 +149,5 @@ class AsclepiusHealthcareAgent:
             message=message,
             model=self._default_model,
             tools=names,
-            prompt_kwargs={"guidelines": guidelines, "drugs": drugs, "length": length},
+            prompt_kwargs={"guidelines": guidelines, "drugs": drugs, **(prompt_kwargs or {})},
         )

@@ -42,6 +42,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.generation.generator import Generator
+from chat_app.generation.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome
 from chat_app.generation.text_buffer import TextBuffer
 from tools.tool_manager import ToolManager
@@ -65,6 +66,12 @@ class TurnRequest(Frozen):
     model: str
     tools: tuple[str, ...] = ()
     vector_store_id: str | None = None
+    documents: tuple[str, ...] = ()
+    """Guidelines that the vector store is searched for; none for all that it holds."""
+    given: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Hidden parameters of the tools, by tool and name."""
+    notices: tuple[Notice, ...] = ()
+    """What the reader is to know from the beginning."""
     prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
     include_raw: bool = False
     turn_id: str = Field(default_factory=lambda: uuid4().hex)
@@ -196,7 +203,8 @@ class OpenAIResponseManager:
             chaining=self._chaining,
             prompt_kwargs=request.prompt_kwargs,
             tools=request.tools,
-            hosted_tools=({"type": "file_search", "vector_store_ids": [vector_store]},) if vector_store else (),
+            hosted_tools=(_file_search(vector_store, request.documents),) if vector_store else (),
+            given=request.given,
             fields=fields,
             include_raw=request.include_raw,
         )
@@ -219,7 +227,7 @@ class _Turn:
         # What holds when nothing else is reached: the reader has left.
         outcome = STOPPED
         try:
-            for notice in self._new_notices():
+            for notice in (*self._request.notices, *self._new_notices()):
                 yield notice
             async with aclosing(running.stream_events()) as events:
                 async for event in events:
@@ -286,6 +294,15 @@ class _Turn:
             await asyncio.wait_for(asyncio.shield(saving), self._manager.save_seconds)
         except TimeoutError:
             logger.warning("A turn could not be saved within %g s.", self._manager.save_seconds)
+
+
+def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:
+    """The server's own search, kept to ``documents`` when there are any."""
+    tool: dict[str, Any] = {"type": "file_search", "vector_store_ids": [vector_store]}
+    chosen = [{"type": "eq", "key": GUIDELINE_ID, "value": document} for document in documents]
+    if chosen:
+        tool["filters"] = chosen[0] if len(chosen) == 1 else {"type": "or", "filters": chosen}
+    return tool
 
 
 def _where(error: BaseException) -> str:

@@ -126,7 +126,9 @@ class StepRunner:
     async def execute(self, function: Function, step: _Step) -> None:
         """Runs one call, its progress and output going to the step's channel."""
         step.outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
-        async with aclosing(self._tools.stream(function, allowed=step.state.request.tools)) as items:
+        request = step.state.request
+        running = self._tools.stream(function, allowed=request.tools, given=request.given)
+        async with aclosing(running) as items:
             async for item in items:
                 if isinstance(item, FunctionOutput):
                     step.outputs[function.call_id] = item

@@ -34,6 +34,8 @@ class RunRequest(Frozen):
     prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
     tools: tuple[str, ...] | None = None
     """Names of the function tools the model may call; None for all."""
+    given: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Hidden parameters of function tools, by tool and name: what the app sets and the model does not see."""
     hosted_tools: tuple[dict[str, Any], ...] = ()
     """Tools that the server runs itself, such as ``file_search``."""
     fields: dict[str, Any] = Field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
+from chat_app.answer_options import AnswerLanguage, AnswerLength
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class Options(TypedDict):
 
     use_clinical_guidelines: bool
     use_drug_database: bool
+    documents: list[str]
+    language: AnswerLanguage
+    length: AnswerLength
 
 
 def ask(
@@ -35,6 +39,12 @@ def ask(
     model: Annotated[list[str] | None, typer.Option(help="Ask this model; several are compared.")] = None,
     guidelines: Annotated[bool, typer.Option(help="Search the guidelines.")] = True,
     drugs: Annotated[bool, typer.Option(help="Look drugs up.")] = True,
+    guideline: Annotated[
+        list[str] | None,
+        typer.Option(help="Search only this guideline, by its id in `asclepius guidelines list`; may be repeated."),
+    ] = None,
+    language: Annotated[AnswerLanguage, typer.Option(help="Language of the answer; auto: the question's.")] = "auto",
+    length: Annotated[AnswerLength, typer.Option(help="How much detail the answer is to have.")] = "standard",
     references: Annotated[
         Literal["vancouver", "markdown", "ris"] | None,
         typer.Option(help="Print the references in this style, to be copied; with --json they are events as ever."),
@@ -51,7 +61,10 @@ def ask(
     models = tuple(dict.fromkeys(model or ()))
     if session and len(models) > 1:
         raise typer.BadParameter("Models that are compared begin conversations of their own.", param_hint="--session")
-    options: Options = {"use_clinical_guidelines": guidelines, "use_drug_database": drugs}
+    options: Options = {
+        "use_clinical_guidelines": guidelines, "use_drug_database": drugs, "documents": guideline or [],
+        "language": language, "length": length,
+    }  # fmt: skip
     if json:
         output: JsonLines | Plain | Sections = JsonLines()
     elif len(models) > 1:
@@ -89,6 +102,7 @@ async def _ask_here(
     async with shell.opened() as app:
         app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
         await app.warm_up()
+        await app.check_documents(options["documents"])
         user = shell_user(app.settings)
         asking: AsyncGenerator[AgentEvent | ModelEvent, None]
         if len(models) > 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
-from chat_app.agent.asclepius_agent import AnswerLength
+from chat_app.answer_options import AnswerLanguage, AnswerLength
 from chat_app.errors import InputRejected
 from chat_app.events import (
     CitationAdded,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
 
 ModelName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./:@+-]+$")]
+DocumentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 TurnId = Annotated[str, Path(max_length=64, description="The answer's `x-turn-id`, or a `turn_started`'s `turn_id`.")]
 
 
@@ -54,6 +55,12 @@ class ConsultBody(Frozen):
     model: ModelName | None = Field(None, description="Ask this model; see `models` of `/api/v1/status`.")
     models: tuple[ModelName, ...] = Field(
         (), max_length=8, description="Ask each of these models side by side, each in a conversation of its own."
+    )
+    language: AnswerLanguage = Field(
+        "auto", description="The answer's language by its ISO 639-1 code; `auto` is that of the question."
+    )
+    documents: tuple[DocumentId, ...] = Field(
+        (), max_length=200, description="Search only these guidelines; see `guidelines` of `/api/v1/status`."
     )
     length: AnswerLength = Field("standard", description="How much detail the answer is to have.")
     stream: bool = Field(True, description="Server-sent events; false: one JSON answer at the end.")
@@ -108,7 +115,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
         """
         user = asker(request)
         app = await runtime.ready()
-        _check(runtime, app, body)
+        await _check(runtime, app, body)
         runtime.admit(user, asked=max(1, len(set(body.models))))
         question = _begin(runtime, app, body, user, recent)
         if body.stream:
@@ -139,7 +146,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
     return router
 
 
-def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
+async def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
     """Raises ``InputRejected`` for what can be seen to be wrong before anything starts."""
     app.agent.check_message(body.message)
     if body.models and body.model:
@@ -149,6 +156,8 @@ def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
     named = body.models or ((body.model,) if body.model else ())
     if not all(map(runtime.settings.may_ask, named)):
         raise InputRejected(f"Models that may be asked are: {', '.join(runtime.settings.models)}.")
+    if body.documents:
+        await app.check_documents(body.documents)
 
 
 def _begin(runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions) -> AskedQuestion:

@@ -65,7 +65,7 @@ async def _documents(runtime: Runtime) -> list[dict[str, str]]:
         documents = await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
     except (ToolError, TimeoutError):
         return []
-    return [{"title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
+    return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
 
 
 async def _drugs(runtime: Runtime) -> dict[str, Any] | None:

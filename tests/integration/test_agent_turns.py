@@ -20,6 +20,7 @@ from tests.support.engine import (
     text_of,
 )
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, calls_reply, text_reply
+from tools.function_tool import FunctionTool
 
 ASK = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
 
@@ -112,6 +113,25 @@ async def test_only_the_tools_that_were_switched_on_are_declared(
     async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         assert ended(await consult(agent, **switches)).outcome.kind == "completed"
     assert [tool["name"] for tool in server.requests[0].json.get("tools", [])] == declared
+
+
+async def test_the_model_is_told_the_language_and_that_only_some_guidelines_are_searched(redis_url: str) -> None:
+    turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("Ja.", response_id="resp_2"))]
+    asked: list[tuple[str, ...]] = []
+
+    async def search_clinical_guidelines(question: str, documents: tuple[str, ...] = ()) -> str:
+        """Searches."""
+        asked.append(documents)
+        return question
+
+    tool = FunctionTool(search_clinical_guidelines, hidden=["documents"])
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool]) as agent:
+        assert ended(await consult(agent, language="de", documents=["asthma", "copd"])).answer == "Ja."
+    first = server.requests[0].json
+    assert "Answer in German" in first["instructions"]
+    assert "only the chosen ones were searched" in " ".join(first["instructions"].split())
+    assert list(first["tools"][0]["parameters"]["properties"]) == ["question"]
+    assert asked == [("asthma", "copd")]
 
 
 async def test_the_standard_query_is_the_streamed_one_drained(redis_url: str) -> None:

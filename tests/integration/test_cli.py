@@ -131,6 +131,30 @@ def test_guidelines_are_listed_and_searched(served: Served) -> None:
     assert json.loads(found.stdout)["passages"][0]["page"] >= 1
 
 
+def test_only_the_guidelines_that_were_named_are_searched(served: Served) -> None:
+    question = "When is hospital admission needed?"
+    for named in ("asthma", "hypertension"):
+        done = asclepius("ask", question, "--guideline", named, "--no-drugs", "--json", data_dir=served.data_dir)
+        found = [e["item"]["function_output"]["passages"] for e in events(done.stdout)
+                 if e.get("name") == "agent.tool_call_complete"]  # fmt: skip
+        assert {passage["document_id"].partition("@")[0] for passages in found for passage in passages} == {named}
+
+
+def test_a_guideline_that_is_not_loaded_is_refused_with_those_that_are(served: Served) -> None:
+    done = asclepius("ask", "When?", "--guideline", "surgery", data_dir=served.data_dir)
+    assert done.returncode != 0
+    assert "Loaded are: asthma, atrial-fibrillation" in " ".join(done.stderr.split())
+
+
+def test_an_answer_of_extracts_says_that_it_is_not_translated(served: Served) -> None:
+    question = "What are the contraindications for ACE inhibitors?"
+    done = asclepius("ask", question, "--language", "de", "--length", "brief", "--json", data_dir=served.data_dir)
+    turn = events(done.stdout)
+    (note,) = (event for event in turn if event["type"] == "notice")
+    assert (note["code"], "nothing is translated" in note["message"]) == ("language_of_sources", True)
+    assert "angioedema" in turn[-1]["answer"]
+
+
 def test_a_corrupt_guideline_is_refused_with_its_name_and_nothing_changes(served: Served, tmp_path: Path) -> None:
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"%PDF-1.7\nthis is no guideline")

@@ -164,6 +164,19 @@ def test_a_store_that_vanished_at_the_server_costs_at_most_one_answer(
     assert tools_called(turn(clinic)) == ["search_clinical_guidelines"]
 
 
+def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
+    clinic: Served, environment: dict[str, str]
+) -> None:
+    asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
+    for chosen in (["asthma"], ["asthma", "type-2-diabetes"]):
+        events = turn(clinic, "When is hospital admission or referral needed?", documents=chosen)
+        assert tools_called(events) == ["file_search"]
+        (found,) = [event["item"]["function_output"]["passages"] for event in events
+                    if event.get("name") == "agent.tool_call_complete"]  # fmt: skip
+        assert {passage["document_id"].partition("@")[0] for passage in found} <= set(chosen)
+        assert found
+
+
 def test_guidelines_switched_off_are_searched_neither_here_nor_there(
     clinic: Served, environment: dict[str, str]
 ) -> None:

@@ -78,6 +78,35 @@ def test_each_kind_can_be_called_without_an_event_loop(fn: Callable[..., Any], k
     assert kind
 
 
+def of_ward(dose: int, wards: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Says which wards it was given.
+
+    Args:
+        dose: The dose.
+    """
+    return {"dose": dose, "wards": wards}
+
+
+async def test_a_hidden_parameter_is_the_apps_to_set_and_the_model_neither_sees_nor_sets_it() -> None:
+    tool = FunctionTool(of_ward, hidden=["wards"])
+    assert list(tool.definition.parameters["properties"]) == ["dose"]
+    call = Function(call_id="c1", name=tool.name, arguments='{"dose": 1}')
+    manager = ToolManager([tool])
+    for given, wards in ((None, []), ({"of_ward": {"wards": ("east",)}}, ["east"]), ({"other": {}}, [])):
+        (output,) = [item async for item in manager.stream(call, given=given)]
+        assert isinstance(output, FunctionOutput)
+        assert output.output == {"dose": 1, "wards": wards}
+    meddling = call.model_copy(update={"arguments": '{"dose": 1, "wards": ["west"]}'})
+    refused = await manager.execute(meddling)
+    assert refused.error is not None
+    assert "no such argument" in refused.error
+
+
+async def test_what_is_not_hidden_cannot_be_given() -> None:
+    with pytest.raises(TypeError, match="only hidden parameters"):
+        await anext(FunctionTool(of_ward).astream(None, {"wards": ("east",)}, dose=1))
+
+
 def test_a_stream_that_is_left_early_closes_the_function() -> None:
     closed = threading.Event()
 
