@@ -106,12 +106,12 @@ class ResponseAPIAdapter:
     async def keeps(self, response_id: str) -> bool | None:
         """See ``ModelClient.keeps``."""
         try:
-            await self._client.responses.with_raw_response.retrieve(response_id, timeout=_SIDE_TIMEOUT)
+            answer = await self._client.responses.with_raw_response.retrieve(response_id, timeout=_SIDE_TIMEOUT)
         except openai.APIStatusError as error:
             return False if error.status_code in {400, 404, 405, 501} else None
         except openai.OpenAIError:
             return None
-        return True
+        return True if _is_json(answer.http_response.content) else None
 
     @asynccontextmanager
     async def _opened(self, opening: Any, *, chained: bool) -> AsyncGenerator[AsyncIterator[ResponseEvent], None]:
@@ -133,12 +133,14 @@ class ResponseAPIAdapter:
     async def ping(self) -> None:
         """See ``ModelClient.ping``: asks for the list of models, the one request that costs nothing."""
         try:
-            await self._client.models.list(timeout=_PING_TIMEOUT)
+            answer = await self._client.models.with_raw_response.list(timeout=_PING_TIMEOUT)
         except openai.NotFoundError:
             # Small servers do not list their models; that they answer is what was asked.
             return
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=False) from None
+        if not _is_json(answer.http_response.content):
+            raise _no_server(answer.headers.get("content-type", ""))
 
     async def aclose(self) -> None:
         """See ``ModelClient.aclose``. Of another event loop's connections nothing is closed here."""
@@ -192,12 +194,28 @@ def _json(data: bytes) -> object:
         raise ProtocolViolation("The model server sent an event that is not valid JSON.") from None
 
 
+def _is_json(body: bytes) -> bool:
+    """Whether ``body`` is an answer of the API, and no web page such as a proxy's sign-in."""
+    try:
+        return isinstance(orjson.loads(body), dict | list)
+    except orjson.JSONDecodeError:
+        return False
+
+
 def _check_content_type(content_type: str) -> None:
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind not in {"text/event-stream", ""}:
-        raise ProviderUnavailable(
-            f"What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind[:40]!r}). Check the address."
-        )
+    if _media_type(content_type) not in {"text/event-stream", ""}:
+        raise _no_server(content_type)
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _no_server(content_type: str) -> ProviderUnavailable:
+    kind = _media_type(content_type)[:40]
+    return ProviderUnavailable(
+        f"What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind!r}). Check the address."
+    )
 
 
 def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderError:

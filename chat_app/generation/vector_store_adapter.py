@@ -5,9 +5,10 @@ Failures come out as ``ProviderError``s that say what to do; no key, no server t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import openai
@@ -15,8 +16,6 @@ from openai import AsyncOpenAI
 
 from chat_app.errors import ProviderError, ProviderRejected, ProviderUnavailable, RateLimited
 from chat_app.generation.vector_stores import Attributes, StoredFile
-
-T = TypeVar("T")
 
 _TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
 """A guideline of 200 MB has to get through."""
@@ -26,6 +25,7 @@ _LOOK_TIMEOUT = 2.0
 _RETRIES = 2
 _PAGE = 100
 _GONE = frozenset({404, 410})
+_UNREADABLE = "The model server's answer about its files cannot be read. Check OPENAI_BASE_URL."
 
 
 class VectorStoreAdapter:
@@ -47,19 +47,19 @@ class VectorStoreAdapter:
 
     async def create(self, name: str) -> str:
         """See ``VectorStores.create``."""
-        return (await _asked(self._client.vector_stores.create(name=name))).id
+        with _our_errors():
+            return _id(await self._client.vector_stores.create(name=name))
 
     async def usable(self, store_id: str) -> bool:
         """See ``VectorStores.usable``."""
-        try:
-            store = await self._probe.vector_stores.retrieve(store_id, timeout=_LOOK_TIMEOUT)
-        except openai.APIStatusError as error:
-            if error.status_code in {*_GONE, 400}:
-                return False
-            raise _provider_error(error) from None
-        except openai.OpenAIError as error:
-            raise _provider_error(error) from None
-        return store.status != "expired"
+        with _our_errors():
+            try:
+                store = await self._probe.vector_stores.retrieve(store_id, timeout=_LOOK_TIMEOUT)
+            except openai.APIStatusError as error:
+                if error.status_code in {*_GONE, 400}:
+                    return False
+                raise
+            return store.status != "expired"
 
     async def delete(self, store_id: str) -> None:
         """See ``VectorStores.delete``."""
@@ -68,7 +68,8 @@ class VectorStoreAdapter:
     async def upload(self, path: Path, name: str) -> str:
         """See ``VectorStores.upload``. Raises ``ProviderRejected`` when the file cannot be read here, too."""
         try:
-            return (await _asked(self._client.files.create(file=(name, path), purpose="assistants"))).id
+            with _our_errors():
+                return _id(await self._client.files.create(file=(name, path), purpose="assistants"))
         except OSError as error:
             raise ProviderRejected(f"The guideline's file cannot be read ({error.strerror}).", status=0) from None
 
@@ -78,12 +79,12 @@ class VectorStoreAdapter:
 
     async def attach(self, store_id: str, file_id: str, attributes: Attributes) -> bool:
         """See ``VectorStores.attach``."""
-        try:
-            await self._client.vector_stores.files.create(store_id, file_id=file_id, attributes=dict(attributes))
-        except openai.NotFoundError:
-            return False
-        except openai.OpenAIError as error:
-            raise _provider_error(error) from None
+        with _our_errors():
+            try:
+                asked = self._client.vector_stores.files.create(store_id, file_id=file_id, attributes=dict(attributes))
+                _refuse_page(await asked)
+            except openai.NotFoundError:
+                return False
         return True
 
     async def detach(self, store_id: str, file_id: str) -> None:
@@ -92,21 +93,19 @@ class VectorStoreAdapter:
 
     async def describe(self, store_id: str, file_id: str, attributes: Attributes) -> None:
         """See ``VectorStores.describe``."""
-        await _asked(
-            self._client.vector_stores.files.update(file_id, vector_store_id=store_id, attributes=dict(attributes))
-        )
+        with _our_errors():
+            files = self._client.vector_stores.files
+            _refuse_page(await files.update(file_id, vector_store_id=store_id, attributes=dict(attributes)))
 
     async def files(self, store_id: str) -> dict[str, StoredFile]:
         """See ``VectorStores.files``."""
         found: dict[str, StoredFile] = {}
-        try:
+        with _our_errors():
             async for entry in self._client.vector_stores.files.list(store_id, limit=_PAGE):
                 if entry.id in found:
                     # A server that knows no pages begins again; it has listed all.
                     break
                 found[entry.id] = _stored(entry)
-        except openai.OpenAIError as error:
-            raise _provider_error(error) from None
         return found
 
     async def aclose(self) -> None:
@@ -120,21 +119,37 @@ def _stored(entry: Any) -> StoredFile:
     return StoredFile(file_id=entry.id, status=status, attributes=attributes, reason=code[:64])
 
 
-async def _asked(request: Awaitable[T]) -> T:
-    try:
-        return await request
-    except openai.OpenAIError as error:
-        raise _provider_error(error) from None
+def _id(made: Any) -> str:
+    """What the server calls the thing it made; raises ``ValueError`` where it gave it no name."""
+    if not isinstance(made.id, str) or not made.id:
+        raise ValueError("no id")
+    return made.id
+
+
+def _refuse_page(answer: object) -> None:
+    """Raises ``TypeError`` for a web page, such as a proxy's sign-in, which the SDK gives as text: nothing was done."""
+    if isinstance(answer, str):
+        raise TypeError("no object")
 
 
 async def _unless_gone(request: Awaitable[object]) -> None:
+    with _our_errors():
+        try:
+            _refuse_page(await request)
+        except openai.APIStatusError as error:
+            if error.status_code not in _GONE:
+                raise
+
+
+@contextmanager
+def _our_errors() -> Generator[None]:
     try:
-        await request
-    except openai.APIStatusError as error:
-        if error.status_code not in _GONE:
-            raise _provider_error(error) from None
+        yield
     except openai.OpenAIError as error:
         raise _provider_error(error) from None
+    except (AttributeError, TypeError, ValueError):
+        # The SDK reads what it is sent without checking it: text for an object, objects without their fields.
+        raise ProviderUnavailable(_UNREADABLE) from None
 
 
 def _provider_error(error: openai.OpenAIError) -> ProviderError:
@@ -142,7 +157,7 @@ def _provider_error(error: openai.OpenAIError) -> ProviderError:
     if isinstance(error, openai.APIConnectionError):
         return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
     if not isinstance(error, openai.APIStatusError):
-        return ProviderUnavailable("The model server's answer about its files cannot be read. Check OPENAI_BASE_URL.")
+        return ProviderUnavailable(_UNREADABLE)
     status = error.status_code
     match status:
         case 401 | 403:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from openai import AsyncOpenAI
 
-from chat_app.errors import ProviderRejected, ProviderUnavailable
+from chat_app.errors import (
+    ConfigurationError,
+    ProviderError,
+    ProviderRejected,
+    ProviderUnavailable,
+    RateLimited,
+)
 from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress
-from chat_app.generation.hosted_state import HostedStateFile
+from chat_app.generation.hosted_state import HostedState, HostedStateFile, UploadedFile
 from chat_app.generation.vector_store_adapter import VectorStoreAdapter
 from tests.support.offline_server import offline_server
 from tests.support.scripted_server import Disconnect, Raw, Request, ScriptedServer, Status, Turn, Wait
@@ -225,6 +231,22 @@ async def test_a_store_that_was_deleted_at_the_server_is_made_anew_from_the_uplo
     assert [file.id async for file in client.files.list()] == uploads
 
 
+async def test_a_file_that_was_deleted_at_the_server_is_uploaded_again(
+    hosted: HostedSearch, client: AsyncOpenAI, tmp_path: Path
+) -> None:
+    wanted = [guideline(tmp_path)]
+    store = (await hosted.sync(wanted)).vector_store_id
+    (file,) = [entry.id async for entry in client.vector_stores.files.list(store)]
+    await client.vector_stores.files.delete(file, vector_store_id=store)
+    await client.files.delete(file)
+
+    report = await hosted.sync(wanted)
+
+    assert (report.vector_store_id, report.uploaded, report.failed) == (store, ("acs",), ())
+    assert any("aspirin 300 mg" in text for text in await found(client, store, "aspirin"))
+    assert hosted.version_of(file) is None
+
+
 async def test_files_of_ours_that_no_state_tells_of_are_cleared_and_those_of_others_stay(
     hosted: HostedSearch, client: AsyncOpenAI, tmp_path: Path
 ) -> None:
@@ -356,6 +378,182 @@ async def test_a_server_that_never_ends_indexing_is_given_up_on_and_told(tmp_pat
         with pytest.raises(ProviderUnavailable, match="0 of 1 guidelines"):
             await hosted.sync([guideline(tmp_path)])
         assert hosted.ready([guideline(tmp_path)]) is None
+
+
+class ScriptedStore:
+    """A vector store whose listings of files are scripted, the last one repeated; ``loses``: it forgets uploads."""
+
+    def __init__(self, *listings: dict[str, str], loses: bool = False) -> None:
+        self._listings = list(listings)
+        self._loses = loses
+        self._uploads = 0
+        self.deleted: list[str] = []
+
+    def play(self, request: Request) -> list[Status]:
+        match request.method, request.path.partition("?")[0].removeprefix("/v1/"):
+            case "GET", "vector_stores/vs_1/files":
+                listing = self._listings.pop(0) if len(self._listings) > 1 else self._listings[0]
+                data = [{"id": name, "status": status, "attributes": {}} for name, status in listing.items()]
+                return [json_status({"object": "list", "data": data, "has_more": False})]
+            case "POST", "files":
+                self._uploads += 1
+                return [json_status({"id": f"file-{self._uploads}", "object": "file"})]
+            case "POST", "vector_stores/vs_1/files" if self._loses:
+                return [json_status({"error": {"message": "no such file"}}, 404)]
+            case "DELETE", path:
+                self.deleted.append(path)
+        return [json_status({"id": "vs_1", "status": "completed"})]
+
+
+async def test_a_file_that_cannot_be_indexed_is_named_while_the_others_are_waited_for(tmp_path: Path) -> None:
+    wanted = [guideline(tmp_path), guideline(tmp_path, "hit", HEPARIN)]
+    store = ScriptedStore(
+        {}, {"file-1": "failed", "file-2": "in_progress"}, {"file-2": "in_progress"}, {"file-2": "completed"}
+    )
+    async with ScriptedServer([store.play], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
+        report = await hosted.sync(wanted)
+    assert report.uploaded == ("hit",)
+    assert [(failure.document_id, failure.reason) for failure in report.failed] == [
+        ("acs", "The model server could not index it.")
+    ]
+    assert store.deleted == ["vector_stores/vs_1/files/file-1", "files/file-1"]
+
+
+async def test_what_could_not_be_indexed_when_a_sync_was_killed_is_uploaded_again(tmp_path: Path) -> None:
+    store = ScriptedStore({"file-9": "cancelled"}, {"file-1": "completed"})
+    async with ScriptedServer([store.play], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
+        wanted = guideline(tmp_path)
+        left = UploadedFile(file_id="file-9", document_id=wanted.document_id, version=wanted.version)
+        HostedStateFile(tmp_path, server.base_url).write(HostedState(vector_store_id="vs_1", files=(left,)))
+        report = await hosted.sync([wanted])
+        assert hosted.ready([wanted]) == "vs_1"
+    assert (report.uploaded, report.failed) == (("acs",), ())
+    assert store.deleted == ["vector_stores/vs_1/files/file-9", "files/file-9"]
+
+
+async def test_a_server_that_loses_what_was_just_uploaded_ends_the_sync(tmp_path: Path) -> None:
+    store = ScriptedStore({}, loses=True)
+    async with ScriptedServer([store.play], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
+        with pytest.raises(ProviderUnavailable, match="lost a file"):
+            await hosted.sync([guideline(tmp_path)])
+
+
+async def test_a_store_that_cannot_be_looked_at_is_not_searched_and_not_asked_for_at_every_question(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer([[Status(500)]], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
+        assert not await hosted.usable("vs_1")
+        assert not await hosted.usable("vs_1")
+        assert len(server.requests) == 1
+        hosted.doubt()
+        assert not await hosted.usable("vs_1")
+        assert len(server.requests) == 2
+
+
+async def test_a_data_directory_that_cannot_be_written_is_named_as_the_setting_it_is(tmp_path: Path) -> None:
+    blocked = tmp_path / "data"
+    blocked.write_text("a file where the folder should be", encoding="utf-8")
+    state = HostedStateFile(blocked, "https://model.example")
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_DATA_DIR"):
+        state.write(HostedState(vector_store_id="vs_1"))
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_DATA_DIR"):
+        async with state.locked():
+            pytest.fail("nothing may be synced that cannot be remembered")
+
+
+async def test_a_guideline_whose_file_is_gone_here_is_named_and_the_others_go_on(
+    hosted: HostedSearch, tmp_path: Path
+) -> None:
+    gone = guideline(tmp_path)
+    gone.path.unlink()
+    report = await hosted.sync([gone, guideline(tmp_path, "hit", HEPARIN)])
+    assert report.uploaded == ("hit",)
+    assert [(failure.document_id, "cannot be read" in failure.reason) for failure in report.failed] == [("acs", True)]
+
+
+ASKING: dict[str, Callable[[VectorStoreAdapter], Awaitable[object]]] = {
+    "create": lambda stores: stores.create("Guidelines"),
+    "usable": lambda stores: stores.usable("vs_1"),
+    "delete": lambda stores: stores.delete("vs_1"),
+    "delete_file": lambda stores: stores.delete_file("file-1"),
+    "attach": lambda stores: stores.attach("vs_1", "file-1", {}),
+    "detach": lambda stores: stores.detach("vs_1", "file-1"),
+    "describe": lambda stores: stores.describe("vs_1", "file-1", {}),
+    "files": lambda stores: stores.files("vs_1"),
+}
+
+
+@asynccontextmanager
+async def stores_at(url: str) -> AsyncIterator[VectorStoreAdapter]:
+    adapter = VectorStoreAdapter(api_key=KEY, base_url=url)
+    try:
+        yield adapter
+    finally:
+        await adapter.aclose()
+
+
+@pytest.mark.parametrize("asked", ASKING)
+async def test_whatever_is_asked_of_a_server_that_is_not_there_says_which_setting_to_check(asked: str) -> None:
+    async with stores_at("http://127.0.0.1:9/v1") as stores:
+        with pytest.raises(ProviderUnavailable, match="OPENAI_BASE_URL"):
+            await ASKING[asked](stores)
+
+
+@pytest.mark.parametrize("asked", ASKING)
+@pytest.mark.parametrize(
+    ("status", "error", "says"),
+    [
+        (403, ProviderRejected, "OPENAI_API_KEY"),
+        (405, ProviderRejected, "ASCLEPIUS_GUIDELINE_SEARCH=tool"),
+        (413, ProviderRejected, "no file of this size"),
+        (422, ProviderRejected, "HTTP 422"),
+        (429, RateLimited, "Run the sync again later"),
+        (503, ProviderUnavailable, "HTTP 503"),
+    ],
+)
+async def test_a_refusal_is_an_error_of_ours_that_repeats_nothing_of_the_servers(
+    asked: str, status: int, error: type[ProviderError], says: str
+) -> None:
+    now = {"Content-Type": "application/json", "Retry-After": "0"}
+    refusal = Status(status, now, {"error": {"message": "patient canary"}})
+    async with ScriptedServer([[refusal]], repeat=True) as server, stores_at(server.base_url) as stores:
+        with pytest.raises(error, match=says) as raised:
+            await ASKING[asked](stores)
+    assert type(raised.value) is error
+    assert "canary" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_what_is_gone_already_is_as_good_as_deleted(status: int) -> None:
+    gone = json_status({"error": {"message": "not found"}}, status)
+    async with ScriptedServer([[gone]], repeat=True) as server, stores_at(server.base_url) as stores:
+        for asked in ("delete", "delete_file", "detach"):
+            await ASKING[asked](stores)
+        assert not await stores.usable("vs_1")
+
+
+@pytest.mark.parametrize("asked", ASKING)
+async def test_a_sign_in_page_instead_of_an_answer_is_never_taken_for_done(asked: str) -> None:
+    page = Status(200, {"Content-Type": "text/html"}, b"<html>Sign in</html>")
+    async with ScriptedServer([[page]], repeat=True) as server, stores_at(server.base_url) as stores:
+        with pytest.raises(ProviderUnavailable, match="cannot be read"):
+            await ASKING[asked](stores)
+
+
+@pytest.mark.parametrize("asked", ["create", "usable", "files"])
+@pytest.mark.parametrize("body", [b"<html>", b"[1]", b'"text"', b"null"])
+async def test_an_answer_of_another_shape_is_said_to_be_unreadable(asked: str, body: bytes) -> None:
+    answer = Status(200, {"Content-Type": "application/json"}, body)
+    async with ScriptedServer([[answer]], repeat=True) as server, stores_at(server.base_url) as stores:
+        with pytest.raises(ProviderUnavailable, match="cannot be read"):
+            await ASKING[asked](stores)
+
+
+@pytest.mark.parametrize("unnamed", [{}, {"id": None}, {"id": ""}, {"id": 7}])
+async def test_a_store_without_a_name_cannot_be_used(unnamed: dict[str, object]) -> None:
+    async with ScriptedServer([[json_status(unnamed)]]) as server, stores_at(server.base_url) as stores:
+        with pytest.raises(ProviderUnavailable, match="cannot be read"):
+            await stores.create("Guidelines")
 
 
 async def test_a_file_of_state_that_is_damaged_counts_as_nothing_uploaded(server: str, tmp_path: Path) -> None:

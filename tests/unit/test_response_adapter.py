@@ -225,6 +225,17 @@ async def test_ping_is_content_with_any_server_that_answers() -> None:
     await client.aclose()
 
 
+@pytest.mark.parametrize("kind", ["text/html", "application/json"])
+async def test_a_sign_in_page_is_no_server_and_keeps_no_response(kind: str) -> None:
+    page = Status(200, {"Content-Type": kind}, b"<html>Sign in</html>")
+    async with ScriptedServer([[page]], repeat=True) as server:
+        client = adapter(server)
+        with pytest.raises(ProviderUnavailable, match="not a Responses server"):
+            await client.ping()
+        assert await client.keeps("resp_0") is None
+        await client.aclose()
+
+
 async def test_a_client_that_was_closed_opens_again() -> None:
     async with ScriptedServer([text_reply("a"), text_reply("b")]) as server:
         client = adapter(server)
