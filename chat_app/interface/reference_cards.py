@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from chat_app.agent.reference_formats import vancouver_list
 from chat_app.events import Reference
 from tools.types import Passage
 
@@ -61,14 +62,7 @@ def where(passage: Passage) -> str:
     return " · ".join(parts)
 
 
-def vancouver(reference: Reference) -> str:
-    """The reference as a line of a Vancouver style list."""
-    passage = reference.passage
-    parts = [passage.issuer, passage.title, passage.version, where(passage), passage.url or ""]
-    return f"{reference.number}. " + ". ".join(part.strip().rstrip(".") for part in parts if part.strip()) + "."
-
-
 def reference_list(references: Iterable[Reference]) -> str:
-    """The References section as plain text."""
-    lines = [vancouver(reference) for reference in references]
-    return "\n".join(["References", *lines]) if lines else ""
+    """The References section as plain text, in Vancouver style."""
+    listed = vancouver_list(references)
+    return f"References\n{listed}" if listed else ""

@@ -12,7 +12,7 @@ from chat_app.interface.export import conversation_markdown
 from chat_app.interface.identity import Identity, NotOwner, Unauthenticated, require_owner
 from chat_app.interface.page_options import page_options, settings_panel
 from chat_app.interface.passwords import hash_password, parse_users, verify_password
-from chat_app.interface.reference_cards import marked_segments, vancouver
+from chat_app.interface.reference_cards import marked_segments, reference_list
 from chat_app.interface.starters import starter_questions
 from chat_app.interface.tool_steps import finished_name, step_content, step_name
 from chat_app.interface.uploads import Upload, check_upload, safe_name
@@ -165,22 +165,10 @@ def test_marks_cover_the_quotes_and_the_passage_stays_whole() -> None:
     assert marked_segments("", ["x"]) == []
 
 
-def test_a_reference_reads_in_vancouver_style() -> None:
-    passage = Passage(
-        id="p",
-        kind="guideline",
-        document_id="d",
-        title="Asthma",
-        text="x",
-        issuer="GINA",
-        version="2024",
-        section="Asthma › Drugs",
-        page=14,
-        page_label="12",
-        url="https://example.org/a",
-    )
-    line = vancouver(Reference(number=3, passage=passage))
-    assert line == "3. GINA. Asthma. 2024. Drugs · page 12 (PDF page 14). https://example.org/a."
+def test_the_copied_answer_ends_in_the_references_in_vancouver_style() -> None:
+    passage = Passage(id="p", kind="guideline", document_id="d", title="Asthma", text="x", issuer="GINA", page=14)
+    assert reference_list([Reference(number=3, passage=passage)]) == "References\n3. GINA. Asthma. p. 14."
+    assert reference_list([]) == ""
 
 
 @pytest.mark.parametrize(
