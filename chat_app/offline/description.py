@@ -33,6 +33,7 @@ _STATUSES: Final[dict[int, str]] = {
     429: "The server answers as many requests as it can.",
     500: "The server failed.",
 }
+_UPLOAD: Final = "Body_upload_v1_files_post"
 ERRORS: Final[dict[int | str, Json]] = {
     status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
 }
@@ -50,6 +51,8 @@ def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
                     operation["security"] = [{"bearer": []}]
         for name in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(name, None)
+        # As OpenAI describes it. What is sent as a file is bytes, whatever they hold.
+        schema["components"]["schemas"][_UPLOAD]["properties"]["file"] = {"type": "string", "format": "binary"}
         if asks_for_key:
             schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
         app.openapi_schema = schema

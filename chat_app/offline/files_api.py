@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi.responses import FileResponse
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
+from chat_app.offline.errors import invalid
 from chat_app.offline.files import FileStore
 from chat_app.offline.listing import Page, json_response, page_of
 
@@ -33,11 +35,17 @@ async def upload(
     request: Request,
     file: Annotated[UploadFile, File()],
     purpose: Annotated[Purpose, Form()],
-    anchor: Annotated[Literal["created_at"] | None, Form(alias="expires_after[anchor]")] = None,
-    seconds: Annotated[int | None, Form(alias="expires_after[seconds]", ge=3600, le=2_592_000)] = None,
+    anchor: Annotated[Literal["created_at"] | SkipJsonSchema[None], Form(alias="expires_after[anchor]")] = None,
+    seconds: Annotated[
+        Annotated[int, Field(ge=3600, le=2_592_000)] | SkipJsonSchema[None], Form(alias="expires_after[seconds]")
+    ] = None,
 ) -> Response:
     """Keeps a file. The name is only shown, never used as a path."""
     del anchor
+    for field, value in (await request.form()).items():
+        # An empty text would be taken for one that was not sent.
+        if value == "" and field in {"expires_after[anchor]", "expires_after[seconds]"}:
+            raise invalid(f"Invalid value for '{field}': it is empty.", field)
     name = (file.filename or "file").replace("\\", "/").rsplit("/", 1)[-1][:255]
     return json_response(await _store(request).add(name, purpose, _pieces(file), expires_in=seconds))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -18,6 +18,8 @@ from chat_app.offline.wire import Compact, CountTokens, CreateResponse, Retrieve
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
+_STREAMED: Final[dict[int | str, Json]] = {200: {"content": {"text/event-stream": {"schema": {}}}}}
+"""The second form of a success, beside JSON."""
 
 
 def _service(request: Request) -> ResponseService:
@@ -30,7 +32,7 @@ def _store(request: Request) -> ResponseStore:
     return store
 
 
-@router.post("")
+@router.post("", responses=_STREAMED)
 async def create(body: CreateResponse, request: Request) -> Response:
     """Creates a response: as JSON when it is done, or as a stream of events."""
     turn = await _service(request).start(body)
@@ -77,7 +79,7 @@ async def compact(body: Compact, request: Request) -> Response:
     return json_response(await _service(request).compact(body))
 
 
-@router.get("/{response_id}")
+@router.get("/{response_id}", responses=_STREAMED)
 async def retrieve(response_id: str, request: Request, query: Annotated[Retrieve, Query()]) -> Response:
     """The response as it stands; with ``stream`` its events from number ``starting_after`` + 1 on."""
     turn = _service(request).live(response_id)

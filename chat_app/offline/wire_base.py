@@ -16,7 +16,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole, json_schema_input_type=int)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 """A whole number as JSON has it: 3.0 is 3."""
 
 
