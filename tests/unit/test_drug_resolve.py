@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 from tools.drug_database.aliases import aliases, singular
 from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
+from tools.drug_database.names import fold
 from tools.drug_database.question import understand
 from tools.drug_database.resolve import read
 from tools.drug_database.rollup import is_brand
-from tools.drug_database.spelling import closeness
+from tools.drug_database.sounds import sounds
+from tools.drug_database.spelling import Spellings, closeness
 
 
 def entry(key: str, *, brands: Sequence[str] = (), classes: Sequence[str] = (), substances: Sequence[str] = (),
           products: int = 1) -> dict[str, object]:  # fmt: skip
     ingredients = key.split("+")
     return {"k": key, "g": " and ".join(ingredients), "i": ingredients, "s": list(substances), "b": list(brands),
-            "y": [], "c": list(classes), "n": products, "l": False}  # fmt: skip
+            "y": [], "c": list(classes), "n": products, "m": products, "l": False}  # fmt: skip
 
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
@@ -37,6 +39,13 @@ INDEX = NameIndex([
     entry("zidovudine"), entry("azathioprine"), entry("vitamin k"),
     entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]), entry("estradiol"),
     entry("estramustine", classes=["Estradiol Congeners [EPC]"]),
+    entry("alcohol"), entry("adapalene", brands=["Differin"]), entry("dextrose"), entry("chloride-sodium"),
+    entry("chloride-sodium+dextrose", substances=["dextrose", "sodium chloride"]),
+    entry("aspirin+dipyridamole", brands=["Aggrenox"]), entry("dipyridamole"), entry("sulfur", brands=["Asthma"]),
+    entry("kit", brands=["Marcaine"]), entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
+    entry("bupivacaine", brands=["Marcaine"], products=40),
+    entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
+    entry("diphenhydramine", classes=["Antihistamine [EPC]", "Histamine-1 Receptor Antagonist [EPC]"], products=5),
 ])  # fmt: skip
 
 
@@ -62,10 +71,40 @@ def found(typed: str) -> list[tuple[str, str]]:
         ("vitamin k antagonist drugs", "warfarin", "class"),
         ("AZT", "zidovudine", "synonym"),
         ("estradiol 500 mg", "estradiol", "exact"),
+        ("metformin500mg tab", "metformin", "exact"),
+        ("Tylenol™", "acetaminophen", "brand"),
+        ("dipyridamole-aspirin", "aspirin+dipyridamole", "exact"),
+        ("is dipyridamole/aspirin contraindicated in asthma?", "aspirin+dipyridamole", "exact"),
+        ("metformin 500 mg / glyburide 5 mg", "glyburide+metformin", "exact"),
+        ("Marcaine", "bupivacaine", "brand"),
+        ("examples of NSAIDs", "naproxen", "class"),
+        ("which vitamin K antagonists are available", "warfarin", "class"),
+        ("vitamin k antagonst", "warfarin", "spelling"),
+        ("paracetmol", "acetaminophen", "spelling"),
+        ("does metfromin interact with alcohol", "metformin", "spelling"),
+        ("glukofage", "metformin", "spelling"),
+        ("Is azathioprin contraindicated in asthma?", "azathioprine", "spelling"),
+        ("antihistamine", "diphenhydramine", "class"),
+        ("norepinefrin", "", ""),
     ],
 )
 def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> None:
-    assert found(typed)[0] == (key, how)
+    assert found(typed)[:1] == ([(key, how)] if key else [])
+
+
+def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
+    reading = read(INDEX, aliases(), understand("metformin and estradoil"))
+    assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates[:2]] == [
+        ("metformin", "exact"), ("estradiol", "spelling"),
+    ]  # fmt: skip
+    assert reading.did_you_mean == ("estradiol",)
+
+
+def test_a_far_spelling_is_kept_for_when_nothing_else_is_found() -> None:
+    reading = read(INDEX, aliases(), understand("teylonel"))
+    assert reading.candidates == ()
+    assert reading.perhaps.names == ("Tylenol",)
+    assert read(INDEX, aliases(), understand("xqzzkw vvv")).perhaps.names == ()
 
 
 def test_a_generic_name_does_not_bring_its_combinations_but_names_them() -> None:
@@ -111,6 +150,33 @@ def test_the_question_around_a_name_is_taken_off() -> None:
 def test_a_swap_of_neighbours_is_nearer_than_two_other_letters() -> None:
     assert closeness("qiuxin", "quixin") > closeness("qaaxin", "quixin")
     assert closeness("quixin", "quixin") == 100.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("xarelto", "zarelto"),
+        ("amrix", "amriks"),
+        ("phenytoin", "fenitoin"),
+        ("cholecalciferol", "colecalsiferol"),
+        ("fosamax", "phosamax"),
+    ],
+)
+def test_names_that_are_read_alike_are_one_sound(one: str, other: str) -> None:
+    assert sounds([one]) == sounds([other])
+    assert closeness(other, one) > closeness(other[:-1] + "b", one)
+
+
+@given(st.lists(st.text("abcxyz éñ9", min_size=1).map(fold).filter(lambda name: len(name.replace(" ", "")) >= 3)))
+def test_every_name_is_nearest_to_itself(names: list[str]) -> None:
+    spellings = Spellings(names)
+    for name in names:
+        assert spellings.near(name)[0].score == pytest.approx(100.0)
+
+
+@given(st.lists(st.text(min_size=1, max_size=12).map(fold).filter(bool)), st.text(max_size=200))
+def test_no_text_breaks_the_search_for_spellings(names: list[str], typed: str) -> None:
+    assert {found.name for found in Spellings(names).near(typed, least=0.0)} <= set(names)
 
 
 def test_plural_class_names_are_singular() -> None:

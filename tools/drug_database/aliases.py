@@ -10,12 +10,16 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from tools.drug_database.names import DATA, fold
+from tools.drug_database.spelling import Spellings
 from tools.types import Frozen
+
+_LONG_ENOUGH: Final = 6
+"""Letters of an abbreviation that can be misspelt; with one wrong letter a shorter one is another."""
 
 
 class NameAlias(Frozen):
@@ -60,6 +64,9 @@ class Aliases:
                 self._classes.setdefault(form, group)
             for drug_class in group.classes[:1]:
                 self._nicknames[fold(drug_class)].append(group.alias)
+        self.spellings = Spellings([fold(one.alias) for one in data.names
+                                    if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH])  # fmt: skip
+        self.class_spellings = Spellings([fold(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH])
 
     def name(self, text: str) -> NameAlias | None:
         return self._names.get(fold(text))

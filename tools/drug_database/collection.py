@@ -26,7 +26,7 @@ from tools.drug_database.reports import SourceStats
 from tools.errors import IndexMismatch
 from tools.types import Frozen
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Rises with every change of the stored form."""
 CHUNK: Final = 60_000
 """Characters of one stored piece; Milvus takes 65,535 bytes."""
@@ -34,6 +34,9 @@ _BATCH_BYTES: Final = 4_000_000
 _LONGEST_KEY: Final = 200
 _OTHERS_MAY_READ: Final = 3600
 """Seconds for which an unfinished generation may still be somebody's running import."""
+_UNEXPECTED: Final = 1
+"""Milvus's code for an error that it has no code for."""
+_LOAD_WAITS: Final = (0.1, 0.3, 1.0, 3.0, None)
 CATALOG: Final = "catalog"
 NAMES: Final = "names"
 CALL_SECONDS: Final = 120.0
@@ -164,7 +167,7 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
         if name != generation.facts:
             # Lite answers 30 to 50 times slower from rows that were not flushed and loaded anew.
             client.release_collection(name, timeout=CALL_SECONDS)
-            client.load_collection(name, timeout=CALL_SECONDS)
+            load(client, name)
     if before is None:
         if client.has_collection(alias, timeout=CALL_SECONDS):
             raise IndexMismatch(f"Milvus holds a collection named {alias} that is not Asclepius's drug index. Use "
@@ -173,6 +176,23 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
     else:
         client.alter_alias(generation.records, alias, timeout=CALL_SECONDS)
         drop(client, before)
+
+
+def load(client: Client, collection: str) -> None:
+    """Loads a collection; a loaded one stays as it is.
+
+    Milvus Lite builds an index in the background and fails when it comes to load the half-written file; a moment later
+    it can.
+    """
+    for wait in _LOAD_WAITS:
+        try:
+            client.load_collection(collection, timeout=CALL_SECONDS)
+        except MilvusException as error:
+            if int(getattr(error, "code", 0) or 0) != _UNEXPECTED or wait is None:
+                raise
+            time.sleep(wait)
+        else:
+            return
 
 
 def drop(client: Client, generation: Generation) -> None:
@@ -198,7 +218,7 @@ def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> None:
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> Catalog:
     """Raises ``IndexMismatch`` when another version wrote the generation."""
     # After a restart of Milvus Lite nothing is loaded, and what is not loaded cannot be read.
-    client.load_collection(generation.parts, timeout=CALL_SECONDS)
+    load(client, generation.parts)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
@@ -235,7 +255,7 @@ def read_pieces(client: Client, collection: str, name: str, count: int, *, timeo
 
 def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[Row]:
     """All rows of a collection, in batches."""
-    client.load_collection(collection, timeout=CALL_SECONDS)
+    load(client, collection)
     rows = client.query_iterator(collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS)
     try:
         while batch := rows.next():

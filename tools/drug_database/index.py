@@ -1,23 +1,20 @@
 """The list of all names in memory: which record a name, a spelling or a class leads to.
 
 It is read from Milvus once per generation, so that every process answers from the same data. Look-ups of exact names
-are dictionary reads; misspellings are found among the names that share character 3-grams with what was typed, so that
-the cost grows slowly with the number of names.
+are dictionary reads; misspellings are found by ``Spellings``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tools.drug_database.aliases import singular
 from tools.drug_database.names import base_moiety, fold, record_key
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.rollup import class_name
-from tools.drug_database.text import word_grams
+from tools.drug_database.spelling import Spellings
 
 NameKind = Literal["generic", "substance", "ingredient", "brand", "synonym"]
 _KIND_ORDER: Final[dict[NameKind, int]] = {"generic": 0, "substance": 1, "brand": 2, "synonym": 3, "ingredient": 4}
@@ -38,6 +35,7 @@ def entry_of(record: DrugRecord) -> IndexEntry:
         "y": [fact.value for fact in record.synonyms][:_MOST_NAMES],
         "c": [fact.value for fact in record.drug_classes],
         "n": record.product_count,
+        "m": sum(len(product.ndcs) for product in record.products),
         "l": bool(record.labels),
     }
 
@@ -59,6 +57,7 @@ class NameIndex:
         self.generics: list[str] = []
         self.ingredients: list[tuple[str, ...]] = []
         self.products: list[int] = []
+        self.marketed: list[int] = []
         self.labelled: list[bool] = []
         self.classes: list[tuple[str, ...]] = []
         self.by_key: dict[str, int] = {}
@@ -67,6 +66,8 @@ class NameIndex:
         self._brand_starts: dict[str, list[Known]] = defaultdict(list)
         self.members: dict[str, list[int]] = defaultdict(list)
         self.class_names: dict[str, str] = {}
+        self.class_words: dict[str, set[str]] = defaultdict(set)
+        """The classes that hold a word, which is in the singular."""
         self.containing: dict[str, list[int]] = defaultdict(list)
         for entry in entries:
             self._add(entry)
@@ -76,7 +77,8 @@ class NameIndex:
             members.sort(key=self.prominence, reverse=True)
         self._keep_brand_starts()
         self.names: list[str] = [*self._exact, *self._brand_starts]
-        self._grams = _postings(self.names)
+        self.spellings = Spellings(self.names, [self.products[self.exact(name)[0].entry] for name in self.names])
+        self.class_spellings = Spellings(list(self.class_names))
 
     def _add(self, entry: IndexEntry) -> None:
         number = len(self.keys)
@@ -84,6 +86,7 @@ class NameIndex:
         self.generics.append(entry["g"])
         self.ingredients.append(tuple(entry["i"]))
         self.products.append(entry["n"])
+        self.marketed.append(entry["m"])
         self.labelled.append(entry["l"])
         self.classes.append(tuple(entry["c"]))
         self.by_key[entry["k"]] = number
@@ -98,7 +101,10 @@ class NameIndex:
                 self.containing[base_moiety(name)].append(number)
         for drug_class in entry["c"]:
             folded = fold(class_name(drug_class))
-            self.class_names.setdefault(folded, drug_class)
+            if folded not in self.class_names:
+                self.class_names[folded] = drug_class
+                for word in folded.split():
+                    self.class_words[singular(word)].add(folded)
             if number not in self.members[folded][-1:]:
                 self.members[folded].append(number)
 
@@ -125,13 +131,16 @@ class NameIndex:
             else:
                 meanings.sort(key=self._order)
 
-    def prominence(self, number: int) -> tuple[bool, int]:
-        """Orders records that fit equally well: those with a label first, then those with more products."""
-        return (self.labelled[number], self.products[number])
+    def prominence(self, number: int) -> tuple[bool, int, int]:
+        """Orders records that fit equally well: with a label first, then with more products on the market."""
+        return (self.labelled[number], self.marketed[number], self.products[number])
 
-    def _order(self, known: Known) -> tuple[int, int, bool, int]:
-        labelled, products = self.prominence(known.entry)
-        return (_KIND_ORDER[known.kind], len(self.ingredients[known.entry]), not labelled, -products)
+    def _order(self, known: Known) -> tuple[int, int, bool, int, int]:
+        labelled, marketed, products = self.prominence(known.entry)
+        parts = len(self.ingredients[known.entry])
+        # The name of one part of a combination says less than the brand of a medicine.
+        kind: NameKind = "synonym" if known.kind == "substance" and parts > 1 else known.kind
+        return (_KIND_ORDER[kind], parts, not labelled, -marketed, -products)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -148,25 +157,3 @@ class NameIndex:
         """The record of exactly these ingredients, whose salts do not matter."""
         bases = [base for base in map(base_moiety, names) if base]
         return self.by_key.get(record_key(bases)) if bases else None
-
-    def similar(self, text: str, *, most: int) -> list[str]:
-        """Folded names that share 3-grams with ``text``, those that share most first."""
-        wanted = {gram for word in fold(text).split() for gram in word_grams(word)}
-        lists = [self._grams[gram] for gram in wanted if gram in self._grams]
-        if not lists:
-            return []
-        hits, counts = np.unique(np.concatenate(lists), return_counts=True)
-        if len(hits) > most:
-            best = np.argpartition(counts, len(counts) - most)[-most:]
-            hits, counts = hits[best], counts[best]
-        order = np.argsort(-counts, kind="stable")
-        return [self.names[number] for number in hits[order]]
-
-
-def _postings(names: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
-    """For every 3-gram the numbers of the names that hold it."""
-    lists: dict[str, list[int]] = defaultdict(list)
-    for number, name in enumerate(names):
-        for gram in {gram for word in name.split() for gram in word_grams(word)}:
-            lists[gram].append(number)
-    return {gram: np.asarray(numbers, dtype=np.int32) for gram, numbers in lists.items()}

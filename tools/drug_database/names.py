@@ -39,6 +39,8 @@ class SaltWords(BaseModel):
     """Endings that name only crystal water; they are taken off every substance."""
     phrases: tuple[str, ...]
     """Endings of several words."""
+    prefixes: frozenset[str]
+    """First words that name only missing crystal water."""
     elements: frozenset[str]
     """First words after which nothing is taken off: calcium carbonate is not calcium."""
     kept: frozenset[str]
@@ -86,6 +88,9 @@ def base_moiety(substance: str) -> str:
     known = words.base(folded)
     if known:
         return known
+    first, _, rest = folded.partition(" ")
+    if rest and first in words.prefixes:
+        return base_moiety(rest)
     phrase = next((one for one in words.phrases if folded.endswith(f" {one}")), "")
     parts = folded.removesuffix(phrase).split()
     while len(parts) > 1 and _is_ending(parts, words):

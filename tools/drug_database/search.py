@@ -15,17 +15,19 @@ import orjson
 
 from tools.drug_database import collection
 from tools.drug_database.aliases import aliases
+from tools.drug_database.classes import classed
 from tools.drug_database.collection import Catalog, Generation
 from tools.drug_database.filters import Filters, has_strength, normal_strength, only
 from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
 from tools.drug_database.milvus import Client
 from tools.drug_database.names import joined
+from tools.drug_database.naming import Candidate
 from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.question import Question, understand
 from tools.drug_database.quoting import one_of
 from tools.drug_database.records import DrugRecord
-from tools.drug_database.resolve import Candidate, Reading, classed, read
+from tools.drug_database.resolve import Reading, read
 from tools.drug_database.text import grams, stems
 
 CALL_SECONDS: Final = 5.0
@@ -34,6 +36,9 @@ _RRF_K: Final = 10
 _EMPTY = "The drug database holds no records yet: import drug data first."
 _NO_MATCH = "No medicine of that name is in the drug database."
 _SPELLING = "No medicine of that name is in the drug database; these names are spelt similarly. Ask which one is meant."
+_ALSO_SPELT = (
+    "Another word is no name in the drug database; medicines that are spelt similarly are marked: ask about them."
+)
 _TEXT = "No medicine of that name is in the drug database; these records mention the words."
 
 
@@ -95,7 +100,8 @@ class Searcher:
             return Reading(classed(state.index, aliases(), query.drug_class))
         reading = read(state.index, aliases(), question)
         if not reading.candidates and question.words:
-            reading = Reading(tuple(_text_candidates(client, state, question)))
+            by_text = tuple(_text_candidates(client, state, question))
+            reading = Reading(by_text or reading.perhaps.candidates, () if by_text else reading.perhaps.names[:5])
         if query.drug_class:
             allowed = {one.entry for one in classed(state.index, aliases(), query.drug_class)}
             kept = tuple(one for one in reading.candidates if one.entry in allowed)
@@ -123,7 +129,7 @@ class Searcher:
 def _load(client: Client, generation: Generation) -> Snapshot:
     collection.check_fields(client, generation, timeout=CALL_SECONDS)
     for name in (generation.records, generation.parts):
-        client.load_collection(name, timeout=60.0)
+        collection.load(client, name)
     catalog = collection.read_catalog(client, generation, timeout=CALL_SECONDS)
     lines: list[bytes] = []
     for piece in range(catalog.name_pieces):
@@ -178,6 +184,8 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
             yield f"{hits[0].matched.on} is known to be confused with {joined(alike)}."
     elif hits[0].matched.how == "text":
         yield _TEXT
+    elif any(hit.matched.how == "spelling" for hit in hits):
+        yield _ALSO_SPELT
     yield from reading.notes
 
 

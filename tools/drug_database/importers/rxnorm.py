@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.importers.base import Intake, text_lines
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
+from tools.drug_database.names import base_moiety, fold
 from tools.drug_database.records import Contribution, Product, Source
 from tools.drug_database.strengths import combined, strength
 
@@ -208,11 +209,19 @@ def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Par
 
 def _substance(component: str, known: _Concepts) -> str:
     """The component's salt when RxNorm names one, else its ingredient, else the name it begins with."""
+    named = _COMPONENT.match(known.names[component])
+    own = (named["name"] if named else known.names[component]).lower()
     for found in (known.precise.get(component), known.ingredient.get(component)):
         if found and len(found) == 1:
-            return known.names[found[0]].lower()
-    named = _COMPONENT.match(known.names[component])
-    return (named["name"] if named else known.names[component]).lower()
+            related = known.names[found[0]].lower()
+            return own if _is_more_than(own, related) else related
+    return own
+
+
+def _is_more_than(own: str, ingredient: str) -> bool:
+    """Whether ``own`` is the ingredient bound to something else: ado-trastuzumab emtansine is not trastuzumab."""
+    words, others = set(fold(base_moiety(own)).split()), set(fold(base_moiety(ingredient)).split())
+    return others < words
 
 
 def _brand(name: str) -> str:
