@@ -16,7 +16,7 @@ BENCH = $(if $(wildcard $(PEERS)/.done),TIKTOKEN_CACHE_DIR=$(TOKENIZERS) $(PEERS
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-peers check bench browser screenshots clean
+.PHONY: help install dev run test test-postgres test-peers check bench browser screenshots clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -50,6 +50,10 @@ browser: dev
 
 test: browser ## Run all tests, on all cores
 	@$(BIN)/python -m pytest -n auto --dist loadfile
+
+test-postgres: browser ## Run the tests that need PostgreSQL, which `make test` runs where it is installed
+	@$(BIN)/python -m tests.support.install_postgres
+	@$(BIN)/python -m pytest tests/integration/test_page_history_store.py tests/e2e/test_page_postgres.py
 
 $(PEERS)/.done: $(UV) pyproject.toml uv.lock
 	@echo "Installing other projects' servers and clients into $(PEERS) and $(LITELLM) ..."

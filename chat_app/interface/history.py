@@ -7,7 +7,6 @@ what was asked. ``save_turn`` writes a whole turn in one transaction.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -20,12 +19,22 @@ from chainlit.element import ElementDict
 from chainlit.step import StepDict
 from chainlit.types import Feedback, PageInfo, PaginatedResponse, Pagination, ThreadDict, ThreadFilter
 from fastapi import HTTPException
-from sqlalchemy import event, text
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from chat_app.interface.branches import MAIN, conversations_of, is_conversation_key
-from chat_app.interface.history_rows import Row, decoded_value, element_of, encoded_value, step_of, thread_of
+from chat_app.interface.history_database import database_engine, database_url, lock_for_setup
+from chat_app.interface.history_rows import (
+    Row,
+    decoded_value,
+    element_of,
+    encoded_json,
+    encoded_value,
+    kept,
+    step_of,
+    thread_of,
+)
 from chat_app.interface.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
 from chat_app.interface.identity import NotOwner, require_owner
 
@@ -50,19 +59,18 @@ class History(SQLAlchemyDataLayer):
         level = chainlit_logger.level
         # It would warn of a missing file store, which is not used.
         chainlit_logger.setLevel(logging.ERROR)
-        super().__init__(url)
+        address = database_url(url)
+        super().__init__(address.render_as_string(hide_password=False))
         chainlit_logger.setLevel(level)
-        # Without hide_parameters an error's text would hold the question.
-        self.engine: AsyncEngine = create_async_engine(url, hide_parameters=True, pool_pre_ping="sqlite" not in url)
+        self.engine: AsyncEngine = database_engine(address)
         self.async_session.configure(bind=self.engine)
         self._warned = False
         self.before_deletion: BeforeDeletion | None = None
-        if "sqlite" in url:
-            event.listen(self.engine.sync_engine, "connect", _sqlite_settings)
 
     async def setup(self) -> None:
         """Makes the tables that are missing."""
         async with self.engine.begin() as connection:
+            await lock_for_setup(connection)
             for statement in STATEMENTS:
                 await connection.execute(text(statement))
 
@@ -220,7 +228,7 @@ class History(SQLAlchemyDataLayer):
             if not steps:
                 raise NotOwner
             values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": _now(),
-                      "value": int(feedback.value), "comment": feedback.comment}
+                      "value": int(feedback.value), "comment": kept(feedback.comment)}
             rows = await _rows(connection, _UPSERT_FEEDBACK, **values)
         return str(rows[0]["id"])
 
@@ -289,22 +297,22 @@ async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: s
     patch = metadata or {}
     values = {
         "id": thread_id, "now": _now(), "user": user_id,
-        "name": " ".join(name.split())[:_LONGEST_NAME] if name else None,
-        "tags": json.dumps(tags) if tags is not None else None,
-        "metadata": json.dumps({key: value for key, value in patch.items() if value is not None}),
-        "patch": json.dumps(patch),
+        "name": " ".join(kept(name).split())[:_LONGEST_NAME] if name else None,
+        "tags": encoded_json(tags) if tags is not None else None,
+        "metadata": encoded_json({key: value for key, value in patch.items() if value is not None}),
+        "patch": encoded_json(patch),
     }
     statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
     await connection.execute(text(statement), values)
 
 
 async def _upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    kept = {column: encoded_value(column, values[column]) for column in columns if column in values}
-    names = ", ".join(f'"{column}"' for column in kept)
-    marks = ", ".join(f":{column}" for column in kept)
-    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in kept if column != "id")
+    row = {column: encoded_value(column, values[column]) for column in columns if column in values}
+    names = ", ".join(f'"{column}"' for column in row)
+    marks = ", ".join(f":{column}" for column in row)
+    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in row if column != "id")
     statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
-    await connection.execute(text(statement), kept)
+    await connection.execute(text(statement), row)
 
 
 def _like(words: str) -> str:
@@ -313,10 +321,3 @@ def _like(words: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _sqlite_settings(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 from chainlit.element import ElementDict
@@ -12,13 +13,28 @@ from chainlit.types import ThreadDict
 from chat_app.interface.history_schema import STEP_COLUMNS
 
 Row = dict[str, Any]
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def encoded_value(column: str, value: Any) -> Any:
     """``value`` as it is kept in ``column``."""
     if column == "showInput":
         return None if value is None else str(value).lower()
-    return json.dumps(value) if isinstance(value, dict | list) else value
+    return encoded_json(value) if isinstance(value, dict | list) else kept(value)
+
+
+def encoded_json(value: Any) -> str:
+    """``value`` as JSON that both databases take."""
+    return json.dumps(kept(value))
+
+
+def kept(value: Any) -> Any:
+    """``value`` without what PostgreSQL keeps in no text: the character zero, and half characters."""
+    if isinstance(value, str):
+        return _UNKEPT.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {kept(key): kept(entry) for key, entry in value.items()}
+    return [kept(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def decoded_value(value: Any, default: Any) -> Any:

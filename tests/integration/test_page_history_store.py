@@ -1,9 +1,9 @@
-"""The history in a real SQLite file: whole turns, owners that stay, fast lists, and errors without patient text."""
+"""The history in SQLite and PostgreSQL: whole turns, owners that stay, fast lists, errors without patient text."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,13 +14,33 @@ from chainlit.types import Feedback, Pagination, ThreadFilter
 from chainlit.user import User
 from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.errors import ConfigurationError
 from chat_app.interface.history import History, asking_user
+from chat_app.interface.history_database import database_url
 from chat_app.interface.identity import NotOwner
+from tests.support.postgres import fresh_database, postgres_binary, postgres_server
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server for these tests."""
+    if postgres_binary("postgres") is None:
+        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
+    return await fresh_database(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture
-async def history(tmp_path: Path) -> AsyncIterator[History]:
-    store = History(f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}")
+async def history(database: str) -> AsyncIterator[History]:
+    store = History(database)
     await store.setup()
     await store.setup()
     yield store
@@ -117,6 +137,8 @@ async def test_lists_are_newest_first_in_pages_and_searched_in_answers(history: 
     async def found(words: str) -> int:
         return len((await history.list_threads(Pagination(first=9), ThreadFilter(userId=ada.id, search=words))).data)
 
+    await owned(history, "ada", "Übelkeit unter Χάπι")
+    assert [await found(words) for words in ("übelkeit", "ÜBELKEIT", "ΧΆΠΙ")] == [1, 1, 1]
     assert [await found(words) for words in ("ANSWER 3", "50%", "t_a", "%_%", "eve")] == [1, 5, 5, 0, 0]
 
 
@@ -164,3 +186,41 @@ async def test_a_history_that_cannot_be_written_is_warned_of_once(
     warnings = [record for record in caplog.records if "history cannot be written" in record.message]
     assert len(warnings) == 1
     assert "PATIENT" not in caplog.text
+
+
+@pytest.mark.parametrize("character", ["\0", "\ud800"], ids=["a zero", "half a character"])
+async def test_characters_that_a_database_cannot_keep_do_not_cost_the_answer(history: History, character: str) -> None:
+    thread = await owned(history, "ada", f"a{character}b")
+    answer = step(thread, f"Give 5{character} mg", metadata={"answer": f"Give 5{character} mg"})
+    element = {"id": "e", "threadId": thread, "type": "custom", "name": "References", "forId": answer["id"],
+               "props": {"plain": f"Give 5{character} mg"}}
+    await history.save_turn(thread, [answer], [element], {"title": f"a{character}b"})
+    found: Any = await history.get_thread(thread)
+    kept = next(s for s in found["steps"] if s["id"] == answer["id"])
+    shown = "Give 5\ufffd mg"
+    assert (kept["output"], kept["metadata"]["answer"], found["elements"][0]["props"]["plain"]) == (shown,) * 3
+
+
+async def test_servers_that_start_at_once_make_the_tables_once(database: str) -> None:
+    servers = [History(database) for _ in range(4)]
+    await asyncio.gather(*(server.setup() for server in servers))
+    assert await owned(servers[0], "ada")
+    for server in servers:
+        await server.close()
+
+
+@pytest.mark.parametrize(("given", "used"), [
+    ("postgresql://a:b@db/x?sslmode=require", "postgresql+asyncpg://a:b@db/x?ssl=require"),
+    ("postgres://db/x", "postgresql+asyncpg://db/x"),
+    ("postgresql+asyncpg://db/x", "postgresql+asyncpg://db/x"),
+    ("sqlite:////srv/history.sqlite3", "sqlite+aiosqlite:////srv/history.sqlite3"),
+])
+def test_a_database_is_named_as_its_other_clients_name_it(given: str, used: str) -> None:
+    assert database_url(given).render_as_string(hide_password=False) == used
+
+
+@pytest.mark.parametrize("given", ["mysql://root:secret@db/x", "secret", "postgresql://db:secret/x"])
+def test_another_database_is_refused_without_repeating_its_password(given: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"DATABASE_URL must begin with postgresql://") as caught:
+        database_url(given)
+    assert "secret" not in str(caught.value)

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from tests.support.debian import install_packages
+
 CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -30,19 +32,11 @@ def driver_runs() -> bool:
     return subprocess.run([node, "--version"], capture_output=True, check=False).returncode == 0
 
 
-def _apt(*arguments: str) -> bool:
-    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    command = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", *arguments]
-    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
-
-
 def main() -> int:
     wanted = [] if find_chromium() else ["chromium", "fonts-dejavu-core"]
     wanted += [] if driver_runs() else ["libatomic1"]
-    if wanted and shutil.which("apt-get") and (os.geteuid() == 0 or shutil.which("sudo")):
-        print(f"Installing {', '.join(wanted)} from Debian's packages ...", flush=True)
-        _apt("update")
-        _apt("install", "-y", "--no-install-recommends", *wanted)
+    if wanted:
+        install_packages(*wanted)
     if not find_chromium():
         print(
             "No Chromium: install the package `chromium`, or set ASCLEPIUS_CHROMIUM; without it the end-to-end "

@@ -1,0 +1,71 @@
+"""The database of the history: SQLite, or PostgreSQL by the URL that its other clients take.
+
+Both compare text without regard to case in every script, and neither's errors hold what was asked.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, Final
+
+from sqlalchemy import URL, event, make_url, text
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from chat_app.errors import ConfigurationError
+
+_SQLITE: Final = "sqlite+aiosqlite"
+_POSTGRESQL: Final = "postgresql+asyncpg"
+_DRIVERS: Final = {
+    "sqlite": _SQLITE, _SQLITE: _SQLITE, "postgres": _POSTGRESQL, "postgresql": _POSTGRESQL, _POSTGRESQL: _POSTGRESQL,
+}
+# Any number that nothing else in the database takes.
+_SETUP_LOCK: Final = 6_115_202_611
+
+
+def database_url(given: str) -> URL:
+    """``given`` with the driver that is used here.
+
+    Raises ``ConfigurationError`` for what is no URL of SQLite or PostgreSQL, and for PostgreSQL without its driver. The
+    sentence does not hold the URL, in which a password may stand.
+    """
+    try:
+        url = make_url(given)
+        driver = _DRIVERS[url.drivername]
+    except (ArgumentError, KeyError, ValueError):
+        raise ConfigurationError("DATABASE_URL must begin with postgresql:// or sqlite:///.") from None
+    if driver == _POSTGRESQL and find_spec("asyncpg") is None:
+        raise ConfigurationError("DATABASE_URL names PostgreSQL, and its driver is not installed: "
+                                 "`pip install 'asclepius[postgres]'`.")
+    # What libpq calls sslmode.
+    query = {"ssl" if driver == _POSTGRESQL and key == "sslmode" else key: value for key, value in url.query.items()}
+    return url.set(drivername=driver, query=query)
+
+
+def database_engine(url: URL) -> AsyncEngine:
+    """Connections to the database of ``url``."""
+    # Without hide_parameters an error's text would hold the question.
+    sqlite = url.drivername == _SQLITE
+    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=not sqlite)
+    if sqlite:
+        event.listen(engine.sync_engine, "connect", _sqlite_settings)
+    return engine
+
+
+async def lock_for_setup(connection: AsyncConnection) -> None:
+    """Held to the end of the transaction: on PostgreSQL two servers that make a table at once would both fail."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SETUP_LOCK})
+
+
+def _sqlite_settings(connection: Any, _record: Any) -> None:
+    # SQLite's own knows the letters of English alone.
+    connection.create_function("LOWER", 1, _lower, deterministic=True)
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
