@@ -10,6 +10,7 @@
   const language = Object.hasOwn(words, navigator.language.slice(0, 2)) ? navigator.language.slice(0, 2) : 'en';
   document.documentElement.lang = language;
   const t = (key, ...values) => words[language][key].replace(/\{(\d)\}/g, (_, at) => values[at]);
+  const MOST_QUOTES = 8;
   const sources = new Map();
   let panel = null;
   let shown = null;
@@ -62,8 +63,10 @@
   }
 
   function pageAddress(reference, page, wanted) {
-    const quote = page === reference.page && wanted ? `?quote=${encodeURIComponent(wanted)}` : '';
-    return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/pages/${page}.png${quote}`;
+    // Those that the answer quotes of this passage, the one behind the number first: an address may not grow too long.
+    const quotes = page === reference.page ? [...new Set([wanted, ...reference.quotes])].filter(Boolean).slice(0, MOST_QUOTES) : [];
+    const query = quotes.map((quote) => `quote=${encodeURIComponent(quote)}`).join('&');
+    return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/pages/${page}.png${query && `?${query}`}`;
   }
 
   function original(reference, page) {
@@ -246,6 +249,14 @@
     // Inside a link nothing may be a button; the menu opens by keyboard with F2 (below).
     for (const node of document.querySelectorAll('div#thread-options[aria-haspopup]')) {
       for (const name of ['aria-haspopup', 'aria-expanded', 'aria-controls', 'aria-label', 'type']) node.removeAttribute(name);
+    }
+    // A field of several choices names neither its box nor what takes a choice away.
+    for (const label of document.querySelectorAll('label[cmdk-label]:empty')) {
+      const field = label.closest('.space-y-2')?.querySelector('label');
+      if (field && field !== label) label.textContent = field.textContent;
+    }
+    for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
+      node.setAttribute('aria-label', t('takeAway', node.parentElement.textContent.trim()));
     }
     // A list whose groups are no list items is none.
     for (const list of document.querySelectorAll('ul[data-sidebar="menu"]:not([role])')) {

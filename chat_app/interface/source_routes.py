@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
+from pydantic import StringConstraints
 
 from chat_app.interface.problems import problem
 from chat_app.interface.runtime import Runtime
 
 _HOUR = "private, max-age=3600"
-_LONGEST_QUOTE = 4_000
+_MOST_QUOTES = 20
+Quote = Annotated[str, StringConstraints(max_length=4_000)]
 _MOST_PAGES = 100_000
 
 
@@ -32,13 +34,13 @@ def source_router(runtime: Runtime) -> APIRouter:
     @router.get("/guidelines/{document_id}/pages/{page}.png")
     async def page_image(
         request: Request, document_id: str, page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
-        quote: Annotated[str, Query(max_length=_LONGEST_QUOTE)] = "",
+        quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
-        """A page as PNG, the words of ``quote`` marked."""
+        """A page as PNG, the words of each ``quote`` marked."""
         signed_in(request)
         app = await runtime.ready()
-        image = await app.guidelines.page_image(document_id, page, highlight=quote or None, scale=scale)
+        image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale)
         return Response(image, media_type="image/png", headers={"cache-control": _HOUR})
 
     @router.get("/guidelines/{document_id}/original.pdf")

@@ -172,12 +172,27 @@ async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: Gu
     passage = (await library.search("aspirin")).passages[0]
 
     plain = await library.page_image(passage.document_id, 1, scale=1.0)
-    marked = await library.page_image(passage.document_id, 1, scale=1.0, highlight="aspirin 300 mg")
-    other = await library.page_image("acs", 1, scale=1.0, highlight="words that are nowhere on this page at all")
+    marked = await library.page_image(passage.document_id, 1, scale=1.0, highlight=["aspirin 300 mg"])
+    other = await library.page_image("acs", 1, scale=1.0, highlight=["words that are nowhere on this page at all"])
 
     assert plain.startswith(b"\x89PNG")
     assert marked != plain
     assert other == plain
+
+
+async def test_all_quotes_of_a_page_are_marked_at_once_and_what_they_share_no_darker(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", f"{ASPIRIN} {HEPARIN}"))
+
+    async def drawn(*quotes: str) -> bytes:
+        return await library.page_image("acs", 1, scale=1.0, highlight=quotes)
+
+    both = await drawn("aspirin 300 mg", "Heparin must not be given")
+    assert len({both, await drawn("aspirin 300 mg"), await drawn("Heparin must not be given")}) == 3
+    assert await drawn("aspirin 300 mg at once", "300 mg at once to adults") == await drawn(
+        "aspirin 300 mg at once to adults"
+    )
 
 
 async def test_a_page_that_is_not_there_is_refused_in_a_sentence(library: GuidelineLibrary, tmp_path: Path) -> None:

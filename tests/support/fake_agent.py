@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,7 +72,7 @@ class FakeGuidelines:
     async def passage(self, passage_id: str) -> Passage | None:
         return GUIDELINE if passage_id == GUIDELINE.id else None
 
-    async def page_image(self, document_id: str, page: int, *, highlight: str | None = None,
+    async def page_image(self, document_id: str, page: int, *, highlight: Sequence[str] = (),
                          scale: float = 2.0) -> bytes:
         if document_id != "hypertension" or page > 6:
             raise SourceRejected("There is no such page.")

@@ -251,9 +251,9 @@ class GuidelineLibrary:
         return await self._run(lambda: self._cited.passages_of(document_id, sha256))
 
     async def page_image(
-        self, document_id: str, page: int, *, highlight: str | None = None, scale: float = 2.0
+        self, document_id: str, page: int, *, highlight: Sequence[str] = (), scale: float = 2.0
     ) -> bytes:
-        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the words of ``highlight`` marked where they stand.
+        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they stand.
 
         ``document_id`` is a document's id or a passage's ``document_id``. Raises ``SourceRejected`` when there is no
         such document or page, or its format has no pages.
@@ -264,7 +264,7 @@ class GuidelineLibrary:
         scratch = await self._run(self._store.scratch)
         try:
             out = Path(scratch.name) / "page.png"
-            job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=highlight or "", out=out)
+            job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
             await run_job(job, quiet_seconds=RENDER_SECONDS)
             return await self._run(out.read_bytes)
         finally:

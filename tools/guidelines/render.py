@@ -1,10 +1,10 @@
-"""Draws a PDF page as PNG with the words of a quote marked, as with a yellow pen. Runs in the worker process."""
+"""Draws a PDF page as PNG with the words of quotes marked, as with a yellow pen. Runs in the worker process."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,11 @@ _MIN_CELL = 4
 """Letters and signs: a shorter cell of a table stands in too many places."""
 
 
-def render_page(path: Path, page_number: int, *, highlight: str, scale: float) -> bytes:
-    """The PNG of page ``page_number`` (from 1) at ``scale`` times 72 dots per inch. Raises ``SourceRejected``."""
+def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> bytes:
+    """The PNG of page ``page_number`` (from 1) at ``scale`` times 72 dots per inch, the quotes of ``highlight`` marked.
+
+    Raises ``SourceRejected``.
+    """
     document = open_pdf(path)
     try:
         if not 1 <= page_number <= len(document):
@@ -48,21 +51,33 @@ def picture_of_page(page: Any, scale: float) -> bytes:
     return _png(_rows(bitmap), bitmap.width, bitmap.n_channels)
 
 
-def quote_rectangles(page: Any, quote: str) -> list[tuple[float, float, float, float]]:
-    """Where the words of ``quote`` stand: (left, bottom, right, top) in points; empty when they are not there.
+def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
+    """Where the words of ``quotes`` stand: (left, bottom, right, top) in points; empty when they are not there.
 
-    White space, hyphens and case are ignored. Of a quote that runs over the page's end the part on it is found, and
-    of a table's row, which may have been drawn in any order, each of its cells.
+    White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
+    page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells.
     """
     text_page = page.get_textpage()
     try:
+        text = text_page.get_text_range()
         places: list[tuple[float, float, float, float]] = []
-        for start, end in find_quote_or_cells(text_page.get_text_range(), quote):
+        for start, end in _joined(span for quote in quotes for span in find_quote_or_cells(text, quote)):
             count = text_page.count_rects(start, end - start)
             places += [text_page.get_rect(index) for index in range(count)]
         return places
     finally:
         text_page.close()
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def find_quote_or_cells(text: str, quote: str) -> list[tuple[int, int]]:

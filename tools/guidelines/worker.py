@@ -36,13 +36,13 @@ class ExtractJob(Frozen):
 
 
 class RenderJob(Frozen):
-    """Draw page ``page`` (from 1) as a PNG into the file ``out``, with the words of ``highlight`` marked."""
+    """Draw page ``page`` (from 1) as a PNG into the file ``out``, with the quotes of ``highlight`` marked."""
 
     job: Literal["render"] = "render"
     path: Path
     page: int
     scale: float
-    highlight: str = ""
+    highlight: tuple[str, ...] = ()
     out: Path
 
 
