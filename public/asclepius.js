@@ -255,6 +255,14 @@
       const field = label.closest('.space-y-2')?.querySelector('label');
       if (field && field !== label) label.textContent = field.textContent;
     }
+    // Its list is there only while it is open.
+    for (const box of document.querySelectorAll('[cmdk-input]')) {
+      box.dataset.list = box.dataset.list || box.getAttribute('aria-controls');
+      const open = document.getElementById(box.dataset.list) !== null;
+      box.setAttribute('aria-expanded', String(open));
+      if (open) box.setAttribute('aria-controls', box.dataset.list);
+      else box.removeAttribute('aria-controls');
+    }
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
       node.setAttribute('aria-label', t('takeAway', node.parentElement.textContent.trim()));
     }

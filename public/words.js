@@ -49,6 +49,7 @@ window.asclepiusWords = {
     down: "Go to the end",
     theme: "Light or dark",
     account: "Account",
+    takeAway: "Take away {0}",
     button: "Button"
   },
   de: {
@@ -100,6 +101,7 @@ window.asclepiusWords = {
     down: "Zum Ende",
     theme: "Hell oder dunkel",
     account: "Konto",
+    takeAway: "{0} entfernen",
     button: "Schaltfläche"
   }
 };

@@ -16,7 +16,8 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnStarted,
 )
-from chat_app.interface.follow_ups import follow_ups
+from chat_app.interface.follow_ups import FollowUp, follow_ups
+from chat_app.interface.phrases import translated
 from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.turn_steps import ElementDict, TurnIds
 from tools.types import Passage
@@ -56,18 +57,19 @@ class AnswerEnd:
 
     def element(self, outcome: Outcome, *, under: str) -> ElementDict:
         """The element of a turn that ended with ``outcome``; it stands ``under`` that message."""
-        references = self._references.references
-        listed = reference_list(references)
+        references, language = self._references.references, self.ids.language
+        listed = reference_list(references, language)
+        message = translated(language, outcome.message)
         props: dict[str, Any] = {
             "message": self.ids.message_id,
-            "outcome": outcome.model_dump(),
-            "notices": list(dict.fromkeys(self._notices)),
-            "references": [card(reference) for reference in references],
+            "outcome": outcome.model_copy(update={"message": message}).model_dump(),
+            "notices": [translated(language, notice) for notice in dict.fromkeys(self._notices)],
+            "references": [card(reference, language) for reference in references],
             "dropped": self._references.dropped,
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "question": self.ids.question,
             "thread": self.ids.thread_id,
-            "follow_ups": [f._asdict() for f in follow_ups(self._retrieved, [r.passage.id for r in references])],
+            "follow_ups": [f._asdict() for f in self._follow_ups()],
             "extracts": self.extracts,
             "model": self._model,
         }
@@ -76,3 +78,8 @@ class AnswerEnd:
             "name": REFERENCES_ELEMENT, "display": "inline", "forId": under,
             "mime": "application/json", "props": props,
         }
+
+    def _follow_ups(self) -> list[FollowUp]:
+        # Extracts are found by the words of the question: it stays in the words of the sources' own language.
+        language = "en" if self.extracts else self.ids.language
+        return follow_ups(self._retrieved, [r.passage.id for r in self._references.references], language)

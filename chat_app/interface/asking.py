@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from chat_app.errors import SessionBusy
+from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
+from chat_app.interface.page_options import LoadedGuideline
 from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.uploads import upload_events
+from tools.errors import ToolError
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
 
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
+
+NOT_KNOWN = "The guidelines that you chose cannot be searched alone at the moment. Ask again, or choose none."
 
 
 async def question_events(runtime: Runtime, question: PageQuestion, model: str) -> AsyncIterator[AgentEvent]:
@@ -44,7 +48,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
     conversation_id = await question.conversation_of(model, runtime.history, app)
-    options = question.options.consult_options()
+    options = question.options.consult_options(await _loaded(app) if question.options.documents else ())
     events = app.agent.consult(
         question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, **options
     )
@@ -56,6 +60,14 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
                 yield event
 
 
+async def _loaded(app: App) -> Sequence[LoadedGuideline]:
+    """The guidelines that are loaded. Raises ``InputRejected`` when that is not known: it would search all of them."""
+    try:
+        return await app.guidelines.documents()
+    except ToolError:
+        raise InputRejected(NOT_KNOWN) from None
+
+
 async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
     """Takes the question's files in, in the ``first`` turn; the others wait for it."""
     if not first:
@@ -63,7 +75,7 @@ async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIt
         return
     try:
         for upload in question.uploads:
-            async for event in upload_events(app.guidelines, upload):
+            async for event in upload_events(app.guidelines, upload, question.language):
                 yield event
     finally:
         question.taken_in.set()

@@ -34,6 +34,7 @@ from chat_app.interface.answer_end import AnswerEnd
 from chat_app.interface.answer_parts import PART, AnswerParts
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
+from chat_app.interface.phrases import say, translated
 from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
 from chat_app.interface.turn_steps import GOES_ON, ElementDict, StepDict, TurnIds, answer_step, empty_step, iso, now
 from tools.types import Function
@@ -182,7 +183,8 @@ class TurnPainter:
         self._calls[call.call_id] = call
         self._open_calls.add(call.call_id)
         part = self.ids.part(call.call_id)
-        step = empty_step(self.ids, part, step_name(call), kind="tool", parent=self.ids.holder_id, at=item.timestamp)
+        name, holder = step_name(call, self.ids.language), self.ids.holder_id
+        step = empty_step(self.ids, part, name, kind="tool", parent=holder, at=item.timestamp)
         step["metadata"]["icon"] = step_icon(call)
         self.steps[part] = step
         return [*self._enter_phase(None), Emission("new_message", dict(step))]
@@ -192,7 +194,7 @@ class TurnPainter:
         if call is None or call.call_id not in self._open_calls:
             return []
         step = self.steps[self.ids.part(call.call_id)]
-        step["name"] = progress_name(call, item.progress.item)
+        step["name"] = progress_name(call, item.progress.item, self.ids.language)
         return [Emission("update_message", dict(step))]
 
     def _tool_ended(self, item: ToolOutputRunItem) -> list[Emission]:
@@ -203,12 +205,13 @@ class TurnPainter:
             shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
         self._open_calls.discard(call_id)
         step = self.steps[self.ids.part(call_id)]
-        step |= {"name": finished_name(output), "output": step_content(output), "isError": output.error is not None,
-                 "end": iso(output.finished_at)}
+        step |= {"name": finished_name(output, self.ids.language), "output": step_content(output, self.ids.language),
+                 "isError": output.error is not None, "end": iso(output.finished_at)}
         shown.append(Emission("update_message", dict(step)))
         if output.error is None:
             part = self.ids.part(f"{call_id}:raw")
-            raw = empty_step(self.ids, part, "Raw result", kind="undefined", parent=step["id"], at=item.timestamp)
+            name = say(self.ids.language, "Raw result")
+            raw = empty_step(self.ids, part, name, kind="undefined", parent=step["id"], at=item.timestamp)
             raw |= {"output": code_block(raw_result(output), "json"), "end": raw["start"]}
             self.steps[part] = raw
             shown.append(Emission("new_message", dict(raw)))
@@ -221,7 +224,7 @@ class TurnPainter:
         shown += self._enter_phase(None)
         for call_id in self._open_calls:
             step = self.steps[self.ids.part(call_id)]
-            step |= {"name": f"{step['name']} · not finished", "end": iso(now())}
+            step |= {"name": f"{step['name']} · {say(self.ids.language, 'not finished')}", "end": iso(now())}
             shown.append(Emission("update_message", dict(step)))
         message = self._message()
         message |= {"streaming": False, "isError": event.outcome.kind == "failed"}
@@ -238,7 +241,8 @@ class TurnPainter:
             return []
         before, self._phase = self._phase, phase
         part, holder = self.ids.part("phase"), self.ids.holder_id
-        line = empty_step(self.ids, part, phase or "", kind="undefined", parent=holder, at=now())
+        phrase = translated(self.ids.language, phase or "")
+        line = empty_step(self.ids, part, phrase, kind="undefined", parent=holder, at=now())
         line["metadata"]["icon"] = "hourglass"
         if phase is None:
             return [Emission("delete_message", line)]

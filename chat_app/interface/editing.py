@@ -13,7 +13,9 @@ from chainlit.session import WebsocketSession
 from chat_app.errors import SessionError
 from chat_app.interface.branches import MAIN, conversations_of, forget, is_conversation_key
 from chat_app.interface.forks import fork
-from chat_app.interface.page import Page, emit, owner_of
+from chat_app.interface.page import Page
+from chat_app.interface.phrases import language_of, say
+from chat_app.interface.sockets import emit, owner_of, sessions_of
 from chat_app.interface.turn_steps import TurnIds, finished_run, run_step
 
 logger = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return
     if page.runtime.turns.of_thread(thread_id, owner):
-        await emit(session, "toast", {"message": _WAIT, "type": "warning"})
+        await emit(session, "toast", {"message": say(language_of(session.language), _WAIT), "type": "warning"})
         return
     steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
     at = next((i for i, step in enumerate(steps) if step["id"] == message_id and step["type"] == "user_message"), None)
@@ -40,7 +42,7 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
     await page.runtime.history.save_turn(thread_id, [question], [])
     init_ws_context(session)
     message = Message.from_dict(cast("Any", question))
-    for other in page.sessions_of(thread_id, owner):
+    for other in sessions_of(thread_id, owner):
         await emit(other, "update_message", question)
     ids = TurnIds(str(uuid4()), thread_id, str(uuid4()), page.now())
     await emit(session, "new_message", run_step(ids, message_id))
@@ -54,7 +56,7 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
 async def _cut(page: Page, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:
     later = [str(step["id"]) for step in steps[at + 1 :]]
     await page.runtime.history.delete_steps(later)
-    for session in page.sessions_of(thread_id, owner):
+    for session in sessions_of(thread_id, owner):
         for step_id in later:
             await emit(session, "delete_message", {"id": step_id})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from chat_app.interface.phrases import Language, say
 from tools.types import Passage
 
 _MOST = 3
@@ -16,7 +17,7 @@ class FollowUp(NamedTuple):
     question: str
 
 
-def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str]) -> list[FollowUp]:
+def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Language = "en") -> list[FollowUp]:
     """At most three, each on a section of a guideline that the answer did not use."""
     used = {(passage.title, passage.section) for passage in retrieved if passage.id in cited}
     found: dict[tuple[str, str], FollowUp] = {}
@@ -26,5 +27,6 @@ def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str]) -> list[Follo
         if passage.kind != "guideline" or not leaf or leaf == passage.title or place in used or len(leaf) > _LONGEST:
             continue
         label = f"{leaf} ({passage.title})"
-        found.setdefault(place, FollowUp(label, f"What does “{passage.title}” say about “{leaf}”?"))
+        question = say(language, "What does “{title}” say about “{section}”?", title=passage.title, section=leaf)
+        found.setdefault(place, FollowUp(label, question))
     return list(found.values())[:_MOST]

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
+from chat_app.interface.phrases import language_of, translated
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
 
@@ -44,8 +45,10 @@ def status_router(runtime: Runtime) -> APIRouter:
     async def status(request: Request) -> dict[str, Any]:
         """What the start page says: what is loaded, how old it is, and who answers."""
         runtime.identity.from_cookies(request.cookies)
+        language = language_of(request.headers.get("accept-language"))
+        loading, problem = (said and translated(language, said) for said in (runtime.loading, runtime.problem))
         found: dict[str, Any] = {
-            "loading": runtime.loading, "problem": runtime.problem, "offline": runtime.settings.uses_offline_model,
+            "loading": loading, "problem": problem, "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
             "guidelines": [], "drugs": None,

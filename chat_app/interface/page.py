@@ -17,18 +17,20 @@ from typing import Any, cast
 
 from chainlit.config import config
 from chainlit.message import Message
-from chainlit.server import sio
-from chainlit.session import WebsocketSession, ws_sessions_id
+from chainlit.session import WebsocketSession
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.events import Outcome, TextDelta
 from chat_app.interface.asking import question_events
-from chat_app.interface.chainlit_renderer import Emission, TurnPainter
+from chat_app.interface.chainlit_renderer import TurnPainter
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.page_options import page_options
 from chat_app.interface.page_question import PageQuestion
+from chat_app.interface.page_settings import KEY, show_panel
+from chat_app.interface.phrases import language_of, say
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.sockets import emit, is_there, owner_of, send, sessions_of, waiting
 from chat_app.interface.turn_log import Cursor
 from chat_app.interface.turn_steps import ElementDict, StepDict, phase_id, run_step
 from chat_app.interface.uploads import Upload
@@ -61,10 +63,6 @@ class Page:
     @staticmethod
     def now() -> datetime:
         return datetime.now(UTC)
-
-    def sessions_of(self, thread_id: str, owner: str) -> list[WebsocketSession]:
-        """The sockets that have that conversation open, all of ``owner``."""
-        return [s for s in list(ws_sessions_id.values()) if s.thread_id == thread_id and owner_of(s) == owner]
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
         """Starts showing ``question``'s answer on ``session`` from its beginning; what showed it before is ended."""
@@ -113,7 +111,7 @@ class Page:
         for _, painter in painters:
             await send(session, painter.begin())
         await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))
-        if _is_there(session, socket):
+        if is_there(session, socket):
             await emit(session, "task_end", {})
 
     async def _show_turn(
@@ -121,7 +119,7 @@ class Page:
     ) -> None:
         clock = asyncio.get_running_loop()
         async for batch, _ in turn.events():
-            if not _is_there(session, socket):
+            if not is_there(session, socket):
                 return
             began = clock.time()
             first = not painter.written
@@ -136,7 +134,7 @@ class Page:
         # A table or a list of any length is read again with each row: the longer it is, the rarer they come.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         await asyncio.sleep(max(0.0, window - spent))
-        while _waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
+        while waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
             await asyncio.sleep(_BACKLOG_PAUSE)
 
     # -- asking --------------------------------------------------------------------------------------------------
@@ -145,7 +143,8 @@ class Page:
         """Answers ``message`` of ``session``; returns when the answer has ended."""
         owner = self._who(session)
         if owner is None:
-            await emit(session, "toast", {"message": SIGNED_OUT, "type": "error"})
+            language = language_of(session.language)
+            await emit(session, "toast", {"message": say(language, SIGNED_OUT), "type": "error"})
             return
         question = self._question(session, owner, message, run_id)
         if question.compared:
@@ -154,7 +153,7 @@ class Page:
             self._asked[turn.id] = question
             self.runtime.turns.start(turn, question_events(self.runtime, question, model), save=self.save)
         keeping = [asyncio.create_task(self.keep_checkpoints(question, turn)) for turn in question.turns.values()]
-        for other in self.sessions_of(question.thread_id, owner):
+        for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
                 await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
                 ids = question.ids_of(next(iter(question.turns.values())))
@@ -165,6 +164,8 @@ class Page:
             await turn.saved.wait()
         for task in keeping:
             task.cancel()
+        if question.uploads:
+            await show_panel(self.runtime, session)
 
     def _question(self, session: WebsocketSession, owner: str, message: Message, run_id: str) -> PageQuestion:
         uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
@@ -172,7 +173,7 @@ class Page:
         models = options.asked_models(self.runtime.settings)
         return PageQuestion(
             owner=owner, thread_id=session.thread_id, message_id=message.id, text=message.content, run_id=run_id,
-            options=options, uploads=uploads, author=config.ui.name,
+            options=options, uploads=uploads, author=config.ui.name, language=language_of(session.language),
             # A file that comes without a question is nothing to compare.
             models=models if message.content.strip() else models[:1],
         )
@@ -194,7 +195,7 @@ class Page:
         events, _ = turn.log.read(Cursor())
         painter.paint(events)
         try:
-            await self._write(turn, painter.steps.values(), painter.elements.values(), question.kept_of(turn))
+            await self._write(turn, painter.steps.values(), painter.elements.values(), _kept(question, turn))
         except (SQLAlchemyError, OSError) as error:
             logger.warning("An answer could not be written to the history: %s", type(error).__name__)
             await self.tell(turn, UNSAVED)
@@ -216,7 +217,7 @@ class Page:
             painter.paint(events)
             if painter.written > written and turn.log.ended is None:
                 written = painter.written
-                await self._keep(turn, painter, question.kept_of(turn))
+                await self._keep(turn, painter, _kept(question, turn))
 
     async def _keep(self, turn: LiveTurn, painter: TurnPainter, metadata: dict[str, Any]) -> None:
         with suppress(SQLAlchemyError, OSError):
@@ -229,37 +230,18 @@ class Page:
 
     async def tell(self, turn: LiveTurn, message: str) -> None:
         """Shows a short message to everybody who has the conversation open."""
-        for session in self.sessions_of(turn.thread_id, turn.owner):
-            await emit(session, "toast", {"message": message, "type": "warning"})
-
-
-def owner_of(session: WebsocketSession) -> str | None:
-    return session.user.identifier if session.user else None
-
-
-async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
-    """One message to one browser. Chainlit's annotation says this returns nothing; it returns an awaitable."""
-    sending: Any = session.emit
-    await sending(event, payload)
-
-
-async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:
-    for emission in emissions:
-        await emit(session, emission.event, emission.payload)
+        for session in sessions_of(turn.thread_id, turn.owner):
+            said = say(language_of(session.language), message)
+            await emit(session, "toast", {"message": said, "type": "warning"})
 
 
 def _is_text(batch: Iterable[object]) -> bool:
     return any(isinstance(event, TextDelta) for event in batch)
 
 
-def _is_there(session: WebsocketSession, socket: str) -> bool:
-    """Whether ``session`` still has the socket that it had."""
-    return session.socket_id == socket and session.id in ws_sessions_id
-
-
-def _waiting(session: WebsocketSession) -> int:
-    """Messages that this browser has not taken yet; 0 when its socket is gone."""
-    manager: Any = sio.manager
-    engine_id = manager.eio_sid_from_sid(session.socket_id, "/")
-    socket = sio.eio.sockets.get(engine_id) if engine_id else None
-    return socket.queue.qsize() if socket is not None else 0
+def _kept(question: PageQuestion, turn: LiveTurn) -> dict[str, Any]:
+    """What the history is to know of the conversation beside its messages."""
+    # All tabs have the same settings; what was changed while the answer was written stands.
+    here = next((s.chat_settings for s in sessions_of(question.thread_id, question.owner)), None)
+    options = question.options if here is None else page_options(here)
+    return {**question.kept_of(turn), KEY: options.model_dump(mode="json")}

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength
+from chat_app.interface.phrases import Language, say
 from chat_app.settings import Settings
 
-_LENGTHS = {"Brief": "brief", "Standard": "standard", "Full": "full"}
+
+class LoadedGuideline(Protocol):
+    """What is needed of a guideline that is loaded."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+_LENGTHS = {"brief": "Brief", "standard": "Standard", "full": "Full"}
+MOST_DOCUMENTS = 200
 
 
 class PageOptions(BaseModel):
@@ -18,15 +32,19 @@ class PageOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     guidelines: bool = True
+    documents: tuple[str, ...] = Field((), max_length=MOST_DOCUMENTS)
+    """Ids of the guidelines to search; none for all."""
     drugs: bool = True
-    length: Literal["brief", "standard", "full"] = "standard"
+    length: AnswerLength = "standard"
+    language: AnswerLanguage = "auto"
     models: tuple[str, ...] = ()
     """Models to ask; none for the default one."""
 
-    def consult_options(self) -> dict[str, Any]:
-        """Keyword arguments of ``consult`` beside the model."""
+    def consult_options(self, loaded: Sequence[LoadedGuideline]) -> dict[str, Any]:
+        """Keyword arguments of ``consult`` beside the model. A guideline that is gone is left out, as in the panel."""
         return {
             "use_clinical_guidelines": self.guidelines, "use_drug_database": self.drugs, "length": self.length,
+            "language": self.language, "documents": tuple(d.id for d in loaded if d.id in self.documents),
         }
 
     def asked_models(self, settings: Settings) -> tuple[str, ...]:
@@ -35,7 +53,7 @@ class PageOptions(BaseModel):
         return chosen or (settings.default_model,)
 
 
-def page_options(values: dict[str, Any]) -> PageOptions:
+def page_options(values: Mapping[str, Any]) -> PageOptions:
     """The options of a socket's settings; each that is not valid falls back to its default."""
     try:
         return PageOptions.model_validate(values)
@@ -44,31 +62,53 @@ def page_options(values: dict[str, Any]) -> PageOptions:
         return PageOptions.model_validate({key: value for key, value in values.items() if key not in wrong})
 
 
-def settings_panel(settings: Settings, options: PageOptions) -> list[dict[str, Any]]:
-    """The panel's inputs, as Chainlit's page takes them."""
+def settings_panel(
+    settings: Settings, options: PageOptions, loaded: Sequence[LoadedGuideline] = (), language: Language = "en"
+) -> list[dict[str, Any]]:
+    """The panel's inputs, as Chainlit's page takes them, in the reader's language."""
+    panel = _Panel(language)
     inputs = [
-        _switch("guidelines", "Clinical guidelines", "Search the loaded guidelines.", on=options.guidelines),
-        _switch("drugs", "Drug database", "Look drugs up in the drug database.", on=options.drugs),
-        _select("length", "Length of answers", _LENGTHS, options.length),
+        panel.switch("guidelines", "Clinical guidelines", "Search the loaded guidelines.", on=options.guidelines),
+        panel.switch("drugs", "Drug database", "Look drugs up in the drug database.", on=options.drugs),
+        panel.select("length", "Length of answers", {k: say(language, v) for k, v in _LENGTHS.items()}, options.length),
+        panel.select("language", "Language of answers", {"auto": say(language, "As the question"), **OWN_NAMES},
+                     options.language),
     ]
+    if len(loaded) > 1:
+        titles = {document.id: document.title for document in loaded}
+        inputs.insert(1, panel.several("documents", "Only these guidelines",
+                                       "None chosen: all that are loaded are searched.", titles, options.documents))
     if len(settings.models) > 1:
-        inputs.append(
-            _several("models", "Models", "Several are compared: each answers in a column of its own.",
-                     {name: name for name in settings.models}, options.asked_models(settings))
-        )
+        names = {name: name for name in settings.models}
+        inputs.append(panel.several("models", "Models", "Several are compared: each answers in a column of its own.",
+                                    names, options.asked_models(settings)))
     return inputs
 
 
-def _switch(name: str, label: str, description: str, *, on: bool) -> dict[str, Any]:
-    return {"type": "switch", "id": name, "label": label, "initial": on, "description": description}
+class _Panel(NamedTuple):
+    """Makes inputs with their words in one language."""
+
+    language: Language
+
+    def switch(self, name: str, label: str, description: str, *, on: bool) -> dict[str, Any]:
+        return self._input("switch", name, label, on) | {"description": say(self.language, description)}
+
+    def select(self, name: str, label: str, items: Mapping[Any, str], chosen: str) -> dict[str, Any]:
+        return self._input("select", name, label, chosen) | {"items": _listed(items)}
+
+    def several(
+        self, name: str, label: str, description: str, items: Mapping[str, str], chosen: Sequence[str]
+    ) -> dict[str, Any]:
+        kept = [value for value in chosen if value in items]
+        said = say(self.language, description)
+        return self._input("multiselect", name, label, kept) | {"items": _listed(items), "description": said}
+
+    def _input(self, kind: str, name: str, label: str, initial: object) -> dict[str, Any]:
+        return {"type": kind, "id": name, "label": say(self.language, label), "initial": initial}
 
 
-def _select(name: str, label: str, items: dict[str, str], chosen: str) -> dict[str, Any]:
-    listed = [{"label": shown, "value": value} for shown, value in items.items()]
-    return {"type": "select", "id": name, "label": label, "initial": chosen, "items": listed}
-
-
-def _several(name: str, label: str, description: str, items: dict[str, str], chosen: Sequence[str]) -> dict[str, Any]:
-    listed = [{"label": shown, "value": value} for shown, value in items.items()]
-    return {"type": "multiselect", "id": name, "label": label, "initial": list(chosen), "items": listed,
-            "description": description}
+def _listed(items: Mapping[Any, str]) -> list[dict[str, Any]]:
+    # Two editions of one title are two entries: the page tells entries apart by what it shows.
+    again = {shown for shown in items.values() if list(items.values()).count(shown) > 1}
+    return [{"label": f"{shown} ({value})" if shown in again else shown, "value": value}
+            for value, shown in items.items()]  # fmt: skip

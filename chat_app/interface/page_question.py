@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from chat_app.interface.branches import branch, went_on_in
 from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.page_options import PageOptions
+from chat_app.interface.phrases import Language
 from chat_app.interface.turn_steps import TurnIds
 from chat_app.interface.uploads import Upload
 
@@ -32,6 +33,7 @@ class PageQuestion:
     models: Sequence[str]
     uploads: Sequence[Upload] = ()
     author: str = "Asclepius"
+    language: Language = "en"
     turns: dict[str, LiveTurn] = field(init=False)
     taken_in: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the files that came with the question are in the library, or refused."""
@@ -55,7 +57,7 @@ class PageQuestion:
         # The history sorts by time: columns that began at once keep their order.
         at = self._started_at + timedelta(milliseconds=place)
         column = self.model_of(turn) if self.compared else ""
-        return TurnIds(turn.id, self.thread_id, self.run_id, at, self.author, self.text, column)
+        return TurnIds(turn.id, self.thread_id, self.run_id, at, self.author, self.text, self.language, column)
 
     def model_of(self, turn: LiveTurn) -> str:
         return next(model for model, known in self.turns.items() if known is turn)

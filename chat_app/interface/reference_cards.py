@@ -8,6 +8,7 @@ from typing import Any
 
 from chat_app.agent.reference_formats import vancouver_list
 from chat_app.events import Reference
+from chat_app.interface.phrases import Language, say
 from tools.types import Passage
 
 
@@ -31,7 +32,7 @@ def marked_segments(text: str, quotes: Sequence[str]) -> list[tuple[str, bool]]:
     return segments
 
 
-def card(reference: Reference) -> dict[str, Any]:
+def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
     """What the page needs to show one reference, its panel and its page image."""
     passage = reference.passage
     return {
@@ -48,21 +49,22 @@ def card(reference: Reference) -> dict[str, Any]:
         "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
-        "where": where(passage),
+        "where": where(passage, language),
     }
 
 
-def where(passage: Passage) -> str:
+def where(passage: Passage, language: Language = "en") -> str:
     """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
     section = passage.section.removeprefix(passage.title).removeprefix(" › ")
     parts = [section] if section else []
     if passage.page is not None:
         label = passage.page_label or str(passage.page)
-        parts.append(f"page {label}" + (f" (PDF page {passage.page})" if label != str(passage.page) else ""))
+        in_file = f" ({say(language, 'PDF page {page}', page=passage.page)})" if label != str(passage.page) else ""
+        parts.append(say(language, "page {label}", label=label) + in_file)
     return " · ".join(parts)
 
 
-def reference_list(references: Iterable[Reference]) -> str:
+def reference_list(references: Iterable[Reference], language: Language = "en") -> str:
     """The References section as plain text, in Vancouver style."""
     listed = vancouver_list(references)
-    return f"References\n{listed}" if listed else ""
+    return f"{say(language, 'References')}\n{listed}" if listed else ""

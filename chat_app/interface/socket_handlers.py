@@ -3,6 +3,7 @@
 * ``connection_successful``: after Chainlit's, a conversation that is being answered is painted again from its start.
 * ``stop``: Chainlit's cancels the handler of this socket and writes a message of its own; a turn here belongs to the
   conversation, so Stop works from any tab and after a reload.
+* ``chat_settings_change``: Chainlit's keeps them with one tab until it closes; here they belong to the conversation.
 * ``edit_message``: Chainlit's keeps the old answer and what followed; here both go, and the agent forgets them too.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 from chainlit.server import sio
@@ -19,8 +21,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import AsclepiusError
 from chat_app.interface.editing import edit_question
-from chat_app.interface.page import Page, emit
-from chat_app.interface.page_options import page_options, settings_panel
+from chat_app.interface.page import Page
+from chat_app.interface.page_settings import change, show_panel
+from chat_app.interface.phrases import language_of, say
+from chat_app.interface.sockets import emit
 
 logger = logging.getLogger(__name__)
 
@@ -45,39 +49,48 @@ def install(page: Page) -> None:
     async def connected(sid: str) -> None:
         await original(sid)
         if session := WebsocketSession.get(sid):
-            options = page_options(session.chat_settings)
-            panel: Any = settings_panel(page.runtime.settings, options)
-            await emit(session, "chat_settings", panel)
+            await show_panel(page.runtime, session)
             await page.reattach(session)
-
-    async def stop(sid: str) -> None:
-        if session := WebsocketSession.get(sid):
-            page.stop(session)
-
-    async def edit(sid: str, payload: Any) -> None:
-        session = WebsocketSession.get(sid)
-        try:
-            given = EditedQuestion.model_validate(payload).message
-        except ValidationError:
-            return
-        if session:
-            session.current_task = asyncio.create_task(_edited(session, given.id, given.output))
-
-    async def _edited(session: WebsocketSession, message_id: str, text: str) -> None:
-        await emit(session, "task_start", {})
-        try:
-            await edit_question(page, session, message_id, text)
-        except (AsclepiusError, SQLAlchemyError) as error:
-            logger.warning("An edited question was not asked: %s", type(error).__name__)
-            await emit(session, "toast", {"message": EDIT_FAILED, "type": "error"})
-        finally:
-            await emit(session, "task_end", {})
 
     async def ignored(_sid: str, *_arguments: Any) -> None:
         """What other parts of Chainlit listen to and this app does not use."""
 
     sio.on("connection_successful", connected)
-    sio.on("stop", stop)
-    sio.on("edit_message", edit)
+    sio.on("stop", partial(_stop, page))
+    sio.on("chat_settings_change", partial(_change, page))
+    sio.on("edit_message", partial(_edit, page))
     for name in ("window_message", "audio_start", "audio_chunk", "audio_end", "message_favorite", "fetch_favorites"):
         sio.on(name, ignored)
+
+
+async def _stop(page: Page, sid: str) -> None:
+    if session := WebsocketSession.get(sid):
+        page.stop(session)
+
+
+async def _change(page: Page, sid: str, values: Any) -> None:
+    session = WebsocketSession.get(sid)
+    if session and isinstance(values, dict):
+        await change(page.runtime, session, values)
+
+
+async def _edit(page: Page, sid: str, payload: Any) -> None:
+    session = WebsocketSession.get(sid)
+    try:
+        given = EditedQuestion.model_validate(payload).message
+    except ValidationError:
+        return
+    if session:
+        session.current_task = asyncio.create_task(_ask_edited(page, session, given.id, given.output))
+
+
+async def _ask_edited(page: Page, session: WebsocketSession, message_id: str, text: str) -> None:
+    await emit(session, "task_start", {})
+    try:
+        await edit_question(page, session, message_id, text)
+    except (AsclepiusError, SQLAlchemyError) as error:
+        logger.warning("An edited question was not asked: %s", type(error).__name__)
+        said = say(language_of(session.language), EDIT_FAILED)
+        await emit(session, "toast", {"message": said, "type": "error"})
+    finally:
+        await emit(session, "task_end", {})

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from chat_app.interface.markdown_text import cell, literal, table
+from chat_app.interface.phrases import Language, say, translated
 from tools.types import Function, FunctionOutput
 
 _NAMES = {
@@ -25,9 +26,9 @@ _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
 
 
-def step_name(call: Function) -> str:
+def step_name(call: Function, language: Language = "en") -> str:
     """``Drug database: metformin``: the tool and what it was asked for."""
-    name = _NAMES.get(call.name) or call.name.replace("_", " ").strip().capitalize() or "Tool"
+    name = say(language, _NAMES.get(call.name) or call.name.replace("_", " ").strip().capitalize() or "Tool")
     subject = _subject(_arguments(call))
     return f"{name}: {subject}" if subject else name
 
@@ -37,36 +38,39 @@ def step_icon(call: Function) -> str:
     return _ICONS.get(_NAMES.get(call.name, ""), "wrench")
 
 
-def finished_name(output: FunctionOutput) -> str:
+def finished_name(output: FunctionOutput, language: Language = "en") -> str:
     """``Drug database: metformin · 5 products · 40 ms``; a failure says so."""
-    parts = [step_name(output.input)]
+    parts = [step_name(output.input, language)]
     if output.error is not None:
-        parts.append("failed")
+        parts.append(say(language, "failed"))
     elif output.summary:
-        parts.append(" ".join(output.summary.split()))
+        parts.append(translated(language, " ".join(output.summary.split())))
     parts.append(_duration(output.duration_ms))
     return " · ".join(parts)
 
 
-def progress_name(call: Function, item: JsonValue) -> str:
+def progress_name(call: Function, item: JsonValue, language: Language = "en") -> str:
     """The title while a tool reports progress."""
     text = item.get("message") if isinstance(item, dict) else item
     words = " ".join(cell(text).split())[:_LONGEST_SUBJECT]
-    return f"{step_name(call)} · {words}" if words else step_name(call)
+    name = step_name(call, language)
+    return f"{name} · {translated(language, words)}" if words else name
 
 
-def step_content(output: FunctionOutput) -> str:
+def step_content(output: FunctionOutput, language: Language = "en") -> str:
     """Markdown inside the step: the tool's name, its arguments and its result as tables, or why it failed."""
     arguments = _arguments(output.input)
-    shown = [f"Tool `{_code_name(output.name)}`"]
+    shown = [f"{say(language, 'Tool')} `{_code_name(output.name)}`"]
+    heading = f"**{say(language, 'Arguments')}**\n\n"
     if arguments:
-        shown.append("**Arguments**\n\n" + table(("Argument", "Value"), [(k, cell(v)) for k, v in arguments.items()]))
+        titles = say(language, "Argument"), say(language, "Value")
+        shown.append(heading + table(titles, [(k, cell(v)) for k, v in arguments.items()]))
     elif output.input.arguments.strip() not in ("", "{}"):
-        shown.append("**Arguments**\n\n" + literal(output.input.arguments[:_LONGEST_SUBJECT]))
+        shown.append(heading + literal(output.input.arguments[:_LONGEST_SUBJECT]))
     if output.error is not None:
-        shown.append("**Failed:** " + literal(output.error))
+        shown.append(f"**{say(language, 'Failed:')}** " + literal(translated(language, output.error)))
     else:
-        shown.append("**Result**\n\n" + _result(output.output))
+        shown.append(f"**{say(language, 'Result')}**\n\n" + _result(output.output, language))
     return "\n\n".join(shown)
 
 
@@ -101,24 +105,30 @@ def _code_name(name: str) -> str:
     return name.replace("`", "'")
 
 
-def _result(output: JsonValue) -> str:
+def _result(output: JsonValue, language: Language) -> str:
+    nothing = say(language, "Nothing.")
     if not isinstance(output, dict):
-        return _rows_of(output) or literal(cell(output)) or "Nothing."
+        return _rows_of(output) or literal(cell(output)) or nothing
     shown: list[str] = []
     if isinstance(results := output.get("results"), list):
-        shown.append(_drugs(results) or "No match.")
+        shown.append(_drugs(results, language) or say(language, "No match."))
     elif isinstance(passages := output.get("passages"), list):
-        shown.append(_passages(passages) or "No passage was found.")
+        shown.append(_passages(passages, language) or say(language, "No passage was found."))
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
-        shown.append(_rows_of(listed) or table(("Field", "Value"), [(k, cell(v)) for k, v in output.items()]))
+        fields = [(k, cell(v)) for k, v in output.items()]
+        shown.append(_rows_of(listed) or table(_said(language, "Field", "Value"), fields))
     for key, label in (("did_you_mean", "Did you mean"), ("note", "Note")):
         if words := cell(output.get(key)):
-            shown.append(f"{label}: {literal(words)}")
-    return "\n\n".join(part for part in shown if part) or "Nothing."
+            shown.append(f"{say(language, label)}: {literal(words)}")
+    return "\n\n".join(part for part in shown if part) or nothing
 
 
-def _drugs(results: list[JsonValue]) -> str:
+def _said(language: Language, *headings: str) -> list[str]:
+    return [say(language, heading) for heading in headings]
+
+
+def _drugs(results: list[JsonValue], language: Language) -> str:
     rows: list[tuple[str, ...]] = []
     for record in results:
         if not isinstance(record, dict):
@@ -132,13 +142,13 @@ def _drugs(results: list[JsonValue]) -> str:
                 cell(product.get("routes")), cell(product.get("strengths")), cell(brands),
                 cell(product.get("labelers")),
             ))
-    return table(("Drug", "Form", "Route", "Strengths", "Brands", "Labelers"), rows)
+    return table(_said(language, "Drug", "Form", "Route", "Strengths", "Brands", "Labelers"), rows)
 
 
-def _passages(passages: list[JsonValue]) -> str:
+def _passages(passages: list[JsonValue], language: Language) -> str:
     keys = ("document", "section", "page", "text")
     rows = [tuple(cell(p.get(key)) for key in keys) for p in passages if isinstance(p, dict)]
-    return table(("Document", "Section", "Page", "Text"), rows)
+    return table(_said(language, "Document", "Section", "Page", "Text"), rows)
 
 
 def _rows_of(value: JsonValue) -> str:

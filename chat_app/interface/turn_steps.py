@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from chat_app.interface.phrases import Language
+
 StepDict = dict[str, Any]
 ElementDict = dict[str, Any]
 
@@ -31,6 +33,8 @@ class TurnIds:
     started_at: datetime
     author: str = "Asclepius"
     question: str = ""
+    language: Language = "en"
+    """The reader's, for the server's own phrases."""
     column: str = ""
     """The model whose answer stands beside others'; empty for an answer of its own."""
 

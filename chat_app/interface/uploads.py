@@ -26,6 +26,7 @@ from chat_app.events import (
     ToolOutputRunItem,
     ToolProgressRunItem,
 )
+from chat_app.interface.phrases import Language, say, translated
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines.models import Document, IngestProgress
 from tools.types import Function, FunctionOutput, ToolProgress
@@ -68,7 +69,7 @@ def check_upload(upload: Upload) -> None:
             raise SourceRejected("The file is not a PDF, whatever its name says.")
 
 
-async def upload_events(library: Library, upload: Upload) -> AsyncIterator[AgentEvent]:
+async def upload_events(library: Library, upload: Upload, language: Language = "en") -> AsyncIterator[AgentEvent]:
     """Takes one file in; yields the step's events, then a sentence that says what there is now."""
     call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
     yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
@@ -77,7 +78,7 @@ async def upload_events(library: Library, upload: Upload) -> AsyncIterator[Agent
     adding = asyncio.create_task(_add(library, upload, reports))
     try:
         while (report := await reports.get()) is not None:
-            item = f"{report.stage}, page {report.done} of {report.total}" if report.total else report.stage
+            item = _stage(report, language)
             progress = ToolProgress(call_id=call.call_id, name=TOOL, item=item)
             yield RunItemStreamEvent(name="agent.tool_call_progress", item=ToolProgressRunItem(progress=progress))
         document, error = await adding
@@ -89,7 +90,7 @@ async def upload_events(library: Library, upload: Upload) -> AsyncIterator[Agent
         summary=f"{document.pages} pages" if document else "",
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
-    yield TextDelta(text=_sentence(document, error))
+    yield TextDelta(text=_sentence(document, error, language))
 
 
 async def _add(
@@ -120,9 +121,18 @@ def _facts(document: Document | None) -> JsonValue:
             "passages": document.passages, "pages without text": missing}
 
 
-def _sentence(document: Document | None, error: str | None) -> str:
+def _stage(report: IngestProgress, language: Language) -> str:
+    stage = say(language, report.stage)
+    if not report.total:
+        return stage
+    return say(language, "{stage}, page {done} of {total}", stage=stage, done=report.done, total=report.total)
+
+
+def _sentence(document: Document | None, error: str | None, language: Language) -> str:
     if document is None:
-        return f"The file was not taken in. {error}\n\n"
+        return f"{say(language, 'The file was not taken in.')} {translated(language, error or '')}\n\n"
     gaps = len(document.unsearchable_pages)
-    note = f" {gaps} of its pages hold no text and are not searchable." if gaps else ""
-    return f"“{document.title}” is loaded and searchable: {document.pages} pages.{note}\n\n"
+    note = say(language, " {gaps} of its pages hold no text and are not searchable.", gaps=gaps) if gaps else ""
+    loaded = say(language, "“{title}” is loaded and searchable: {pages} pages.", title=document.title,
+                 pages=document.pages)  # fmt: skip
+    return f"{loaded}{note}\n\n"

@@ -46,6 +46,8 @@ async def test_axe_finds_nothing_on_start_answer_step_panel_and_history(
         await ask(page, "truncated")
         await answered(page, count=2)
         found["incomplete"] = await _violations(page, axe)
+        await page.locator("#chat-settings-open-modal").click()
+        found["settings"] = await _violations(page, axe)
     assert {state: violations for state, violations in found.items() if violations} == {}
 
 
@@ -67,6 +69,14 @@ async def test_the_page_speaks_german_to_a_german_browser(browser: Browser, fake
         await ask(page, QUESTION)
         await answered(page)
         await expect(page.locator(".asc-references h3")).to_have_text("Quellen")
+        await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("Leitlinien: contraindications")
+        await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("1 Textstelle · 38 ms")
+        await expect(page.locator(".asc-where")).to_contain_text("Seite 5 (PDF-Seite 3)")
+        await ask(page, "break")
+        await expect(page.locator("[data-outcome='failed']")).to_contain_text("Etwas Unerwartetes ist schiefgegangen")
+        await page.locator("#chat-settings-open-modal").click()
+        await expect(page.get_by_role("dialog")).to_contain_text("Sprache der Antworten")
+        await page.keyboard.press("Escape")
         await expect(page.locator("html")).to_have_attribute("lang", "de")
         await page.locator("#readme-button").click()
         await expect(page.get_by_role("dialog")).to_contain_text("Was das nicht ist")

@@ -171,9 +171,9 @@ def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
     for chosen in (["asthma"], ["asthma", "type-2-diabetes"]):
         events = turn(clinic, "When is hospital admission or referral needed?", documents=chosen)
         assert tools_called(events) == ["file_search"]
-        (found,) = [event["item"]["function_output"]["passages"] for event in events
+        (found,) = [event["item"]["function_output"]["output"]["results"] for event in events
                     if event.get("name") == "agent.tool_call_complete"]  # fmt: skip
-        assert {passage["document_id"].partition("@")[0] for passage in found} <= set(chosen)
+        assert {result["attributes"]["guideline_id"] for result in found} <= set(chosen)
         assert found
 
 

@@ -116,12 +116,14 @@ def test_what_is_no_pdf_is_refused_before_it_is_read(tmp_path: Path, content: by
 def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None:
     settings = Settings(storage={"data_dir": tmp_path}, model={"models": "m1,m2"})
     options = page_options({"guidelines": False, "length": "endless", "models": ["m2", "secret", "m1", "m2"], "x": 1})
-    asked = options.consult_options()
-    assert asked == {"use_clinical_guidelines": False, "use_drug_database": True, "length": "standard"}
+    asked = options.consult_options(())
+    assert asked == {"use_clinical_guidelines": False, "use_drug_database": True, "length": "standard",
+                     "language": "auto", "documents": ()}  # fmt: skip
     assert options.asked_models(settings) == ("m2", "m1")
     assert page_options({"models": ["secret"]}).asked_models(settings) == (settings.default_model,)
     assert page_options({"models": "m2"}).asked_models(settings) == (settings.default_model,)
-    assert [entry["id"] for entry in settings_panel(settings, options)] == ["guidelines", "drugs", "length", "models"]
+    shown = ["guidelines", "drugs", "length", "language", "models"]
+    assert [entry["id"] for entry in settings_panel(settings, options)] == shown
     alone = Settings(storage={"data_dir": tmp_path}, model={"models": ""})
     assert "models" not in [entry["id"] for entry in settings_panel(alone, options)]
 

@@ -1,0 +1,62 @@
+"""The settings of a conversation on the page: shown in the panel, shared by its tabs, kept with the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chainlit.session import WebsocketSession
+from sqlalchemy.exc import SQLAlchemyError
+
+from chat_app.interface.page_options import LoadedGuideline, PageOptions, page_options, settings_panel
+from chat_app.interface.phrases import language_of
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.sockets import emit, owner_of, sessions_of
+from tools.errors import ToolError
+
+logger = logging.getLogger(__name__)
+
+KEY = "chat_settings"
+"""Key of a thread's metadata, and of what Chainlit gives a page that resumes it."""
+_PATIENCE = 2.0
+
+
+async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
+    """Sends the panel with what is loaded now and what the conversation has set."""
+    options = page_options(session.chat_settings)
+    loaded = await loaded_guidelines(runtime) if owner_of(session) else ()
+    panel: Any = settings_panel(runtime.settings, options, loaded, language_of(session.language))
+    await emit(session, "chat_settings", panel)
+
+
+async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any]) -> None:
+    """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed."""
+    owner = owner_of(session)
+    if owner is None:
+        return
+    known = {name: values[name] for name in PageOptions.model_fields if name in values}
+    kept = page_options({**session.chat_settings, **known}).model_dump(mode="json")
+    session.chat_settings = dict(kept)
+    for other in sessions_of(session.thread_id, owner):
+        if other is not session:
+            other.chat_settings = dict(kept)
+            await show_panel(runtime, other)
+    if not session.has_first_interaction:
+        # It is kept with the first question.
+        return
+    try:
+        await runtime.history.update_thread(session.thread_id, metadata={KEY: kept})
+    except (SQLAlchemyError, OSError) as error:
+        logger.warning("The settings of a conversation were not kept: %s", type(error).__name__)
+
+
+async def loaded_guidelines(runtime: Runtime) -> Sequence[LoadedGuideline]:
+    """What is loaded; nothing while that is not known."""
+    if runtime.app is None:
+        return ()
+    try:
+        return await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return ()

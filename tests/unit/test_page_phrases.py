@@ -1,0 +1,83 @@
+"""The server's own phrases in the reader's language: every sentence that reaches the page is there in German."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from chat_app.agent import asclepius_agent, chat_manager, citation_manager, response_manager, runner
+from chat_app.generation import outcomes
+from chat_app.interface import asking, live_turns, page, page_options, runtime, socket_handlers, tool_steps
+from chat_app.interface.german import GERMAN
+from chat_app.interface.phrases import language_of, say, translated
+from tools.guidelines.models import GuidelineSearchResult
+from tools.guidelines.tool import as_tool_result
+
+PROJECT = Path(__file__).resolve().parents[2]
+SENTENCES = [
+    asclepius_agent.ONLY_EXTRACTS.message, chat_manager.NOT_SAVED.message, chat_manager.NEW_CONVERSATION.message,
+    citation_manager.DROPPED.message, runner.REPLAYED.message, runner.REPLAYING.message,
+    response_manager.CRASHED.message, outcomes.STOPPED.message, outcomes.STEP_LIMIT.message,
+    outcomes.NO_ANSWER.message, outcomes.NO_TERMINAL_EVENT.message, outcomes.error_outcome(None).message,
+    outcomes.error_outcome("server_error").message, live_turns.STOPPED, live_turns.ABANDONED, live_turns.SHUT_DOWN,
+    live_turns.BROKEN, asking.BUSY, asking.NOT_KNOWN, page.UNSAVED, page.SIGNED_OUT, page.INTERRUPTED.message,
+    socket_handlers.EDIT_FAILED, runtime.STARTING,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_of_the_app_is_there_in_german(sentence: str) -> None:
+    assert translated("de", sentence) != sentence
+    assert translated("en", sentence) == sentence
+
+
+@pytest.mark.parametrize("module", [page_options, tool_steps])
+def test_every_phrase_that_a_module_says_is_there_in_german(module: object) -> None:
+    said = set()
+    for node in ast.walk(ast.parse(Path(str(getattr(module, "__file__"))).read_text())):  # noqa: B009 - of a module
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _SAYING:
+            said |= {a.value for a in node.args if isinstance(a, ast.Constant) and str(a.value)[:1].isupper()}
+    assert len(said) > 8
+    assert said - GERMAN.keys() == set()
+
+
+_SAYING = {"say", "_said", "switch", "select", "several"}
+
+
+def test_a_translation_has_the_places_of_its_phrase() -> None:
+    for english, german in GERMAN.items():
+        assert sorted(re.findall(r"\{\w+\}", english)) == sorted(re.findall(r"\{\w+\}", german)), english
+
+
+@pytest.mark.parametrize(("sentence", "german"), [
+    ("5 products", "5 Präparate"),
+    ("3 passages, no clear answer", "3 Textstellen, keine klare Antwort"),
+    ("The model server is busy and asks to wait. Ask again in 2 minutes.",
+     "Der Modellserver ist ausgelastet und bittet zu warten. Fragen Sie wieder in 2 Minuten."),
+    ("Starting the app's services…", "Die Dienste der Anwendung starten…"),
+    ("Guidelines: reading asthma.pdf", "Leitlinien: wird gelesen, asthma.pdf"),
+    ("A sentence that nobody wrote here.", "A sentence that nobody wrote here."),
+])
+def test_what_was_filled_in_stays_and_what_is_not_known_is_left_as_it_is(sentence: str, german: str) -> None:
+    assert translated("de", sentence) == german
+
+
+def test_the_tools_own_words_are_known() -> None:
+    nothing = as_tool_result("?", GuidelineSearchResult(passages=(), answerable=False, score=0.0))
+    assert translated("de", nothing.summary) == "keine Textstelle, keine klare Antwort"
+
+
+def test_a_value_is_never_taken_for_a_place() -> None:
+    assert say("de", "page {label}", label="{label}") == "Seite {label}"
+    assert say("en", "page {label}", label="xii") == "page xii"
+    assert say("en", "page {label}") == "page {label}"
+
+
+@pytest.mark.parametrize(("tag", "language"), [
+    ("de", "de"), ("de-AT", "de"), ("DE-ch,en;q=0.8", "de"), ("en-GB", "en"), ("fr", "en"), ("", "en"), (None, "en"),
+])
+def test_the_language_is_that_which_the_browser_asks_for_first(tag: str | None, language: str) -> None:
+    assert language_of(tag) == language
