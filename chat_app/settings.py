@@ -79,6 +79,12 @@ class ModelSettings(BaseSettings):
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""
 
+    @property
+    def local_embeddings(self) -> Path | None:
+        """The directory of the embedding model, when it is no server's URL."""
+        named = self.embeddings
+        return None if named is None or named.startswith(("http://", "https://")) else Path(named).absolute()
+
     @field_validator("models", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:

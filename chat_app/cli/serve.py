@@ -35,12 +35,18 @@ def offline_server(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8080,
     data_dir: Annotated[Path | None, typer.Option(help="Where its responses and files are kept.")] = None,
+    embeddings: Annotated[
+        Path | None, typer.Option(help="Directory of an embedding model, for /v1/embeddings; default: that setting's.")
+    ] = None,
 ) -> None:
     """Run the offline model alone: a Responses API server that answers from what it is given."""
     import subprocess
 
-    folder = data_dir or shell.settings().storage.data_dir / "offline-server"
+    settings = shell.settings()
+    folder = data_dir or settings.storage.data_dir / "offline-server"
     arguments = ["--host", host, "--port", str(port), "--data-dir", str(folder)]
+    model = embeddings or settings.model.local_embeddings
+    arguments += [] if model is None else ["--embeddings", str(model)]
     with suppress(KeyboardInterrupt):
         raise typer.Exit(subprocess.call([sys.executable, "-m", "chat_app.offline", *arguments]))
 

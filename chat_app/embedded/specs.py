@@ -108,7 +108,8 @@ def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
         made.append(_milvus(data / "milvus", urls.milvus))
     if urls.offline is not None:
         key = settings.offline.offline_key
-        made.append(_offline(data / "offline", urls.offline, key.get_secret_value() if key else None))
+        secret = key.get_secret_value() if key else None
+        made.append(_offline(data / "offline", urls.offline, secret, settings.model.local_embeddings))
     return tuple(made)
 
 
@@ -154,7 +155,9 @@ def _milvus(folder: Path, url: str) -> ServiceSpec:
     )
 
 
-def _offline(folder: Path, url: str, key: str | None) -> ServiceSpec:
+def _offline(folder: Path, url: str, key: str | None, embeddings: Path | None) -> ServiceSpec:
+    # The model's directory is the guideline search's; without it, questions are still answered.
+    served = embeddings is not None and (embeddings / "model.onnx").is_file()
     variables = _environment()
     variables |= {name: value for name, value in os.environ.items() if name.startswith("ASCLEPIUS_")}
     if key is not None:
@@ -163,7 +166,7 @@ def _offline(folder: Path, url: str, key: str | None) -> ServiceSpec:
         name="offline", title="The offline model", url=url, folder=folder,
         command=(
             sys.executable, "-m", "chat_app.offline", "--host", "127.0.0.1", "--port", str(urlsplit(url).port),
-            "--data-dir", str(folder),
+            "--data-dir", str(folder), *(("--embeddings", str(embeddings)) if served else ()),
         ),
         alternative="OPENAI_API_KEY or OPENAI_BASE_URL to use a model server", environment=variables,
     )

@@ -64,11 +64,12 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     parser.add_argument("--fd", type=int, help="serve on this inherited listening socket instead of a port")
     parser.add_argument("--data-dir", type=Path, default=Path(".asclepius/offline"))
     parser.add_argument("--delta-ms", type=float, default=8.0, help="pause between the words of a streamed answer")
+    parser.add_argument("--embeddings", type=Path, help="directory of an embedding model, for /v1/embeddings")
     given = parser.parse_args(arguments)
     given.data_dir.mkdir(parents=True, exist_ok=True)
     return OfflineConfig(
         host=given.host, port=given.port, fd=given.fd, data_dir=given.data_dir.absolute(),
-        delta_ms=given.delta_ms, key=OfflineSettings().offline_key,
+        embeddings=given.embeddings, delta_ms=given.delta_ms, key=OfflineSettings().offline_key,
     )  # fmt: skip
 
 

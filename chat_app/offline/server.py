@@ -14,7 +14,14 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from chat_app.offline import conversations_api, files_api, responses_api, responses_socket, vector_stores_api
+from chat_app.offline import (
+    conversations_api,
+    embeddings_api,
+    files_api,
+    responses_api,
+    responses_socket,
+    vector_stores_api,
+)
 from chat_app.offline.batches import Batches
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.conversations import ConversationStore
@@ -53,7 +60,8 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.conversations = conversations = ConversationStore(database)
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
     app.state.responses = ResponseService(config, store, conversations, runner)
-    for api in (responses_api, conversations_api, files_api, vector_stores_api):
+    app.state.embedder = embeddings_api.LocalEmbedder(config.embeddings)
+    for api in (responses_api, conversations_api, files_api, vector_stores_api, embeddings_api):
         app.include_router(api.router, responses=ERRORS)
     app.include_router(responses_socket.router)
     app.add_api_route("/healthz", _health, methods=["GET"])
@@ -79,6 +87,7 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     housekeeping.cancel()
     await app.state.vector_stores.aclose()
     await app.state.responses.aclose()
+    app.state.embedder.close()
     await app.state.database.aclose()
 
 

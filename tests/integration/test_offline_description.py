@@ -20,10 +20,11 @@ EXAMPLES = os.environ.get("ASCLEPIUS_SCHEMATHESIS_EXAMPLES", "5")
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     with offline_server(tmp_path, "--delta-ms", "0") as base_url:
         command = [
-            str(Path(sys.executable).with_name("schemathesis")), "run", base_url.replace("/v1", "/openapi.json"),
-            "--header", "Authorization: Bearer any", "--phases", "coverage,fuzzing", "--max-examples", EXAMPLES,
-            "--generation-deterministic", "--no-color",
-        ]  # fmt: skip
-        run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=580, check=False)
+            str(Path(sys.executable).with_name("schemathesis")),
+            *("--config-file", str(PROJECT / "schemathesis.toml"), "run", base_url.replace("/v1", "/openapi.json")),
+            *("--header", "Authorization: Bearer any", "--phases", "coverage,fuzzing", "--max-examples", EXAMPLES),
+            *("--generation-deterministic", "--no-color"),
+        ]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=580, check=False)
     assert run.returncode == 0, run.stdout
     assert "passed" in run.stdout
