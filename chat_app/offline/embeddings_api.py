@@ -17,7 +17,7 @@ from chat_app.offline.errors import ApiError, invalid
 from chat_app.offline.listing import json_response
 from chat_app.offline.objects import count_tokens
 from chat_app.offline.strict_json import StrictRoute
-from chat_app.offline.wire_base import Closed, Whole
+from chat_app.offline.wire_base import WHOLE, Closed
 from tools.errors import ToolUnavailable
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ class CreateEmbeddings(Closed):
         Discriminator(_kind),
     ]
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[Whole, Field(ge=1)] | None = None
+    dimensions: Annotated[int, Field(ge=1), WHOLE] | None = None
     user: str | None = None
 
     @property

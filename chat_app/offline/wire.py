@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from chat_app.offline.wire_base import Closed, Json, Metadata, Open, Whole, given, kind_of
+from chat_app.offline.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of
 from chat_app.offline.wire_items import Input
 
 
@@ -52,7 +52,7 @@ CompoundFilter.model_rebuild()
 class FileSearchToolIn(Open):
     type: Literal["file_search"]
     vector_store_ids: Annotated[list[str], Field(min_length=1, max_length=8)]
-    max_num_results: Annotated[Whole, Field(ge=1, le=50)] | None = None
+    max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] | None = None
     ranking_options: RankingOptions | None = None
     filters: Filter | None = None
 
@@ -230,12 +230,12 @@ class CreateResponse(Asked):
     background: bool | None = None
     store: bool | None = None
     metadata: Metadata | None = None
-    max_output_tokens: Annotated[Whole, Field(ge=16)] | None = None
-    max_tool_calls: Annotated[Whole, Field(ge=1)] | None = None
+    max_output_tokens: Annotated[int, Field(ge=16), WHOLE] | None = None
+    max_tool_calls: Annotated[int, Field(ge=1), WHOLE] | None = None
     include: list[Include] | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
-    top_logprobs: Annotated[Whole, Field(ge=0, le=20)] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20), WHOLE] | None = None
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     user: str | None = None

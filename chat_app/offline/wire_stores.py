@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from chat_app.offline.wire import Filter, RankingOptions
-from chat_app.offline.wire_base import Closed, Metadata, Whole, given
+from chat_app.offline.wire_base import WHOLE, Closed, Metadata, given
 from chat_app.offline.wire_items import InputItem
 
 Json = dict[str, Any]
@@ -22,8 +22,8 @@ class AutoChunking(Closed):
 
 
 class StaticSizes(Closed):
-    max_chunk_size_tokens: Whole = Field(ge=100, le=4096)
-    chunk_overlap_tokens: Whole = Field(ge=0, le=2048)
+    max_chunk_size_tokens: Annotated[int, Field(ge=100, le=4096), WHOLE]
+    chunk_overlap_tokens: Annotated[int, Field(ge=0, le=2048), WHOLE]
 
 
 _DEFAULT_SIZES: Final = StaticSizes(max_chunk_size_tokens=800, chunk_overlap_tokens=400)
@@ -86,7 +86,7 @@ class AddBatch(Closed):
 
 class ExpiresAfter(Closed):
     anchor: Literal["last_active_at"]
-    days: Whole = Field(ge=1, le=365)
+    days: Annotated[int, Field(ge=1, le=365), WHOLE]
 
 
 class CreateVectorStore(Closed):
@@ -113,7 +113,7 @@ class SearchVectorStore(Closed):
 
     query: str | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=20)]
     rewrite_query: bool = False
-    max_num_results: Whole = Field(10, ge=1, le=50)
+    max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     filters: Filter | None = None
     ranking_options: RankingOptions | None = None
 
