@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportReport
 from tools.drug_database.evaluation import evaluate, read_queries
@@ -74,6 +75,20 @@ async def test_queries_built_by_rule_are_answered(
     result = await evaluate(imported[0], queries)
     assert result.overall.hit_at_1 >= 0.93
     assert result.overall.hit_at_5 >= 0.97
+
+
+@pytest.mark.parametrize("seed", [20261120, 11])
+async def test_queries_typed_in_a_hurry_are_answered(
+    imported: tuple[DrugDatabase, ImportReport], shared: Path, seed: int
+) -> None:
+    queries = typed_queries.build(shared / "data/drugs", seed=seed)
+    assert len(queries) >= 400
+    result = await evaluate(imported[0], queries)
+    misspelt = [miss for miss in result.misses if miss.type.startswith("misspelt")]
+    of = sum(query.type.startswith("misspelt") for query in queries)
+    assert result.overall.hit_at_1 >= 0.95
+    assert result.overall.hit_at_5 >= 0.98
+    assert len(misspelt) <= 0.05 * of
 
 
 async def test_the_evaluation_counts_a_miss(imported: tuple[DrugDatabase, ImportReport], tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class _Builder:
         self._known = {fold(name) for name in (*self.generics, *self.brands)}
 
     def _read_ndc(self, file: Path) -> None:
-        for row in _table(file, "product.txt", "\t"):
+        for row in table(file, "product.txt", "\t"):
             substances = [name.strip().lower() for name in row["SUBSTANCENAME"].split(";") if name.strip()]
             bases = base_moieties(substances)
             if len(bases) == 1:
@@ -63,7 +63,7 @@ class _Builder:
                     self.classes[name] += 1
 
     def _read_orange_book(self, file: Path) -> None:
-        for row in _table(file, "products.txt", "~"):
+        for row in table(file, "products.txt", "~"):
             bases = set(base_moieties(row["Ingredient"].lower().split(";")))
             name = row["Trade_Name"].lower()
             if row["Appl_Type"] == "N" and row["Type"] == "RX" and not bases & set(base_moieties([name])):
@@ -142,7 +142,7 @@ def _heard(name: str, chance: random.Random) -> str:
     return name[:place] + other + name[place + len(one) :]
 
 
-def _table(file: Path, member: str, separator: str) -> Iterator[dict[str, str]]:
+def table(file: Path, member: str, separator: str) -> Iterator[dict[str, str]]:
     with zipfile.ZipFile(file) as archive, archive.open(member) as stream:
         text = io.TextIOWrapper(stream, encoding="cp1252", newline="")
         yield from csv.DictReader(text, delimiter=separator, quoting=csv.QUOTE_NONE)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tools.drug_database.aliases import aliases, singular
 from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
-from tools.drug_database.names import fold
+from tools.drug_database.names import acid_or_ion, fold
 from tools.drug_database.question import understand
 from tools.drug_database.resolve import read
 from tools.drug_database.rollup import is_brand
@@ -39,10 +39,12 @@ INDEX = NameIndex([
     entry("zidovudine"), entry("azathioprine"), entry("vitamin k"),
     entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]), entry("estradiol"),
     entry("estramustine", classes=["Estradiol Congeners [EPC]"]),
+    entry("doxycycline", classes=["Tetracycline-class Drug [EPC]"]), entry("tetracycline"),
     entry("alcohol"), entry("adapalene", brands=["Differin"]), entry("dextrose"), entry("chloride-sodium"),
     entry("chloride-sodium+dextrose", substances=["dextrose", "sodium chloride"]),
     entry("aspirin+dipyridamole", brands=["Aggrenox"]), entry("dipyridamole"), entry("sulfur", brands=["Asthma"]),
     entry("kit", brands=["Marcaine"]), entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
+    entry("cholate"), entry("citrate", brands=["Anticoagulant Citrate"]),
     entry("bupivacaine", brands=["Marcaine"], products=40),
     entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
     entry("diphenhydramine", classes=["Antihistamine [EPC]", "Histamine-1 Receptor Antagonist [EPC]"], products=5),
@@ -77,6 +79,7 @@ def found(typed: str) -> list[tuple[str, str]]:
         ("is dipyridamole/aspirin contraindicated in asthma?", "aspirin+dipyridamole", "exact"),
         ("metformin 500 mg / glyburide 5 mg", "glyburide+metformin", "exact"),
         ("Marcaine", "bupivacaine", "brand"),
+        ("list of tetracycline-class drugs", "doxycycline", "class"),
         ("examples of NSAIDs", "naproxen", "class"),
         ("which vitamin K antagonists are available", "warfarin", "class"),
         ("vitamin k antagonst", "warfarin", "spelling"),
@@ -98,6 +101,24 @@ def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
         ("metformin", "exact"), ("estradiol", "spelling"),
     ]  # fmt: skip
     assert reading.did_you_mean == ("estradiol",)
+
+
+def test_the_other_name_of_a_medicine_that_is_not_there_is_not_taken_for_a_misspelling() -> None:
+    reading = read(INDEX, aliases(), understand("ergometrine injection"))
+    assert reading.candidates == ()
+    assert reading.notes == ("ergometrine is another name of ergonovine, which is not in the drug database.",)
+
+
+def test_an_acid_is_found_by_its_ion_and_an_ion_by_its_acid() -> None:
+    assert acid_or_ion("risedronic acid") == "risedronate"
+    assert acid_or_ion("Risedronate") == "risedronic acid"
+    assert acid_or_ion("metformin") == ""
+    assert found("cholic acid") == [("cholate", "synonym")]
+
+
+def test_a_class_is_not_the_start_of_a_brand() -> None:
+    assert found("anticoagulants")[0] == ("warfarin", "class")
+    assert found("Good Sense Aspirin")[0] == ("aspirin", "brand")
 
 
 def test_a_far_spelling_is_kept_for_when_nothing_else_is_found() -> None:
@@ -167,7 +188,7 @@ def test_names_that_are_read_alike_are_one_sound(one: str, other: str) -> None:
     assert closeness(other, one) > closeness(other[:-1] + "b", one)
 
 
-@given(st.lists(st.text("abcxyz éñ9", min_size=1).map(fold).filter(lambda name: len(name.replace(" ", "")) >= 3)))
+@given(st.lists(st.text("abcxyz éñ9", min_size=1).map(fold).filter(lambda name: len(name.replace(" ", "")) >= 4)))
 def test_every_name_is_nearest_to_itself(names: list[str]) -> None:
     spellings = Spellings(names)
     for name in names:

@@ -147,11 +147,15 @@ class NameIndex:
 
     def exact(self, name: str) -> Sequence[Known]:
         """The meanings of a name, written in any case, accents, hyphens or spacing; the best first."""
+        return self.whole(name) or self._brand_starts.get(fold(name), ())
+
+    def whole(self, name: str) -> Sequence[Known]:
+        """As ``exact``, but the start of a brand is no name."""
         folded = fold(name)
         found = self._exact.get(folded)
         if found is None:
             found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
-        return found if found is not None else self._brand_starts.get(folded, ())
+        return found if found is not None else ()
 
     def ingredient_set(self, names: Sequence[str]) -> int | None:
         """The record of exactly these ingredients, whose salts do not matter."""

@@ -109,6 +109,17 @@ def _is_ending(parts: Sequence[str], words: SaltWords) -> bool:
     return " ".join(parts) not in words.kept and not (len(parts) == 2 and parts[0] in words.endings)
 
 
+def acid_or_ion(name: str) -> str:
+    """The acid of an ion and the ion of an acid: ``risedronate`` and ``risedronic acid``; empty for other names.
+
+    INNs name the acid, USANs often its ion.
+    """
+    folded = fold(name)
+    if folded.endswith("ic acid"):
+        return f"{folded.removesuffix('ic acid')}ate"
+    return f"{folded.removesuffix('ate')}ic acid" if folded.endswith("ate") and " " not in folded else ""
+
+
 def base_moieties(substances: Iterable[str]) -> tuple[str, ...]:
     """The distinct base moieties in their first order."""
     return tuple(dict.fromkeys(base for base in map(base_moiety, substances) if base))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.aliases import Aliases
 from tools.drug_database.index import Known, NameIndex, NameKind
-from tools.drug_database.names import base_moiety
+from tools.drug_database.names import acid_or_ion, base_moiety
 from tools.drug_database.queries import How
 from tools.drug_database.question import JOINING
 
@@ -49,7 +49,11 @@ def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate
 def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
     """As ``named``, without combinations."""
     found, note = _by_name(index, aliases, text)
-    return (found, note) if found else ([_candidate(one) for one in leading(index, index.exact(base_moiety(text)))], "")
+    if not found:
+        found = [_candidate(one) for one in leading(index, index.exact(base_moiety(text)))]
+    if not found and (other := acid_or_ion(text)):
+        found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
+    return found, note
 
 
 def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:

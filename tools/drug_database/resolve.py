@@ -9,22 +9,28 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tools.drug_database.aliases import Aliases
-from tools.drug_database.classes import classed
+from tools.drug_database.classes import class_named, classed
 from tools.drug_database.guesses import Guess, guess, guess_words
 from tools.drug_database.index import NameIndex
+from tools.drug_database.names import joined
 from tools.drug_database.naming import Candidate, distinct, named, with_combinations
-from tools.drug_database.question import JOINING, Question
+from tools.drug_database.question import JOINING, NOISE, Question
 from tools.drug_database.spans import Span, find_spans
 from tools.drug_database.spelling import PERHAPS
 
 _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
+_CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
+_ABSENT: Final = "{} is another name of {}, which is not in the drug database."
 _HALF: Final = 0.5
 _FAR_WORDS: Final = 3
 
 
 class Reading(NamedTuple):
-    """``candidates`` best first, each record once; ``perhaps`` are far spellings, for when nothing else is found."""
+    """``candidates`` best first, each record once; ``perhaps`` are far spellings, for when nothing else is found.
+
+    Without candidates, ``notes`` say why the text means nothing here.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     did_you_mean: tuple[str, ...] = ()
@@ -40,13 +46,19 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     if not question.words:
         return Reading()
     core = " ".join(question.core)
+    members = _class_at_end(index, aliases, question)
+    if members:
+        return Reading(members)
     for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, core))):
         found, note = named(index, aliases, text)
-        if found:
+        if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, aliases, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
         members = classed(index, aliases, text)
         if members:
             return Reading(members)
+    absent = next((alias for text in (question.trimmed, core) if (alias := aliases.name(text))), None)
+    if absent is not None:
+        return Reading(notes=(_ABSENT.format(absent.alias, joined(absent.names)),))
     spans = find_spans(index, aliases, question)
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
@@ -55,6 +67,16 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     if meant and not left:
         return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     return _with_guesses(index, aliases, question, spans, left)
+
+
+def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tuple[Candidate, ...]:
+    """The class whose name ends in a word that is noise elsewhere: ``list of tetracycline-class drugs``."""
+    words = question.words
+    if words[-1] not in _CLASS_ENDS:
+        return ()
+    starts = (place for place in range(len(words)) if all(word in NOISE for word in words[:place]))
+    found = (class_named(index, aliases, " ".join(words[place:])) for place in starts if len(words) - place > 1)
+    return next(filter(None, found), ())
 
 
 def _with_guesses(

@@ -99,7 +99,7 @@ class Searcher:
         if query.drug_class and not question.words:
             return Reading(classed(state.index, aliases(), query.drug_class))
         reading = read(state.index, aliases(), question)
-        if not reading.candidates and question.words:
+        if not reading.candidates and not reading.notes and question.words:
             by_text = tuple(_text_candidates(client, state, question))
             reading = Reading(by_text or reading.perhaps.candidates, () if by_text else reading.perhaps.names[:5])
         if query.drug_class:

@@ -46,7 +46,9 @@ def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -
         return None
     text = " ".join(part)
     found, note = named_alone(index, aliases, text)
-    members = () if found else class_named(index, aliases, text)
+    members = () if found and index.whole(text) else class_named(index, aliases, text)
+    if members and found and found[0].how == "brand":
+        found = []
     if not found and not members:
         return None
     aside = all(word in CONTEXT or word in NOISE for word in part)

@@ -24,7 +24,8 @@ ENOUGH: Final = 76.0
 PERHAPS: Final = 62.0
 """Below this it is not even worth a question; about two wrong letters of five."""
 _COMPARED: Final = 250
-_SHORTEST: Final = 3
+_SHORTEST: Final = 4
+"""Letters; with one wrong letter a shorter name is another name."""
 _LONGEST: Final = 120
 """Letters that are compared; two names that are alike so far are alike."""
 _LETTERS: Final = 64
