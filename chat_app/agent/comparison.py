@@ -77,6 +77,8 @@ async def interleave(streams: Mapping[K, AsyncGenerator[T, None]]) -> AsyncGener
             async with aclosing(stream):
                 async for item in stream:
                     await waiting.put((key, item))
+                    # A stream that always has an item at hand would never let go of the loop, and keep the others out.
+                    await asyncio.sleep(0)
         except Exception as error:  # noqa: BLE001 - handed over, and raised where the streams are read
             await waiting.put(error)
         else:

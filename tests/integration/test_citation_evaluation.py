@@ -22,11 +22,13 @@ from chat_app.agent.citation_evaluation import (
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
+    Notice,
     Outcome,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
     TextDelta,
+    ToolCallRunItem,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
@@ -121,6 +123,32 @@ async def test_a_quote_with_one_word_changed_is_found(library: GuidelineLibrary,
     assert "quote not on its page" in whats(report)
     assert report.quotes_verbatim == 0.0
     assert not report.clean
+
+
+async def test_every_quote_of_a_reference_is_held_to_the_page(
+    library: GuidelineLibrary, found: dict[int, Passage]
+) -> None:
+    quotes = ("Give aspirin 300 mg at once", "suspected acute coronary syndrome", "suspected pulmonary embolism")
+    report = await evaluate(library, *answer(Reference(number=1, passage=found[1], quotes=quotes)))
+    assert [finding.detail.partition(": ")[2] for finding in report.findings] == ["suspected pulmonary embolism"]
+    assert (report.quotes, round(report.quotes_verbatim, 2)) == (3, 0.67)
+
+
+async def test_a_quote_of_a_drug_record_is_held_to_the_record(library: GuidelineLibrary) -> None:
+    record = Passage(id="drug:a:1", kind="drug_record", document_id="drug:a", title="Aspirin", text="Tablets of 81 mg.")
+    for quote, whole in (("Tablets of 81 mg", True), ("Tablets of 325 mg", False)):
+        reference = Reference(number=1, passage=record, quotes=(quote,))
+        assert (await evaluate(library, *answer(reference, text="81 mg"))).clean is whole
+
+
+async def test_what_only_accompanies_an_answer_is_not_judged(
+    library: GuidelineLibrary, found: dict[int, Passage]
+) -> None:
+    call = ToolCallRunItem(function=Function(call_id="c", name="search_clinical_guidelines"))
+    wait = Notice(code="waiting_for_provider", message="Trying again in 30 s.")
+    good = answer(Reference(number=1, passage=found[1], quotes=(ASPIRIN,)))
+    report = await evaluate(library, RunItemStreamEvent(name="agent.tool_call_start", item=call), wait, *good)
+    assert (report.clean, report.answered) == (True, 1)
 
 
 async def test_a_quote_from_another_page_than_the_cited_one_is_found(

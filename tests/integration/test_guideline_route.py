@@ -11,9 +11,12 @@ from uuid import uuid4
 import pytest
 
 from chat_app.agent.guideline_route import GuidelineRoute, GuidelineSearch
+from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.errors import ProviderRejected
+from chat_app.events import AgentEvent, ReferencesReady, RunItemStreamEvent, ToolCallRunItem
 from chat_app.generation.hosted_search import HostedSearch
 from chat_app.generation.vector_store_adapter import VectorStoreAdapter
+from tests.support.engine import clinic, consult, ended, guideline_tool
 from tests.support.offline_server import offline_server
 from tests.support.scripted_server import ScriptedServer, Status
 from tools.guidelines import GuidelineLibrary
@@ -160,6 +163,109 @@ async def test_the_doctor_is_told_when_the_server_lacks_what_is_loaded_here(
         (problem,) = await route.check()
         assert "asclepius guidelines sync" in problem
         await route.withdraw()
+
+
+async def test_a_library_that_cannot_be_read_keeps_questions_at_the_own_index_and_the_operator_is_told(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    (tmp_path / "library" / "documents" / "unreadable.json").mkdir()
+    async with ScriptedServer([]) as server, routed(library, server.base_url, tmp_path, "hosted") as route:
+        assert await route.vector_store() is None
+        for told in (await route.prepare(), await route.check()):
+            assert "The guideline folder cannot be read" in told[0]
+        assert server.requests == []
+
+
+async def test_the_doctor_is_told_when_the_server_shows_no_vector_stores(
+    library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    async with (
+        ScriptedServer([[Status(404)]], repeat=True) as server,
+        routed(library, server.base_url, tmp_path, "hosted") as route,
+    ):
+        (problem,) = await route.check()
+    assert "shows no vector stores" in problem
+
+
+async def test_a_sync_that_a_question_began_says_in_the_log_what_is_wrong_and_rests_then(
+    library: GuidelineLibrary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        ScriptedServer([[Status(404)]], repeat=True) as server,
+        routed(library, server.base_url, tmp_path, "hosted") as route,
+    ):
+        async with asyncio.timeout(10):
+            while "were not uploaded" not in caplog.text:
+                assert await route.vector_store() is None
+                await asyncio.sleep(0.01)
+        asked = len(server.requests)
+        for _ in range(5):
+            assert await route.vector_store() is None
+        assert len(server.requests) == asked
+    assert "ASCLEPIUS_GUIDELINE_SEARCH=tool" in caplog.text
+
+
+async def test_a_guideline_that_is_refused_in_a_sync_that_a_question_began_is_named_in_the_log(
+    library: GuidelineLibrary, server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    library.original("asthma").write_bytes(b"%PDF-1.7\nbroken since it was added")
+    async with routed(library, server, tmp_path, "hosted") as route:
+        async with asyncio.timeout(30):
+            while "asthma is not at the model server" not in caplog.text:
+                assert await route.vector_store() is None
+                await asyncio.sleep(0.05)
+        await route.withdraw()
+
+
+@pytest.mark.parametrize("choice", ["auto", "hosted"])
+async def test_where_the_server_may_search_the_status_says_until_when(
+    choice: GuidelineSearch, library: GuidelineLibrary, tmp_path: Path
+) -> None:
+    async with routed(library, "http://127.0.0.1:9/v1", tmp_path, choice) as route:
+        assert "as long as it holds what is loaded here" in route.describe()
+
+
+def searches(events: list[AgentEvent]) -> list[str]:
+    """The tools that were called."""
+    items = [event.item for event in events if isinstance(event, RunItemStreamEvent)]
+    return [item.function.name for item in items if isinstance(item, ToolCallRunItem)]
+
+
+async def test_a_question_goes_to_the_servers_search_instead_of_the_own_tool_and_cites_stored_pages(
+    library: GuidelineLibrary, server: str, tmp_path: Path, redis_url: str
+) -> None:
+    adapter = VectorStoreAdapter(api_key=KEY, base_url=server)
+    hosted = HostedSearch(adapter, tmp_path / "state", server_key=server)
+    route = GuidelineRoute(library, hosted, choice="auto", offline=False)
+    joined = HostedPassages(library.passages_of, hosted.version_of)
+    async with clinic(server, redis_url, [guideline_tool()], route=route, hosted=joined) as agent:
+        assert "file_search" not in searches(await consult(agent, "How is asthma diagnosed?"))
+        await route.sync()
+        events = await consult(agent, "How is asthma diagnosed?")
+        others = await consult(agent, "How is asthma diagnosed?", use_clinical_guidelines=False)
+        await route.withdraw()
+    assert set(searches(events)) == {"file_search"}
+    (ready,) = (event for event in events if isinstance(event, ReferencesReady))
+    for reference in ready.references:
+        assert reference.passage.id.startswith("guideline:asthma@")
+        assert reference.passage.page
+    assert searches(others) == []
+    await route.aclose()
+
+
+async def test_after_a_failed_question_the_server_is_asked_again_whether_it_has_the_store(
+    library: GuidelineLibrary, server: str, tmp_path: Path, redis_url: str
+) -> None:
+    async with routed(library, server, tmp_path, "auto") as route, ScriptedServer([[Status(403)]]) as model:
+        store = (await route.sync()).vector_store_id
+        assert await route.vector_store() == store
+        adapter = VectorStoreAdapter(api_key=KEY, base_url=server)
+        await adapter.delete(store)
+        await adapter.aclose()
+        async with clinic(model, redis_url, [guideline_tool()], route=route) as agent:
+            assert ended(await consult(agent)).outcome.kind == "failed"
+        assert {"type": "file_search", "vector_store_ids": [store]} in model.requests[0].json["tools"]
+        assert await route.vector_store() is None
 
 
 async def test_an_empty_library_is_never_searched_at_a_server(milvus_uri: str, server: str, tmp_path: Path) -> None:

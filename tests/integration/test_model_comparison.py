@@ -11,7 +11,7 @@ import pytest
 
 from chat_app.agent.comparison import ModelEvent, compare, interleave
 from chat_app.cli.running_app import RunningApp
-from chat_app.errors import InputRejected
+from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, TextDelta, TurnEnded, TurnStarted
 from tests.support.api_server import api
 from tests.support.engine import clinic, ended, text_of
@@ -124,6 +124,50 @@ async def test_an_unforeseen_error_ends_its_own_model_without_repeating_the_ques
     assert (broken.outcome.kind, broken.answer) == ("failed", "Take ")
     assert ended(of(events, "good")).outcome.kind == "completed"
     assert "Jane" not in caplog.text + broken.outcome.message
+
+
+class Busy:
+    """An agent whose conversation is held by another question."""
+
+    def check_message(self, message: str) -> None:
+        """Takes everything."""
+
+    async def consult(self, message: str, *, model: str = "") -> AsyncGenerator[AgentEvent, None]:
+        yield TextDelta(text=model)
+        raise SessionBusy("Another question is being answered. Wait for it.")
+
+
+async def test_an_error_of_ours_ends_its_model_in_its_own_words() -> None:
+    events = [event async for event in compare(Busy(), "How?", ["small"])]
+    end = ended(of(events, "small"))
+    assert (end.outcome.kind, end.outcome.retryable, end.answer) == ("failed", True, "small")
+    assert end.outcome.message == "Another question is being answered. Wait for it."
+
+
+async def test_what_one_stream_raises_is_raised_to_the_reader_and_closes_the_others() -> None:
+    closed = asyncio.Event()
+
+    async def endless() -> AsyncGenerator[int, None]:
+        try:
+            while True:
+                yield 0
+        finally:
+            closed.set()
+
+    async def breaking() -> AsyncGenerator[int, None]:
+        yield 1
+        raise ZeroDivisionError
+
+    seen: list[int] = []
+
+    async def read() -> None:
+        async for _, number in interleave({"endless": endless(), "breaking": breaking()}):
+            seen.append(number)
+
+    with pytest.raises(ZeroDivisionError):
+        await read()
+    assert 1 in seen, "what came before is not lost"
+    assert closed.is_set()
 
 
 async def test_a_slow_reader_holds_the_streams_back() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.guideline_route import GuidelineRoute
+from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
@@ -157,6 +159,8 @@ async def clinic(
     save_seconds: float = 5.0,
     key: str = KEY,
     model: str = "scripted",
+    route: GuidelineRoute | None = None,
+    hosted: HostedPassages | None = None,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """The whole agent: this model server, this Redis, these tools."""
     sessions = store or RedisSessionStore(redis_url)
@@ -168,12 +172,12 @@ async def clinic(
     )
     responses = OpenAIResponseManager(
         generator=generator, tool_manager=manager, chat_manager=chats, server_key="test", max_steps=max_steps,
-        chaining=chaining, save_seconds=save_seconds,
+        chaining=chaining, save_seconds=save_seconds, hosted=hosted,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses, chats=chats, tool_manager=manager,
         guideline_tools=frozenset({"search_clinical_guidelines"}), drug_tools=frozenset({"search_drug_database"}),
-        default_model=model,
+        default_model=model, route=route,
     )
     try:
         yield agent
