@@ -137,6 +137,9 @@ class ServerSettings(BaseSettings):
     """Secret that signs logins. Unset: one is made and kept in the data directory."""
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
     """Further web origins, separated by commas, that may connect; the page's own always may."""
+    uploaders: Annotated[tuple[str, ...], NoDecode] = ()
+    """Users, separated by commas, who may add a guideline by dropping it into the chat; it is there for everybody from
+    then on. `*` lets every user, `-` nobody. Unset: the demo user alone."""
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
     questions_per_minute: int = Field(60, ge=1)
@@ -144,10 +147,23 @@ class ServerSettings(BaseSettings):
     concurrent_turns: int = Field(10, ge=1)
     """Questions of one user that may be answered at the same time, in each process."""
 
-    @field_validator("trusted_proxies", "allowed_origins", mode="before")
+    @field_validator("trusted_proxies", "allowed_origins", "uploaders", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return comma_separated(value)
+
+    def may_upload(self, user: str | None) -> bool:
+        """Whether ``user`` may add a guideline in the chat; None is nobody who is signed in."""
+        if user is None:
+            return False
+        if not self.uploaders:
+            return self.auth == "demo"
+        return "*" in self.uploaders or user in self.uploaders
+
+    @property
+    def takes_uploads(self) -> bool:
+        """Whether anybody may add a guideline in the chat."""
+        return self.auth == "demo" if not self.uploaders else set(self.uploaders) != {"-"}
 
 
 class OfflineSettings(BaseSettings):

@@ -11,7 +11,7 @@ from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
 from chat_app.interface.page_options import LoadedGuideline
 from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.uploads import upload_events
+from chat_app.interface.uploads import Closed, upload_events
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -74,8 +74,10 @@ async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIt
         await question.taken_in.wait()
         return
     try:
+        allowed = app.settings.server.may_upload(question.owner)
         for upload in question.uploads:
-            async for event in upload_events(app.guidelines, upload, question.language):
+            library = app.guidelines if allowed else Closed()
+            async for event in upload_events(library, upload, question.language):
                 yield event
     finally:
         question.taken_in.set()

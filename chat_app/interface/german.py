@@ -80,6 +80,9 @@ _UPLOADS: Final = {
     " {gaps} of its pages hold no text and are not searchable.":
         " {gaps} dieser Seiten enthalten keinen Text und sind nicht durchsuchbar.",
     "The file was not taken in.": "Die Datei wurde nicht aufgenommen.",
+    "You may not add guidelines here. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may.":
+        "Sie dürfen hier keine Leitlinien hinzufügen. Fragen Sie die Betreiber dieses Servers; ASCLEPIUS_UPLOADERS "
+        "sagt, wer es darf.",
     "The file is empty.": "Die Datei ist leer.",
     "The file has {size} MB; at most {most} MB can be taken.":
         "Die Datei hat {size} MB; höchstens {most} MB sind möglich.",

@@ -15,6 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chat_app.interface.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
+from chat_app.interface.phrases import language_of, say
+from chat_app.interface.uploads import NO_UPLOAD
 from chat_app.settings import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -29,13 +31,15 @@ _CLOSED = re.compile(
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
 _TOO_LARGE = "The request is too large."
+_UPLOAD = "/project/file"
+_PROBLEM, _JSON = b"application/problem+json", b"application/json"
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
     r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
     r"|<!-- FONT (?:START|END) -->"
 )
-# Chainlit takes one script; the words that it shows stand in one of their own, before it.
+# Chainlit takes one script; its words, and the list of what is loaded, stand in scripts of their own before it.
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -58,7 +62,8 @@ def content_policy(nonce: str) -> str:
 
 def own_page(html: str, nonce: str) -> str:
     """Chainlit's page without its references to other hosts, its inline scripts allowed by ``nonce``."""
-    html = _OWN_SCRIPT.sub(r'\1words.js" defer></script>\g<0>', _FOREIGN_TAGS.sub("", html))
+    before = "".join(rf'\1{name}" defer></script>' for name in ("words.js", "library.js"))
+    html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
     return html.replace("<script>", f'<script nonce="{nonce}">')
 
 
@@ -87,6 +92,10 @@ class Guard:
         user = user_of_cookie_header(self._identity, headers.get("cookie", ""))
         if self._on_user is not None:
             self._on_user(user)
+        if user and scope["path"].rstrip("/") == _UPLOAD and not self._identity.server.may_upload(user):
+            # Chainlit's page shows the reason of an answer of this type alone.
+            await _refuse(scope, send, 403, say(language_of(headers.get("accept-language")), NO_UPLOAD), _JSON)
+            return
         if scope["type"] == "http":
             login = None if user else self._login(scope, headers)
             body = _Body(receive, _largest(scope["path"]))
@@ -144,7 +153,7 @@ def user_of_cookie_header(identity: Identity, header: str) -> str | None:
 
 
 def _largest(path: str) -> int:
-    return MAX_UPLOAD if path in ("/project/file", "/api/v1/guidelines") else MAX_BODY
+    return MAX_UPLOAD if path == _UPLOAD else MAX_BODY
 
 
 class _Body:
@@ -214,11 +223,11 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
+async def _refuse(scope: Scope, send: Send, status: int, detail: str, kind: bytes = _PROBLEM) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
     body = json.dumps({"type": "about:blank", "title": detail, "status": status, "detail": detail}).encode()
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -44,13 +44,14 @@ def status_router(runtime: Runtime) -> APIRouter:
     @router.get("/status")
     async def status(request: Request) -> dict[str, Any]:
         """What the start page says: what is loaded, how old it is, and who answers."""
-        runtime.identity.from_cookies(request.cookies)
+        user = runtime.identity.from_cookies(request.cookies)
         language = language_of(request.headers.get("accept-language"))
         loading, problem = (said and translated(language, said) for said in (runtime.loading, runtime.problem))
         found: dict[str, Any] = {
             "loading": loading, "problem": problem, "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
+            "may_upload": runtime.settings.server.may_upload(user),
             "guidelines": [], "drugs": None,
         }
         if runtime.app is not None:

@@ -29,6 +29,10 @@ def language_of(tag: str | None) -> Language:
 def say(language: Language, english: str, **values: object) -> str:
     """``english``, or what stands for it in ``language``, its places filled with ``values``."""
     phrase = _OTHERS[language].get(english, english) if language in _OTHERS else english
+    return _filled(phrase, values)
+
+
+def _filled(phrase: str, values: Mapping[str, object]) -> str:
     return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), phrase)
 
 
@@ -41,8 +45,7 @@ def translated(language: Language, sentence: str) -> str:
         return phrases[sentence]
     for pattern, phrase in _patterns(language):
         if found := pattern.fullmatch(sentence):
-            values = {name: translated(language, value) for name, value in found.groupdict().items()}
-            return _PLACE.sub(lambda place, known=values: known.get(place[1], place[0]), phrase)
+            return _filled(phrase, {name: translated(language, value) for name, value in found.groupdict().items()})
     return sentence
 
 

@@ -32,6 +32,7 @@ from tools.guidelines.models import Document, IngestProgress
 from tools.types import Function, FunctionOutput, ToolProgress
 
 TOOL = "add_guideline"
+NO_UPLOAD = "You may not add guidelines here. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may."
 MAX_BYTES = 50_000_000
 _PDF = b"%PDF-"
 _LONGEST_NAME = 120
@@ -48,6 +49,14 @@ class Library(Protocol):
     """What is needed of the guideline library."""
 
     async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document: ...
+
+
+class Closed:
+    """The library for somebody who may not add to it."""
+
+    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
+        """Raises ``SourceRejected`` with the reason."""
+        raise SourceRejected(NO_UPLOAD)
 
 
 def safe_name(name: str) -> str:

@@ -19,8 +19,9 @@ HEADER = "X-Forwarded-User"
 
 @pytest.fixture(scope="module")
 def shared_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    """The page behind a proxy that names its users."""
-    with fake_page(tmp_path_factory.mktemp("header"), environment={"ASCLEPIUS_AUTH": "header"}) as page:
+    """The page behind a proxy that names its users; ``ana`` may add guidelines."""
+    environment = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_UPLOADERS": "ana, carl"}
+    with fake_page(tmp_path_factory.mktemp("header"), environment=environment) as page:
         yield page
 
 
@@ -216,6 +217,21 @@ def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -
         assert answer.status_code in (400, 404) or answer.headers["content-type"].startswith("text/html")
         assert "user_env" not in answer.text
         assert "root:" not in answer.text
+
+
+async def test_only_who_may_add_guidelines_can_upload_one_and_others_are_told_why(shared_page: ServedPage) -> None:
+    answers = {}
+    for user in ("ana", "bob"):
+        client = signed_in(shared_page, user)
+        async with socket_of(shared_page, client) as (_, _events, session):
+            file = {"file": ("x.pdf", b"%PDF-1.4", "application/pdf")}
+            answers[user] = client.post(f"/project/file?session_id={session}", files=file)
+            assert client.get("/api/v1/status").json()["may_upload"] is (user == "ana")
+    assert answers["ana"].status_code == 200
+    assert answers["bob"].status_code == 403
+    # What the page shows of a refusal is the detail of an answer of this type.
+    assert answers["bob"].headers["content-type"] == "application/json"
+    assert "You may not add guidelines here" in answers["bob"].json()["detail"]
 
 
 async def test_an_upload_is_refused_for_a_wrong_type_and_for_another_users_socket(demo_page: ServedPage) -> None:
