@@ -134,7 +134,6 @@ class HostedPassages:
             self._versions.popitem(last=False)
         return known
 
-
     async def _read(self, version: Version) -> Sequence[Passage]:
         try:
             return await self._passages_of(version[0], sha256=version[1])

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import openai
 import pytest
 from openai import AsyncOpenAI
 
@@ -20,7 +21,7 @@ from chat_app.errors import (
 )
 from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress
 from chat_app.generation.hosted_state import HostedState, HostedStateFile, UploadedFile
-from chat_app.generation.vector_store_adapter import VectorStoreAdapter
+from chat_app.generation.vector_store_adapter import VectorStoreAdapter, _provider_error
 from tests.support.offline_server import offline_server
 from tests.support.scripted_server import Disconnect, Raw, Request, ScriptedServer, Status, Turn, Wait
 
@@ -381,11 +382,15 @@ async def test_a_server_that_never_ends_indexing_is_given_up_on_and_told(tmp_pat
 
 
 class ScriptedStore:
-    """A vector store whose listings of files are scripted, the last one repeated; ``loses``: it forgets uploads."""
+    """A vector store whose listings of files are scripted, the last one repeated.
 
-    def __init__(self, *listings: dict[str, str], loses: bool = False) -> None:
+    ``loses``: it forgets uploads; ``refuses``: the status with which it takes none.
+    """
+
+    def __init__(self, *listings: dict[str, str], loses: bool = False, refuses: int | None = None) -> None:
         self._listings = list(listings)
         self._loses = loses
+        self._refuses = refuses
         self._uploads = 0
         self.deleted: list[str] = []
 
@@ -395,6 +400,8 @@ class ScriptedStore:
                 listing = self._listings.pop(0) if len(self._listings) > 1 else self._listings[0]
                 data = [{"id": name, "status": status, "attributes": {}} for name, status in listing.items()]
                 return [json_status({"object": "list", "data": data, "has_more": False})]
+            case "POST", "files" if self._refuses is not None:
+                return [json_status({"error": {"message": "refused"}}, self._refuses)]
             case "POST", "files":
                 self._uploads += 1
                 return [json_status({"id": f"file-{self._uploads}", "object": "file"})]
@@ -419,16 +426,34 @@ async def test_a_file_that_cannot_be_indexed_is_named_while_the_others_are_waite
     assert store.deleted == ["vector_stores/vs_1/files/file-1", "files/file-1"]
 
 
-async def test_what_could_not_be_indexed_when_a_sync_was_killed_is_uploaded_again(tmp_path: Path) -> None:
-    store = ScriptedStore({"file-9": "cancelled"}, {"file-1": "completed"})
+@pytest.mark.parametrize(
+    ("status", "file_id", "deleted"),
+    [
+        ("cancelled", "file-1", ["vector_stores/vs_1/files/file-9", "files/file-9"]),
+        ("in_progress", "file-9", []),
+    ],
+)
+async def test_after_a_sync_that_was_killed_only_what_could_not_be_indexed_is_uploaded_again(
+    status: str, file_id: str, deleted: list[str], tmp_path: Path
+) -> None:
+    store = ScriptedStore({"file-9": status}, {file_id: "completed"})
     async with ScriptedServer([store.play], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
         wanted = guideline(tmp_path)
         left = UploadedFile(file_id="file-9", document_id=wanted.document_id, version=wanted.version)
         HostedStateFile(tmp_path, server.base_url).write(HostedState(vector_store_id="vs_1", files=(left,)))
         report = await hosted.sync([wanted])
         assert hosted.ready([wanted]) == "vs_1"
+        assert hosted.version_of(file_id) == ("acs", wanted.version)
     assert (report.uploaded, report.failed) == (("acs",), ())
-    assert store.deleted == ["vector_stores/vs_1/files/file-9", "files/file-9"]
+    assert store.deleted == deleted
+
+
+async def test_a_key_that_may_not_upload_ends_the_sync_at_once(tmp_path: Path) -> None:
+    store = ScriptedStore({}, refuses=403)
+    async with ScriptedServer([store.play], repeat=True) as server, hosted_at(server.base_url, tmp_path) as hosted:
+        with pytest.raises(ProviderRejected, match="OPENAI_API_KEY"):
+            await hosted.sync([guideline(tmp_path), guideline(tmp_path, "hit", HEPARIN)])
+        assert [request.path for request in server.requests].count("/v1/files") == 1
 
 
 async def test_a_server_that_loses_what_was_just_uploaded_ends_the_sync(tmp_path: Path) -> None:
@@ -521,6 +546,12 @@ async def test_a_refusal_is_an_error_of_ours_that_repeats_nothing_of_the_servers
             await ASKING[asked](stores)
     assert type(raised.value) is error
     assert "canary" not in str(raised.value)
+
+
+def test_an_error_that_only_the_sdk_knows_is_no_answer_that_can_be_read() -> None:
+    error = _provider_error(openai.OpenAIError("canary"))
+    assert isinstance(error, ProviderUnavailable)
+    assert "canary" not in str(error)
 
 
 @pytest.mark.parametrize("status", [404, 410])

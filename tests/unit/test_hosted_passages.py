@@ -119,6 +119,35 @@ async def test_a_library_that_cannot_be_read_costs_the_pages_and_not_the_answer(
     assert ids(output) == ["file-1:1"]
 
 
+async def test_a_sentence_that_only_begins_like_a_stored_one_is_not_joined() -> None:
+    other = RENAL.replace("2.5 mg once daily", "5 mg every other day")
+    output = await joiner().join(search_output(retrieved(f"{other} {PREGNANCY}")))
+    assert ids(output) == ["2", "file-1:1"]
+
+
+async def test_the_versions_used_last_are_kept_at_hand_and_only_those() -> None:
+    read: list[str] = []
+
+    async def passages_of(document_id: str, *, sha256: str) -> Sequence[Passage]:
+        read.append(sha256)
+        return LIBRARY
+
+    passages = HostedPassages(passages_of, lambda _: None)
+
+    async def search(version: int) -> None:
+        told = {"guideline_id": "htn", "guideline_version": f"{version:012}"}
+        await passages.join(search_output(retrieved(DOSE), attributes=told))
+
+    for version in range(33):
+        await search(0)
+        await search(version)
+    assert len(read) == 33, "each version is read once"
+    await search(0)
+    assert len(read) == 33, "what is used stays"
+    await search(1)
+    assert len(read) == 34, "what was not used for longest has gone"
+
+
 async def test_an_output_without_results_passes_untouched() -> None:
     assert (await joiner().join(search_output())).passages == ()
     failed = FunctionOutput(name="file_search", input=Function(call_id="fs", name="file_search"), error="broken")
