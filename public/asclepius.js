@@ -56,10 +56,26 @@
     return reference.quotes[places[best] < 0 ? 0 : best];
   }
 
+  // The lines of a printed page end where its column did: what goes on in the next line is put in one.
+  function unwrapped(segments) {
+    const text = segments.map(([part]) => part).join('');
+    const goesOn = (at) => {
+      const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
+      const next = text.slice(at + 1, at + 8);
+      return line.length > 50 && !/[|\t]|[.:;!?]$/.test(line) && /^[\p{L}\d(]/u.test(next) && !/^\d+[.)]\s/.test(next);
+    };
+    let start = 0;
+    return segments.map(([part, marked]) => {
+      const from = start;
+      start += part.length;
+      return [part.replace(/\n/g, (_, at) => (goesOn(from + at) ? ' ' : '\n')), marked];
+    });
+  }
+
   function passage(reference, quote) {
     const here = squeezed(quote);
     const mark = (text) => make('mark', { class: here && here.includes(squeezed(text)) || squeezed(text).includes(here) && here ? 'asc-here' : null }, text);
-    return make('blockquote', { class: 'asc-passage', tabindex: '0' }, reference.segments.map(([text, marked]) => (marked ? mark(text) : text)));
+    return make('blockquote', { class: 'asc-passage', tabindex: '0' }, unwrapped(reference.segments).map(([text, marked]) => (marked ? mark(text) : text)));
   }
 
   function pageAddress(reference, page, wanted) {
@@ -118,42 +134,65 @@
     returnTo = null;
   }
 
-  function open(message, number, from, wanted) {
-    const reference = (sources.get(message) || []).find((entry) => entry.number === number);
+  // An empty panel; the focus goes to its title now, and back to ``from`` when it is closed.
+  function raise(text, from, attributes) {
     if (panel) panel.remove();
     else returnTo = from || document.activeElement;
     if (from) returnTo = from;
+    shown = null;
     const closer = make('button', { type: 'button', class: 'asc-close', 'aria-label': t('close'), onclick: close }, '×');
-    const title = make('h2', { id: 'asc-panel-title', tabindex: '-1' }, t('source', number));
-    const header = make('header', {}, title, closer);
-    panel = make('aside', { id: 'asc-panel', 'aria-labelledby': 'asc-panel-title', 'data-number': number }, header);
-    if (reference) {
-      const quote = wanted ? wanted(reference) : reference.quotes[0] || '';
-      panel.append(
-        make('div', { class: 'asc-panel-body' },
-          make('p', { class: 'asc-panel-document' }, reference.title),
-          about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
-          reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
-          passage(reference, quote),
-          reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
-          pageView(reference, quote)));
-    } else {
-      panel.append(make('div', { class: 'asc-panel-body' }, make('p', {}, t('closed'))));
-    }
-    shown = reference || null;
+    const title = make('h2', { id: 'asc-panel-title', tabindex: '-1' }, text);
+    const body = make('div', { class: 'asc-panel-body' });
+    const parts = [make('header', {}, title, closer), body];
+    panel = make('aside', { id: 'asc-panel', 'aria-labelledby': 'asc-panel-title', ...attributes }, parts);
     document.body.append(panel);
     document.documentElement.classList.add('asc-panel-open');
     title.focus({ preventScroll: true });
+    return body;
+  }
+
+  async function openLibrary(from) {
+    const body = raise(t('whatIsLoaded'), from, { 'data-library': '' });
+    try {
+      body.append(...(await window.asclepiusLibrary({ t, make })));
+    } catch {
+      body.append(make('p', { class: 'asc-notice' }, t('noLibrary')));
+    }
+  }
+
+  function open(message, number, from, wanted) {
+    const reference = (sources.get(message) || []).find((entry) => entry.number === number);
+    const body = raise(t('source', number), from, { 'data-number': number });
+    if (!reference) {
+      body.append(make('p', {}, t('closed')));
+      return;
+    }
+    const quote = wanted ? wanted(reference) : reference.quotes[0] || '';
+    body.append(...[
+      make('p', { class: 'asc-panel-document' }, reference.title),
+      about(reference) ? make('p', { class: 'asc-about' }, about(reference)) : null,
+      reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
+      passage(reference, quote),
+      reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
+      pageView(reference, quote)
+    ].filter(Boolean));
+    shown = reference;
     panel.scrollTop = 0;
     const here = panel.querySelector('mark.asc-here');
     if (here) here.parentElement.scrollTop = here.offsetTop - here.parentElement.offsetTop - 40;
   }
 
   document.addEventListener('click', (event) => {
-    const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null;
+    const link = event.target.closest ? event.target.closest('a[href^="#cite-"], a[href="#loaded"]') : null;
     if (!link) return;
     event.preventDefault();
     event.stopPropagation();
+    if (link.getAttribute('href') === '#loaded') {
+      const dialog = link.closest('[role="dialog"]');
+      if (dialog) dialog.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+      openLibrary(dialog ? null : link);
+      return;
+    }
     const [, message, number] = /^#cite-(.+)-(\d+)$/.exec(link.getAttribute('href')) || [];
     if (message) open(message, Number(number), link, (reference) => quoteBefore(link, reference));
   }, true);
@@ -198,7 +237,7 @@
 
   function statement(status) {
     return make('div', { id: 'asc-statement' },
-      make('p', { class: 'asc-loaded' }, loaded(status)),
+      make('p', { class: 'asc-loaded' }, loaded(status), ' ', status.problem ? null : make('a', { href: '#loaded' }, t('seeLoaded'))),
       status.offline ? make('p', {}, t('offline')) : null,
       make('p', {}, t('purpose')));
   }

@@ -32,6 +32,10 @@ async def test_axe_finds_nothing_on_start_answer_step_panel_and_history(
         await page.goto(fake.url)
         await page.locator("#asc-statement").wait_for()
         found = {"start": await _violations(page, axe)}
+        await page.locator("a[href='#loaded']").click()
+        await page.locator("#asc-panel [data-guideline]").first.wait_for()
+        found["library"] = await _violations(page, axe)
+        await page.keyboard.press("Escape")
         await ask(page, QUESTION)
         await answered(page)
         found["answer"] = await _violations(page, axe)

@@ -55,6 +55,25 @@ async def test_the_start_page_says_what_is_loaded_and_what_this_is(
         assert await page.title() == "Asclepius"
 
 
+async def test_what_is_loaded_is_listed_with_its_date_and_its_gaps(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "library") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.get_by_role("link", name="See what, and how old it is").click()
+        old, gaps = (page.locator(f"#asc-panel [data-guideline='{name}']") for name in ("hypertension", "diabetes"))
+        await expect(old).to_contain_text("2015-12-01 · pages: 6")
+        await expect(old).to_contain_text("Issued more than 5 years ago: look for a newer version.")
+        for words in ("It gives no date.", "PDF pages 2–3, 5.", "kept for the answers that cite them: 1."):
+            await expect(gaps).to_contain_text(words)
+        await expect(page.locator("#asc-panel")).to_contain_text("150 drugs")
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#asc-panel")).to_have_count(0)
+        await page.locator("#readme-button").click()
+        await page.get_by_role("dialog").get_by_role("link", name="What is loaded").click()
+        await expect(old).to_be_visible()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 async def test_an_answer_shows_its_characters_and_its_markdown(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "markdown") as context:
         page = await context.new_page()

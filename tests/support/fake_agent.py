@@ -55,6 +55,10 @@ class FakeDocument(BaseModel):
     id: str
     title: str
     version: str = "2024"
+    date: str = ""
+    pages: int = 6
+    unsearchable_pages: tuple[int, ...] = ()
+    superseded: tuple[str, ...] = ()
 
 
 class FakeStats(BaseModel):
@@ -66,8 +70,8 @@ class FakeGuidelines:
     pdf: Path | None = None
 
     async def documents(self) -> list[FakeDocument]:
-        return [FakeDocument(id="hypertension", title="Hypertension in adults"),
-                FakeDocument(id="diabetes", title="Type 2 diabetes")]
+        return [FakeDocument(id="hypertension", title="Hypertension in adults", date="2015-12-01"),
+                FakeDocument(id="diabetes", title="Type 2 diabetes", unsearchable_pages=(2, 3, 5), superseded=("v1",))]
 
     async def passage(self, passage_id: str) -> Passage | None:
         return GUIDELINE if passage_id == GUIDELINE.id else None

@@ -1,0 +1,79 @@
+// What is loaded, for the panel beside the chat: each guideline with its date, and what of it an answer cannot rest on.
+(() => {
+  'use strict';
+
+  const OLD_YEARS = 5;
+
+  const day = (text) => (/^\d{4}-\d{2}-\d{2}T/.test(text) ? new Date(text).toLocaleDateString() : text);
+
+  function isOld(date) {
+    const [, year, month] = /^(\d{4})(?:-(\d{2}))?/.exec(date) || [];
+    return Boolean(year) && new Date(Number(year) + OLD_YEARS, Number(month || 12)) < new Date();
+  }
+
+  // 3, 4, 5, 9 as 3–5, 9.
+  function ranges(pages) {
+    const runs = [];
+    for (const page of pages) {
+      const last = runs[runs.length - 1];
+      if (last && last[1] === page - 1) last[1] = page;
+      else runs.push([page, page]);
+    }
+    return runs.map(([from, to]) => (from === to ? from : `${from}–${to}`)).join(', ');
+  }
+
+  function gaps({ t }, guideline) {
+    const found = [];
+    if (!guideline.date) found.push(t('noDate'));
+    else if (isOld(guideline.date)) found.push(t('old', OLD_YEARS));
+    if (guideline.unsearchable_pages?.length) found.push(t('unsearchable', ranges(guideline.unsearchable_pages)));
+    if (guideline.recognised_pages?.length) found.push(t('recognised', ranges(guideline.recognised_pages)));
+    if (guideline.superseded?.length) found.push(t('superseded', guideline.superseded.length));
+    return found;
+  }
+
+  function entry(page, guideline) {
+    const { t, make } = page;
+    const facts = [
+      guideline.issuer, guideline.version, guideline.date, guideline.pages && t('pageCount', guideline.pages),
+      guideline.added_at && t('added', day(guideline.added_at))
+    ];
+    const file = `/api/v1/guidelines/${encodeURIComponent(guideline.id)}/original.pdf`;
+    return make('li', { 'data-guideline': guideline.id },
+      make('a', { class: 'asc-title', href: file, target: '_blank', rel: 'noopener' }, guideline.title),
+      make('p', { class: 'asc-about' }, facts.filter(Boolean).join(' · ')),
+      gaps(page, guideline).map((gap) => make('p', { class: 'asc-gap' }, gap)));
+  }
+
+  function drugs({ t, make }, stats) {
+    if (!stats || !(stats.records || stats.drugs)) return make('p', {}, t('noDrugs'));
+    const counts = t('drugCounts', (stats.records || stats.drugs).toLocaleString(), (stats.products || 0).toLocaleString());
+    const sources = (stats.sources || []).map(({ source, items }) => make('li', {},
+      source.url
+        ? make('a', { class: 'asc-title', href: source.url, target: '_blank', rel: 'noopener noreferrer' }, source.title)
+        : make('span', { class: 'asc-title' }, source.title),
+      make('p', { class: 'asc-about' }, [source.publisher, source.date, items.toLocaleString()].filter(Boolean).join(' · ')),
+      source.date ? null : make('p', { class: 'asc-gap' }, t('noDate'))));
+    const at = stats.imported_at ? t('added', day(stats.imported_at)) : '';
+    return [make('p', { class: 'asc-about' }, [counts, at].filter(Boolean).join(' · ')), make('ul', { class: 'asc-library' }, sources)];
+  }
+
+  async function fetched(path) {
+    const answer = await fetch(`/api/v1/${path}`, { credentials: 'same-origin' });
+    if (!answer.ok) throw new Error(path);
+    return answer.json();
+  }
+
+  // The panel's content. Rejects when the server does not answer.
+  window.asclepiusLibrary = async (page) => {
+    const { t, make } = page;
+    const [guidelines, status] = await Promise.all([fetched('guidelines'), fetched('status')]);
+    guidelines.sort((a, b) => a.title.localeCompare(b.title));
+    return [
+      make('h3', {}, t('guidelines', guidelines.length.toLocaleString())),
+      guidelines.length ? make('ul', { class: 'asc-library' }, guidelines.map((one) => entry(page, one))) : make('p', {}, t('noGuidelines')),
+      make('h3', {}, t('drugDatabase')),
+      drugs(page, status.drugs)
+    ].flat();
+  };
+})();
