@@ -46,7 +46,7 @@ async def _import(paths: list[Path], *, replace: bool) -> ImportReport:
 
 @app.command()
 def search(
-    name: Annotated[str, typer.Argument(help="Brand, generic, salt, class or abbreviation.")],
+    name: Annotated[str, typer.Argument(help="Brand, generic, salt, class, abbreviation, NDC or RxCUI.")],
     drug_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
     form: Annotated[str | None, typer.Option(help="Only in this dosage form.")] = None,
     route: Annotated[str | None, typer.Option(help="Only for this route.")] = None,
@@ -83,9 +83,7 @@ async def _search(
 ) -> DrugSearchResult:
     from tools.drug_database import DrugQuery
 
-    query = DrugQuery(
-        name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit
-    )
+    query = DrugQuery(name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit)
     async with shell.opened() as asclepius:
         return await asclepius.drugs.search(query)
 
@@ -118,7 +116,7 @@ async def _show(name: str) -> DrugRecord | None:
 
     async with shell.opened() as asclepius:
         found = await asclepius.drugs.search(DrugQuery(name=name, limit=1))
-        sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym"}]
+        sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym", "code"}]
         return await asclepius.drugs.record(sure[0].record.key) if sure else None
 
 
@@ -139,6 +137,32 @@ def stats(json: shell.Json = False) -> None:
 
 async def _stats() -> DrugDatabaseStats:
     async with shell.opened() as asclepius:
+        return await asclepius.drugs.stats()
+
+
+@app.command()
+def clear(
+    source: Annotated[str | None, typer.Option(help="Only what this source said; `stats` lists the sources.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: shell.Json = False,
+) -> None:
+    """Remove all drug data, or one source's."""
+    what = f"everything that {source} said" if source else "all drug data"
+    if not yes and not typer.confirm(f"Remove {what}?", err=True):
+        shell.fail("Nothing was removed.")
+    found = shell.run(lambda: _clear(source))
+    if json:
+        shell.print_json(found)
+    else:
+        typer.echo(f"Removed {what}; {found.records:,} medicines are left.")
+
+
+async def _clear(source: str | None) -> DrugDatabaseStats:
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            await asclepius.drugs.clear(source, lambda p: show(f"{p.stage} {p.label}", p.done, p.total))
         return await asclepius.drugs.stats()
 
 

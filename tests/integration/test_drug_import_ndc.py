@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.drugs import drug_database, ndc_row, write_ndc, write_packages
 from tools.drug_database import DrugQuery, ImportProgress
-from tools.errors import SourceRejected
+from tools.errors import SourceRejected, ToolError
 
 
 async def test_the_real_directory_reconciles_to_the_row(milvus_uri: str, shared: Path) -> None:
@@ -128,6 +128,41 @@ async def test_replace_swaps_the_whole_source_and_leaves_the_others(milvus_uri: 
         await drugs.import_paths([tmp_path], replace=True)
         assert not (await drugs.search(DrugQuery(name="unobtainium"))).hits
         assert (await drugs.search(DrugQuery(name="metformin"))).hits
+
+
+async def test_a_medicine_is_found_by_its_product_and_package_codes(milvus_uri: str, tmp_path: Path) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        rows = [ndc_row("0093-7214", "metformin"), ndc_row("63304-123", "metformin", DOSAGEFORMNAME="SOLUTION"),
+                ndc_row("0937-2140", "aspirin")]  # fmt: skip
+        write_ndc(tmp_path, rows)
+        write_packages(tmp_path, [("0093-7214", "0093-7214-01")])
+        await drugs.import_paths([tmp_path])
+        for typed in ("0093-7214-01", "00093721401", "NDC 0093-7214"):
+            [hit] = (await drugs.search(DrugQuery(name=typed))).hits
+            assert (hit.record.key, hit.matched.how) == ("metformin", "code")
+            assert hit.record.products[0].ndcs == ("0093-7214",)
+        solution = await drugs.search(DrugQuery(name="63304-0123-90"))
+        assert solution.hits[0].record.products[0].dosage_form == "solution"
+        either = await drugs.search(DrugQuery(name="0093721401"))
+        assert {hit.record.key for hit in either.hits} == {"metformin", "aspirin"}
+        assert "several ways" in either.note
+        none = await drugs.search(DrugQuery(name="9999-9999-99"))
+        assert (none.hits, none.note) == ((), "No product with that code is in the drug database.")
+
+
+async def test_clearing_one_source_leaves_the_others(milvus_uri: str, tmp_path: Path) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        before = await drugs.stats()
+        write_ndc(tmp_path, [ndc_row("1-1", "unobtainium")])
+        await drugs.import_paths([tmp_path])
+        with pytest.raises(ToolError, match="Loaded are: demo and fda-ndc"):
+            await drugs.clear("orange-book")
+        await drugs.clear("fda-ndc")
+        after = await drugs.stats()
+        assert (after.records, after.products, after.sources) == (before.records, before.products, before.sources)
+        await drugs.clear("demo")
+        assert (await drugs.stats()).records == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00\x01\x02", b"PRODUCTID\tPRODUCTNDC\n", b"%PDF-1.4 no drugs"])

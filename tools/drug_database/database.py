@@ -14,6 +14,7 @@ from tools.drug_database.importers.base import Intake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing import ImportJob, run_import
 from tools.drug_database.milvus import Client, CollectionGone, MilvusConnection
+from tools.drug_database.names import joined
 from tools.drug_database.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.reports import DrugDatabaseStats, ImportProgress, ImportReport
@@ -25,6 +26,10 @@ ALIAS: Final = "asclepius_drugs"
 SEARCH_SECONDS: Final = 8.0
 _LOAD_SECONDS: Final = 300.0
 OnProgress = Callable[[ImportProgress], None]
+
+
+def _nothing(_: Intake) -> None:
+    """The files of an import that only removes."""
 
 
 class DrugDatabase:
@@ -115,8 +120,14 @@ class DrugDatabase:
         job = ImportJob(demo.read, replace=True, sole_source=demo.SOURCE_ID, versions={demo.SOURCE_ID: version})
         return await self._import(job, progress)
 
-    async def clear(self) -> None:
-        """Removes the whole drug index, whichever version wrote it."""
+    async def clear(self, source: str | None = None, progress: OnProgress | None = None) -> None:
+        """Removes the whole drug index, whichever version wrote it, or what one source said.
+
+        Raises ``ToolError`` when ``source`` is none of the loaded ones.
+        """
+        if source is not None:
+            await self._clear_source(source, progress)
+            return
 
         def remove(client: Client) -> None:
             generation = collection.current(client, self._name, timeout=collection.CALL_SECONDS)
@@ -125,6 +136,16 @@ class DrugDatabase:
                 collection.drop(client, generation)
 
         await self._milvus.run(remove, deadline=_LOAD_SECONDS)
+
+    async def _clear_source(self, source: str, progress: OnProgress | None) -> None:
+        loaded = {one.source.id for one in (await self.stats()).sources}
+        if source not in loaded:
+            held = joined(sorted(loaded), most=50) or "none"
+            raise ToolError(f"No source of that name is loaded. Loaded are: {held}.")
+        if loaded == {source}:
+            await self.clear()
+            return
+        await self._import(ImportJob(read=_nothing, remove=frozenset({source})), progress)
 
     async def aclose(self) -> None:
         await self._milvus.aclose()

@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 
 from tools.drug_database import collection
+from tools.drug_database.codes import bucket, codes_of
 from tools.drug_database.collection import Catalog, Generation, Writer
 from tools.drug_database.importers.base import Intake, Progress
 from tools.drug_database.index import entry_of
@@ -45,6 +46,8 @@ class ImportJob:
     sole_source: str = ""
     """Start from nothing as well when an index of another version holds nothing but this source."""
     versions: Mapping[str, str] | None = None
+    remove: frozenset[str] = frozenset()
+    """Sources to leave out altogether."""
 
 
 def run_import(
@@ -66,7 +69,7 @@ def run_import(
         job.read(intake)
         before = collection.current(client, alias, timeout=collection.CALL_SECONDS)
         known = _known(client, before, job)
-        without = frozenset(intake.sources) if job.replace else frozenset[str]()
+        without = job.remove | (frozenset(intake.sources) if job.replace else frozenset[str]())
         _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
@@ -162,12 +165,15 @@ def _write(
         _write_record(record, group, records, parts, facts)
         entries.append(orjson.dumps(entry_of(record)))
         tally.add(record)
+        staging.add_codes((bucket(code), code, record.key) for code in codes_of(record))
         if len(entries) == _NAMES_A_PIECE:
             pieces = _write_names(parts, entries, pieces)
             entries.clear()
         if tally.records % _EVERY == 0:
             report(ImportProgress(stage="writing", label="records", done=tally.records, total=total))
     pieces = _write_names(parts, entries, pieces)
+    for name, lines in staging.codes():
+        parts.add_pieces(name, collection.pack(lines))
     counts = staging.counts()
     catalog = Catalog(
         records=tally.records, products=tally.products, labels=tally.labels, names=len(tally.names),

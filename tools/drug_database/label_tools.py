@@ -22,7 +22,7 @@ _NOT_THE_NAME = (
 _NOT_MENTIONED = (
     "These labels do not mention each other's medicine or class. That is no evidence that the combination is safe."
 )
-_KNOWN = frozenset({"exact", "brand", "synonym"})
+_KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 
 
 def named_record(result: DrugSearchResult) -> DrugRecord | None:

@@ -9,11 +9,11 @@ from pydantic import ConfigDict, Field, field_validator
 from tools.drug_database.records import DrugRecord
 from tools.types import Frozen
 
-How = Literal["exact", "brand", "synonym", "class", "spelling", "text"]
+How = Literal["exact", "brand", "synonym", "code", "class", "spelling", "text"]
 
 
 class DrugQuery(Frozen):
-    """One look-up. ``name`` may be a brand, generic, salt, class, abbreviation or a misspelling of one."""
+    """One look-up. ``name`` may be a brand, generic, salt, class, abbreviation or a misspelling of one, or a code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 

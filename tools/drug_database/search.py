@@ -16,6 +16,7 @@ import orjson
 from tools.drug_database import collection
 from tools.drug_database.aliases import aliases
 from tools.drug_database.classes import classed
+from tools.drug_database.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.collection import Catalog, Generation
 from tools.drug_database.filters import Filters, has_strength, normal_strength, only
 from tools.drug_database.index import NameIndex
@@ -33,9 +34,13 @@ from tools.drug_database.text import grams, stems
 CALL_SECONDS: Final = 5.0
 _TEXT_HITS: Final = 20
 _RRF_K: Final = 10
+_MOST_PIECES: Final = 16
+"""Of one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of them."""
 _EMPTY = "The drug database holds no records yet: import drug data first."
 _NO_MATCH = "No medicine of that name is in the drug database."
 _SPELLING = "No medicine of that name is in the drug database; these names are spelt similarly. Ask which one is meant."
+_NO_CODE = "No product with that code is in the drug database."
+_AMBIGUOUS = "Without hyphens the code can be read in several ways: compare the product with the package."
 _ALSO_SPELT = (
     "Another word is no name in the drug database; medicines that are spelt similarly are marked: ask about them."
 )
@@ -98,7 +103,8 @@ class Searcher:
     def _read(self, client: Client, state: Snapshot, question: Question, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
             return Reading(classed(state.index, aliases(), query.drug_class))
-        reading = read(state.index, aliases(), question)
+        code = asked_code(query.name)
+        reading = _by_code(client, state, code) if code else read(state.index, aliases(), question)
         if not reading.candidates and not reading.notes and question.words:
             by_text = tuple(_text_candidates(client, state, question))
             reading = Reading(by_text or reading.perhaps.candidates, () if by_text else reading.perhaps.names[:5])
@@ -118,6 +124,8 @@ class Searcher:
             if record is None:
                 continue
             fitting = only(record, filters, brand=one.on if one.how == "brand" else "")
+            if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
+                fitting = product_first(fitting, code.stored)
             if fitting is not None:
                 hits.append(DrugHit(
                     record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2),
@@ -144,6 +152,22 @@ def _record(client: Client, state: Snapshot, row: collection.Row) -> DrugRecord:
     if row["pieces"]:
         body += collection.read_pieces(client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS)
     return DrugRecord.model_validate_json(collection.unpack(body)[0])
+
+
+def _by_code(client: Client, state: Snapshot, code: AskedCode) -> Reading:
+    found: dict[int, Candidate] = {}
+    for stored in code.stored:
+        packed = collection.read_pieces(
+            client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=CALL_SECONDS
+        )
+        for line in collection.unpack(packed) if packed else ():
+            listed, _, key = line.decode().partition("\t")
+            if listed == stored:
+                found.setdefault(state.index.by_key[key], Candidate(state.index.by_key[key], "code", code.title, 100.0))
+    notes = () if found else (_NO_CODE,)
+    return Reading(
+        tuple(found.values()), notes=(*notes, *((_AMBIGUOUS,) if len(found) > 1 and len(code.stored) > 1 else ()))
+    )
 
 
 def _text_candidates(client: Client, state: Snapshot, question: Question) -> Iterable[Candidate]:
@@ -176,8 +200,9 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
         yield "The medicine is in the drug database, but no product of it fits the form, route or strength asked for."
         return
     if not hits:
-        yield _NO_MATCH
-    elif hits[0].matched.how == "spelling":
+        yield from reading.notes or (_NO_MATCH,)
+        return
+    if hits[0].matched.how == "spelling":
         yield _SPELLING
         alike = [name for name in hits[0].look_alikes if name not in reading.did_you_mean]
         if alike:

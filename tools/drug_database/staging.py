@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self
@@ -28,6 +29,7 @@ _TABLES = """
 CREATE TABLE item (
     source TEXT, item TEXT, key TEXT, run INTEGER, payload TEXT, PRIMARY KEY (source, item)
 ) WITHOUT ROWID;
+CREATE TABLE code (bucket TEXT, code TEXT, key TEXT);
 CREATE TABLE patch (source TEXT, item TEXT, run INTEGER, file TEXT, line INTEGER, field TEXT, value TEXT);
 """
 _PUT = """
@@ -163,6 +165,16 @@ class Staging:
                 lines.append(_patch_line(source, item, patches))
         if key is not None:
             yield StagedGroup(key, lines)
+
+    def add_codes(self, codes: Iterable[tuple[str, str, str]]) -> None:
+        """Keeps bucket, code and record key of codes, to be read back in their order."""
+        self._db.executemany("INSERT INTO code VALUES (?, ?, ?)", codes)
+
+    def codes(self) -> Iterator[tuple[str, list[str]]]:
+        """Every bucket with its lines ``code<tab>key``."""
+        rows = self._db.execute("SELECT DISTINCT bucket, code, key FROM code ORDER BY bucket, code, key")
+        for name, group in groupby(rows, key=lambda row: str(row[0])):
+            yield name, [f"{code}\t{key}" for _, code, key in group]
 
     def group_count(self) -> int:
         self._write()

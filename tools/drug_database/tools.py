@@ -34,7 +34,7 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         which medicine is meant before using it.
 
         Args:
-            drug_name: Brand, generic, salt, abbreviation or class, such as "metformin", "Glucophage" or "SSRI".
+            drug_name: Brand, generic, salt, abbreviation, class or NDC, such as "metformin", "Glucophage" or "SSRI".
             drug_class: Only medicines of this class, such as "ACE inhibitor".
             limit: Most results, 1 to 50.
             dosage_form: Only products of this form, such as "tablet" or "extended release".
