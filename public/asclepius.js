@@ -318,6 +318,13 @@
     if (menu) menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
   });
 
+  // A conversation's new name is no form to the browser: Enter would do nothing.
+  document.addEventListener('keydown', (event) => {
+    const field = event.key === 'Enter' && event.target.matches ? event.target.matches('[role="dialog"] input#name') : false;
+    const confirm = field && event.target.parentElement.nextElementSibling?.lastElementChild;
+    if (confirm && event.target.value.trim()) confirm.click();
+  });
+
   let due = false;
   new MutationObserver(() => {
     if (due) return;
@@ -329,8 +336,40 @@
     }, 100);
   }).observe(document.documentElement, { childList: true, subtree: true });
 
+  // -- trying something else ----------------------------------------------------------------------------------------
+
+  // Changes which sources a conversation searches; false when the server did not take it.
+  async function change(thread, settings) {
+    const request = { method: 'POST', credentials: 'same-origin', headers: { 'content-type': 'application/json' }, body: JSON.stringify(settings) };
+    try {
+      return (await fetch(`${api}/threads/${encodeURIComponent(thread)}/settings`, request)).ok;
+    } catch {
+      return false;
+    }
+  }
+
+  // Puts a question back into the box, to be put in other words.
+  function rephrase(question) {
+    const box = document.getElementById('chat-input');
+    if (!box) return;
+    box.focus();
+    if ('value' in box) {
+      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, question);
+    } else {
+      box.textContent = question;
+    }
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+    const end = document.createRange();
+    end.selectNodeContents(box);
+    end.collapse(false);
+    getSelection().removeAllRanges();
+    getSelection().addRange(end);
+  }
+
   window.asclepius = {
     t,
+    change,
+    rephrase,
     register: (message, references) => sources.set(message, references),
     open,
     close,

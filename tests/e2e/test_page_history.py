@@ -13,6 +13,16 @@ async def _sidebar(page: Page) -> None:
     await page.locator("#thread-history").wait_for()
 
 
+async def _choose(page: Page, item: str) -> None:
+    """Goes through the open menu by keyboard to ``item``."""
+    await page.get_by_role("menu").wait_for()
+    for _ in range(await page.get_by_role("menuitem").count()):
+        await page.keyboard.press("ArrowDown")
+        if await page.locator(item).evaluate("item => item === document.activeElement"):
+            break
+    await page.keyboard.press("Enter")
+
+
 async def test_a_conversation_is_listed_taken_up_again_and_goes_on(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "resume") as context:
         page = await context.new_page()
@@ -52,6 +62,25 @@ async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Brows
         await page.locator("#delete-thread").click()
         await page.get_by_role("button", name="Confirm").click()
         await expect(page.locator("#thread-history li", has_text="Zebra talk")).to_have_count(0)
+
+
+async def test_a_conversation_is_renamed_and_deleted_without_a_mouse(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "rename-keys") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: the okapi answer")
+        await answered(page)
+        await page.locator("#header #sidebar-trigger-button").press("Enter")
+        await page.locator("#thread-history a", has_text="okapi").press("F2")
+        await _choose(page, "#rename-thread")
+        name = page.get_by_role("dialog").get_by_role("textbox")
+        await name.fill("Okapi talk")
+        await name.press("Enter")
+        renamed = page.locator("#thread-history a", has_text="Okapi talk")
+        await renamed.press("F2")
+        await _choose(page, "#delete-thread")
+        await page.get_by_role("button", name="Confirm").press("Enter")
+        await expect(renamed).to_have_count(0)
 
 
 async def test_thumbs_and_a_comment_are_there_after_a_reload(browser: Browser, fake: ServedPage) -> None:

@@ -41,6 +41,24 @@ async def test_a_reload_in_the_middle_of_an_answer_loses_nothing_and_goes_on(
         await expect(page.locator("#stop-button")).to_have_count(0)
 
 
+async def test_a_long_answer_in_parts_is_whole_after_a_reload_in_the_middle(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "reload-parts") as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "stamped 1500 every 2")
+        await page.locator("[id*='-part-2']").wait_for()
+        await page.reload()
+        headings = page.locator(".ai-message h2")
+        for _ in range(2):
+            await answered(page)
+            # 1,500 tokens are five sections and the beginning of a sixth.
+            steps = [text.partition(":")[0] for text in await headings.all_inner_texts()]
+            assert steps == [f"Step {n}" for n in range(1, len(steps) + 1)]
+            assert len(steps) in {5, 6}
+            assert await page.locator(".asc-reference").count() == 40
+            await expect(page.locator(".asc-answer-end")).to_have_count(1)
+            await page.reload()
+
+
 async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(
     browser: Browser, fake: ServedPage
 ) -> None:

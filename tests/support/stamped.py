@@ -49,8 +49,8 @@ def asked_for(question: str) -> tuple[int, int] | None:
 
 async def stamped_tokens(tokens: int, gap: int) -> AsyncIterator[str | int]:
     """The answer's tokens, each at its time; a number stands for a citation."""
-    began, line, due = time.monotonic(), "", 0
-    for number, token in enumerate(islice(_words(), tokens - 1), start=1):
+    began, line, due, last = time.monotonic(), "", 0, tokens - 1
+    for number, token in enumerate(islice(_words(), last), start=1):
         await asyncio.sleep(max(0.0, began + number * gap / 1000 - time.monotonic()))
         due += 1
         # In a table or at the start of a line a stamp would change what the text is.
@@ -59,8 +59,8 @@ async def stamped_tokens(tokens: int, gap: int) -> AsyncIterator[str | int]:
             due = 0
         yield token
         line = (line + token).rpartition("\n")[2]
-        if number * CITATIONS // tokens > (number - 1) * CITATIONS // tokens:
-            yield number * CITATIONS // tokens
+        if number * CITATIONS // last > (number - 1) * CITATIONS // last:
+            yield number * CITATIONS // last
     await asyncio.sleep(max(0.0, began + tokens * gap / 1000 - time.monotonic()))
     yield "\n\nEnd" + _stamp(tokens)
 
