@@ -1,9 +1,9 @@
 """One response from its request to its terminal event, over as many connections as that takes.
 
-Before the first event a request that failed is sent again, after as long as the server asks or with exponential
-back-off. After it nothing is ever sent again: a background response whose connection broke, or over which nothing came
-any more, is resumed where it stopped; any other one is left as it is. Each wait is a ``Notice``. A background response
-that nobody reads to its end is cancelled, since closing the connection does not end it.
+Before the response says anything, a request that failed or whose connection broke is sent again, after as long as the
+server asks or with exponential back-off. After that nothing is ever sent again: a background response whose connection
+broke, or over which nothing came any more, is resumed where it stopped; any other one is left as it is. Each wait is a
+``Notice``. A background response that nobody reads to its end is cancelled: closing the connection does not end it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ from chat_app.errors import (
 )
 from chat_app.events import Notice, RawResponsesStreamEvent
 from chat_app.generation.model_client import ModelClient, ResponseRequest
-from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseLifecycleEvent, ResponseTerminalEvent
+from chat_app.response_events import (
+    ContentPartEvent,
+    ErrorEvent,
+    MessageItem,
+    OutputItemEvent,
+    ReasoningItem,
+    ResponseEvent,
+    ResponseLifecycleEvent,
+    ResponseTerminalEvent,
+)
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0
@@ -53,6 +62,8 @@ class Delivery:
         self._max_retries = max_retries
         self._chaining = chaining
         self._started = False
+        self._said = False
+        """Something of the answer has come, so that asking again would give another one."""
         self._ended = False
         self._response_id: str | None = None
         self._number: int | None = None
@@ -71,7 +82,7 @@ class Delivery:
         attempt = 0
         while True:
             failure: ProviderError | None = None
-            seen = self._number if self._started else None
+            seen = self._number if self._resumable else None
             try:
                 async with self._open() as events:
                     async for event in events:
@@ -87,18 +98,23 @@ class Delivery:
                 raise failure from None
             if self._ended:
                 return
+            failure = failure or StreamTruncated("The connection to the model server broke off.")
             wait = self._wait(failure, attempt)
             if wait is None:
-                if failure is None:
-                    return
                 raise failure
             attempt += 1
             yield self._notice(failure, wait, attempt)
             await sleep(wait)
 
+    @property
+    def _resumable(self) -> bool:
+        """Whether the server keeps the stream, and we know how far we have read it."""
+        return bool(self._request.background) and self._response_id is not None and self._number is not None
+
     def _open(self) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
-        if self._started and self._response_id is not None and self._number is not None:
+        if self._resumable and self._response_id is not None and self._number is not None:
             return self._client.resume(self._response_id, after=self._number)
+        self._started, self._response_id, self._number = False, None, None
         return self._client.stream(self._request)
 
     async def _take(self, event: ResponseEvent, seen: int | None) -> bool:
@@ -111,6 +127,7 @@ class Delivery:
                 await self._check_chain(event)
             self._response_id = event.response.id
         self._started = True
+        self._said = self._said or not _says_nothing(event)
         self._number = number
         self._ended = isinstance(event, ResponseTerminalEvent | ErrorEvent)
         return True
@@ -142,19 +159,35 @@ class Delivery:
         if not kept:
             raise PreviousResponseNotFound("The model server does not keep conversations.", supported=kept is None)
 
-    def _wait(self, failure: ProviderError | None, attempt: int) -> float | None:
+    def _wait(self, failure: ProviderError, attempt: int) -> float | None:
         """Seconds until the next attempt; None when there is none."""
-        resumable = self._request.background and self._response_id is not None and self._number is not None
-        may = resumable if self._started else isinstance(failure, RateLimited | ProviderUnavailable)
-        over = isinstance(failure, StreamStalled) and failure.time_is_up
-        if not may or over or attempt >= self._max_retries:
+        if attempt >= self._max_retries or not self._may_go_on(failure):
             return None
-        asked = failure.retry_after if failure is not None else None
         # Jitter keeps many clients from coming back at the same moment.
-        wait = _FIRST_WAIT * float(2**attempt) * (0.75 + random.random() / 2) if asked is None else asked  # noqa: S311
+        jittered = _FIRST_WAIT * float(2**attempt) * (0.75 + random.random() / 2)  # noqa: S311
+        wait = jittered if failure.retry_after is None else failure.retry_after
         return wait if wait <= _LONGEST_WAIT else None
 
-    def _notice(self, failure: ProviderError | None, wait: float, attempt: int) -> Notice:
-        again = f"Trying again in {max(1, round(wait))} s ({attempt} of {self._max_retries})."
+    def _may_go_on(self, failure: ProviderError) -> bool:
+        if self._resumable:
+            return not (isinstance(failure, StreamStalled) and failure.time_is_up)
+        # Left at the server, a background response that cannot be resumed goes on: a second one would answer beside it.
+        lost = self._request.background and self._started
+        # One that has stalled is not asked for again: where a server is slow, more requests make it slower.
+        return not (self._said or lost or isinstance(failure, StreamStalled))
+
+    def _notice(self, failure: ProviderError, wait: float, attempt: int) -> Notice:
+        again = f"{failure} Trying again in {max(1, round(wait))} s ({attempt} of {self._max_retries})."
         resuming = _SILENT if isinstance(failure, StreamStalled) else _RESUMING
-        return Notice(code="waiting_for_provider", message=resuming if self._started else f"{failure} {again}")
+        return Notice(code="waiting_for_provider", message=resuming if self._resumable else again)
+
+
+def _says_nothing(event: ResponseEvent) -> bool:
+    """True for events that only announce an answer: the response itself, its messages and their parts."""
+    match event:
+        case ResponseLifecycleEvent():
+            return True
+        case OutputItemEvent(item=MessageItem() | ReasoningItem()) | ContentPartEvent():
+            return event.type.endswith("added")
+        case _:
+            return False

@@ -178,6 +178,9 @@ class ResponseFold:
         """True for an event delivered twice. Raises on a gap where the server numbers its events."""
         number, last = event.sequence_number, self._last_number
         previous, self._last_event = self._last_event, event
+        if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response.id}:
+            # A response that broke off before its first word was asked for again: its numbers begin anew.
+            last = None
         if number is None:
             # Some servers number only a few of their events; those numbers say nothing.
             self._numbered = False

@@ -11,7 +11,7 @@ import pytest
 from chat_app.errors import ProtocolViolation
 from chat_app.events import AgentEvent, Notice, TextDelta, TurnEnded, TurnStarted
 from chat_app.generation.sse import MAX_EVENT_BYTES, SSEDecoder
-from tests.support.engine import KEY, body, chained, clinic, consult, ended, renumbered, text_of
+from tests.support.engine import KEY, body, chained, clinic, consult, ended, renumbered, text_of, without
 from tests.support.scripted_server import (
     Disconnect,
     Event,
@@ -24,6 +24,7 @@ from tests.support.scripted_server import (
     Turn,
     Wait,
     WaitFor,
+    calls_reply,
     response_body,
     text_reply,
 )
@@ -362,10 +363,45 @@ async def test_retries_end_and_too_long_a_wait_is_not_waited(redis_url: str) -> 
     assert "60 minutes" in end.outcome.message
 
 
-async def test_nothing_is_sent_again_after_the_first_event(redis_url: str) -> None:
+@pytest.mark.parametrize("announced", range(5))
+@pytest.mark.parametrize("breaking", [[Disconnect()], []], ids=["a cut connection", "a clean end"])
+async def test_a_connection_that_breaks_before_the_first_word_is_opened_again(
+    redis_url: str, announced: int, breaking: list[Step]
+) -> None:
+    """Row 1 and 12: nothing was said yet, so nothing is said twice."""
+    events, end, server = await ask(redis_url, [*WHOLE[:announced], *breaking], text_reply("Do not ", "give it."))
+    assert (end.outcome.kind, end.answer, text_of(events)) == ("completed", "Do not give it.", "Do not give it.")
+    assert [request.method for request in server.requests] == ["POST", "POST"]
+    (notice,) = (event for event in events if isinstance(event, Notice))
+    assert "broke off. Trying again" in notice.message
+
+
+async def test_a_gap_in_an_answer_that_was_asked_for_again_is_an_error_all_the_same(redis_url: str) -> None:
+    """Row 8 and 12: its numbers begin anew, and still count."""
+    whole = text_reply("Do ", "not ", "give it.", response_id="resp_2")
+    _, end, _ = await ask(redis_url, [*WHOLE[:3], Disconnect()], [*whole[:5], *whole[6:]])
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "protocol_violation", "Do ")
+
+
+async def test_nothing_is_sent_again_after_the_first_delta(redis_url: str) -> None:
     """Row 12."""
-    _, end, server = await ask(redis_url, [WHOLE[0], Disconnect()], WHOLE)
+    _, end, server = await ask(redis_url, [*WHOLE[:5], Disconnect()], WHOLE)
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "truncated", "Do not ")
+    assert len(server.requests) == 1
+
+
+async def test_a_call_that_was_begun_is_not_asked_for_again(redis_url: str) -> None:
+    """Row 12: what the model was about to do might be done twice."""
+    begun = calls_reply(("call_1", "search_clinical_guidelines", "{}"))[:3]
+    _, end, server = await ask(redis_url, [*begun, Disconnect()], WHOLE)
     assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "truncated")
+    assert len(server.requests) == 1
+
+
+async def test_a_server_that_announces_an_answer_and_falls_silent_is_not_asked_again(redis_url: str) -> None:
+    """Row 11: where a server is slow, more requests make it slower."""
+    _, end, server = await ask(redis_url, [*WHOLE[:3], FOREVER], WHOLE, limits={"idle_timeout": 0.3})
+    assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "stalled", "")
     assert len(server.requests) == 1
 
 
@@ -504,6 +540,14 @@ async def test_a_background_answer_over_whose_connection_nothing_comes_any_more_
     assert server.requests[1].path.endswith("/responses/resp_1?starting_after=4&stream=true")
     (notice,) = (event for event in events if isinstance(event, Notice))
     assert "stopped sending" in notice.message
+
+
+async def test_a_background_answer_that_cannot_be_found_again_is_not_asked_for_twice(redis_url: str) -> None:
+    """Row 12: without numbers there is no place to go on from, and the first response goes on at the server."""
+    begun = without(WHOLE[:2], "sequence_number")
+    _, end, server = await ask(redis_url, [*begun, Disconnect()], [Status(200)], **BACKGROUND)
+    assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "truncated")
+    assert [request.path.rpartition("/")[2] for request in server.requests] == ["responses", "cancel"]
 
 
 async def test_a_background_answer_that_stays_silent_has_stalled_and_is_cancelled(redis_url: str) -> None:
