@@ -9,14 +9,14 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import orjson
 
 from chat_app.offline.database import Database
 from chat_app.offline.errors import ApiError, not_found
-from chat_app.offline.file_text import UnreadableFileError, chunks, text_of_file
+from chat_app.offline.file_child import UnreadableFileError
+from chat_app.offline.file_text import chunks, text_of_file
 from chat_app.offline.files import FileStore
 from chat_app.offline.objects import new_id, now
 
@@ -32,8 +32,8 @@ class VectorStores:
         self._database = database
         self._files = files
         self._indexing: set[asyncio.Task[None]] = set()
-        # One thread: PDFium must not be entered by two.
-        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="offline-reader")
+        # One file after the other: each may take a processor and some gigabytes.
+        self._reading = asyncio.Lock()
 
     async def create(self, name: str, metadata: Json, expire_days: int | None) -> str:
         store_id = new_id("vs")
@@ -119,9 +119,9 @@ class VectorStores:
             static = entry["chunking_strategy"]["static"]
             size, overlap = static["max_chunk_size_tokens"], static["chunk_overlap_tokens"]
             path, name = self._files.path(file_id), file["filename"]
-            cut = await asyncio.get_running_loop().run_in_executor(
-                self._reader, lambda: list(chunks(text_of_file(path, name), size=size, overlap=overlap))
-            )
+            async with self._reading:
+                text = await text_of_file(path, name)
+                cut = await asyncio.to_thread(lambda: list(chunks(text, size=size, overlap=overlap)))
         except UnreadableFileError as error:
             await self._fail(store_id, file_id, "unsupported_file", str(error))
         except ApiError:
@@ -218,7 +218,6 @@ class VectorStores:
         for task in self._indexing:
             task.cancel()
         await asyncio.gather(*self._indexing, return_exceptions=True)
-        self._reader.shutdown(wait=False, cancel_futures=True)
 
 
 def touch(connection: sqlite3.Connection, store_id: str) -> Json:

@@ -11,11 +11,13 @@ from typing import Any
 
 import httpx
 import openai
+import psutil
 import pytest
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, OpenAI
 
 from chat_app.offline.file_text import chunks
-from tests.support.offline_server import offline_server
+from tests.support.offline_server import offline_server, port_of, start_offline_server
+from tests.support.services import wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 LEAFLET = (
@@ -47,11 +49,14 @@ async def store_with(client: AsyncOpenAI, name: str, content: bytes, **attribute
     return store.id, file.id
 
 
+NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
 def docx(*paragraphs: str) -> bytes:
     body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as out:
-        out.writestr("word/document.xml", f"<w:document><w:body>{body}</w:body></w:document>")
+        out.writestr("word/document.xml", f"<w:document {NAMESPACE}><w:body>{body}</w:body></w:document>")
     return archive.getvalue()
 
 
@@ -130,6 +135,42 @@ async def test_a_guideline_pdf_is_found(client: AsyncOpenAI) -> None:
     store, _ = await store_with(client, "hypertension.pdf", pdf)
     page = await client.vector_stores.search(store, query="ACE inhibitor angioedema contraindicated")
     assert "angioedema" in page.data[0].content[0].text
+
+
+async def test_running_heads_of_a_pdf_are_left_out(client: AsyncOpenAI) -> None:
+    pdf = (PROJECT / "tools/guidelines/demo/hypertension.pdf").read_bytes()
+    store, file = await store_with(client, "hypertension.pdf", pdf)
+    text = "\n".join(
+        part.text or "" for part in (await client.vector_stores.files.content(file, vector_store_id=store)).data
+    )
+    assert text.count("demonstration library") <= 2
+
+
+def test_a_file_that_ends_its_reader_fails_and_the_server_goes_on(shared: Path, tmp_path: Path) -> None:
+    pdf = (shared / "data/guidelines/nhlbi_jnc7_2004.pdf").read_bytes()
+    server = start_offline_server(tmp_path)
+    try:
+        base_url = f"http://127.0.0.1:{port_of(server, tmp_path)}/v1"
+        with OpenAI(base_url=base_url, api_key="any", max_retries=0) as client:
+            file = client.files.create(file=("jnc7.pdf", pdf), purpose="assistants")
+            store = client.vector_stores.create(file_ids=[file.id])
+            wait_until(lambda: psutil.Process(server.pid).children() != [], what="the child that reads the file")
+            for child in psutil.Process(server.pid).children():
+                child.kill()
+            added = client.vector_stores.files.poll(file.id, vector_store_id=store.id, poll_interval_ms=20)
+            assert (added.status, added.last_error and added.last_error.code) == ("failed", "unsupported_file")
+            assert client.responses.create(model="m", input="Hello").status == "completed"
+    finally:
+        server.terminate()
+        server.wait(15)
+
+
+def test_a_cut_table_has_its_header_again() -> None:
+    rows = [f"Drug {number}\t{number} mg\toral" for number in range(60)]
+    cut = list(chunks("\n".join(["Doses follow.", "Table 1. Doses", "Drug\tDose\tRoute", *rows]), size=60, overlap=20))
+    assert len(cut) > 3
+    assert all("Table 1. Doses\nDrug\tDose\tRoute\nDrug " in chunk for chunk in cut[1:])
+    assert [line for chunk in cut for line in chunk.split("\n") if line in rows] == rows
 
 
 @pytest.mark.parametrize("content", [b"\x00\x01\x02\xff", b"%PDF-1.7 broken", b"PK\x03\x04 broken", b""])

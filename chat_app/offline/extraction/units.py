@@ -40,9 +40,9 @@ def units(text: str) -> list[Unit]:
     found: list[Unit] = []
     heading = ""
     table: Table | None = None
-    for line in _lines(text):
+    for line in lines(text):
         plain = squeeze(line)
-        if _CAPTION.match(plain) and "\t" not in line and not plain.endswith("."):
+        if is_caption(line):
             table = Table(plain, ())
         elif "\t" in line:
             cells = tuple(squeeze(cell) for cell in line.split("\t"))
@@ -58,13 +58,19 @@ def units(text: str) -> list[Unit]:
     return found
 
 
+def is_caption(line: str) -> bool:
+    """True for the line that names the table below it."""
+    plain = squeeze(line)
+    return _CAPTION.match(plain) is not None and "\t" not in line and not plain.endswith(".")
+
+
 def is_quotable(sentence: str) -> bool:
     """False for headings, lone numbers and stretches that are no sentence."""
     letters = sum(character.isalpha() for character in sentence)
     return len(sentence) <= _LONGEST and letters >= _LEAST_LETTERS and len(sentence.split()) >= _LEAST_WORDS
 
 
-def _lines(text: str) -> list[str]:
+def lines(text: str) -> list[str]:
     """The lines of a passage, with those joined that a line break only wraps."""
     joined: list[str] = []
     for line in text.split("\n"):
