@@ -352,18 +352,11 @@
   function rephrase(question) {
     const box = document.getElementById('chat-input');
     if (!box) return;
-    box.focus();
-    if ('value' in box) {
-      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, question);
-    } else {
-      box.textContent = question;
-    }
+    // Around the page's own setter, or it would not notice the change.
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, question);
     box.dispatchEvent(new Event('input', { bubbles: true }));
-    const end = document.createRange();
-    end.selectNodeContents(box);
-    end.collapse(false);
-    getSelection().removeAllRanges();
-    getSelection().addRange(end);
+    box.focus();
+    box.setSelectionRange(question.length, question.length);
   }
 
   window.asclepius = {

@@ -64,6 +64,8 @@ window.asclepiusWords = {
     theme: "Light or dark",
     account: "Account",
     takeAway: "Take away {0}",
+    tryThis: "Nothing that was searched answers this. You can try:",
+    notChanged: "The setting could not be changed. Reload the page and try again.",
     button: "Button"
   },
   de: {
@@ -130,6 +132,8 @@ window.asclepiusWords = {
     theme: "Hell oder dunkel",
     account: "Konto",
     takeAway: "{0} entfernen",
+    tryThis: "Nichts von dem, was durchsucht wurde, beantwortet das. Versuchen Sie:",
+    notChanged: "Die Einstellung ließ sich nicht ändern. Laden Sie die Seite neu und versuchen Sie es noch einmal.",
     button: "Schaltfläche"
   }
 };

@@ -16,11 +16,12 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnStarted,
 )
-from chat_app.interface.follow_ups import FollowUp, follow_ups
+from chat_app.interface.abstentions import LookUps, abstained, other_names, suggestions
+from chat_app.interface.follow_ups import follow_ups
+from chat_app.interface.page_options import PageOptions
 from chat_app.interface.phrases import translated
 from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.turn_steps import ElementDict, TurnIds
-from tools.types import Passage
 
 REFERENCES_ELEMENT = "References"
 
@@ -31,10 +32,11 @@ class AnswerEnd:
 
     ids: TurnIds
     extracts: bool = False
+    options: PageOptions = field(default_factory=PageOptions)
     _plain: list[str] = field(default_factory=list)
     _notices: list[str] = field(default_factory=list)
     _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
-    _retrieved: list[Passage] = field(default_factory=list)
+    _look_ups: LookUps = field(default_factory=LookUps)
     _model: str = ""
 
     def see(self, event: AgentEvent) -> None:
@@ -49,7 +51,7 @@ class AnswerEnd:
             case Notice() if event.code != "waiting_for_provider":
                 self._notices.append(event.message)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
-                self._retrieved += item.function_output.passages
+                self._look_ups.outputs.append(item.function_output)
             case ReferencesReady():
                 self._references = event
             case _:
@@ -69,7 +71,7 @@ class AnswerEnd:
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "question": self.ids.question,
             "thread": self.ids.thread_id,
-            "follow_ups": [f._asdict() for f in self._follow_ups()],
+            **self._next_steps(outcome),
             "extracts": self.extracts,
             "model": self._model,
         }
@@ -79,7 +81,14 @@ class AnswerEnd:
             "mime": "application/json", "props": props,
         }
 
-    def _follow_ups(self) -> list[FollowUp]:
+    def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
+        """Where to go on from an answer, or what to try in place of a question that nothing answers."""
+        question, language, look_ups = self.ids.question, self.ids.language, self._look_ups
+        cited = [reference.passage.id for reference in self._references.references]
+        if question and abstained(outcome, look_ups, self.options, cited=bool(cited)):
+            tries = suggestions(question, look_ups, self.options, language, extracts=self.extracts)
+            return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
         # Extracts are found by the words of the question: it stays in the words of the sources' own language.
-        language = "en" if self.extracts else self.ids.language
-        return follow_ups(self._retrieved, [r.passage.id for r in self._references.references], language)
+        further = follow_ups(look_ups.passages, cited, "en" if self.extracts else language)
+        names = other_names(question, look_ups, language)
+        return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}

@@ -34,6 +34,7 @@ from chat_app.interface.answer_end import AnswerEnd
 from chat_app.interface.answer_parts import PART, AnswerParts
 from chat_app.interface.markdown_fold import MarkdownFold
 from chat_app.interface.markdown_text import code_block
+from chat_app.interface.page_options import PageOptions
 from chat_app.interface.phrases import say, translated
 from chat_app.interface.tool_steps import finished_name, progress_name, raw_result, step_content, step_icon, step_name
 from chat_app.interface.turn_steps import GOES_ON, ElementDict, StepDict, TurnIds, answer_step, empty_step, iso, now
@@ -58,6 +59,8 @@ class TurnPainter:
     ids: TurnIds
     extracts: bool = False
     """True when the offline model answers: its answers are extracts of the sources."""
+    options: PageOptions = field(default_factory=PageOptions)
+    """What was chosen for the question."""
     steps: dict[str, StepDict] = field(default_factory=dict)
     elements: dict[str, ElementDict] = field(default_factory=dict)
     written: int = 0
@@ -71,7 +74,7 @@ class TurnPainter:
     _part: int = 0
 
     def __post_init__(self) -> None:
-        self._closing = AnswerEnd(self.ids, self.extracts)
+        self._closing = AnswerEnd(self.ids, self.extracts, self.options)
         self._parts = AnswerParts(None if self.ids.column else PART)
 
     @property

@@ -94,6 +94,11 @@ _REFERENCES: Final = {
     "References": "Quellen",
     "page {label}": "Seite {label}",
     "PDF page {page}": "PDF-Seite {page}",
+    "Search the guidelines, too": "Auch in den Leitlinien suchen",
+    "Search all guidelines": "In allen Leitlinien suchen",
+    "Look in the drug database, too": "Auch in der Arzneimitteldatenbank nachschlagen",
+    "Did you mean {name}?": "Meinten Sie {name}?",
+    "Put the question in other words": "Die Frage anders stellen",
     "What does “{title}” say about “{section}”?": "Was sagt „{title}“ zu „{section}“?",
 }
 _OUTCOMES: Final = {

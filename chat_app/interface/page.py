@@ -128,7 +128,8 @@ class Page:
                 await self._pace(session, painter.growing, clock.time() - began)
 
     def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
-        return TurnPainter(question.ids_of(turn), extracts=self.runtime.settings.uses_offline_model)
+        extracts = self.runtime.settings.uses_offline_model
+        return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options)
 
     async def _pace(self, session: WebsocketSession, growing: int, spent: float) -> None:
         # A table or a list of any length is read again with each row: the longer it is, the rarer they come.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,7 +32,7 @@ class PageOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     guidelines: bool = True
-    documents: tuple[str, ...] = Field((), max_length=MOST_DOCUMENTS)
+    documents: Annotated[tuple[str, ...], Field(max_length=MOST_DOCUMENTS)] = ()
     """Ids of the guidelines to search; none for all."""
     drugs: bool = True
     length: AnswerLength = "standard"

@@ -31,8 +31,13 @@ async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
     await emit(session, "chat_settings", panel)
 
 
-async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any]) -> None:
-    """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed."""
+async def change(
+    runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True
+) -> None:
+    """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed.
+
+    ``shown``: the tab of ``session`` itself shows them already.
+    """
     owner = owner_of(session)
     if owner is None:
         return
@@ -40,8 +45,8 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
     kept = page_options({**session.chat_settings, **known}).model_dump(mode="json")
     session.chat_settings = dict(kept)
     for other in sessions_of(session.thread_id, owner):
-        if other is not session:
-            other.chat_settings = dict(kept)
+        other.chat_settings = dict(kept)
+        if other is not session or not shown:
             await show_panel(runtime, other)
     if not session.has_first_interaction:
         # It is kept with the first question.

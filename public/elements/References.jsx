@@ -56,9 +56,34 @@ function Reference({ message, reference }) {
   );
 }
 
+// What to try when nothing answers, or when a name was perhaps another one.
+function Tries({ tries, abstained, question, thread }) {
+  const [failed, setFailed] = useState(false);
+  const go = async (entry) => {
+    if (!entry.question) return page().rephrase(question);
+    const taken = !entry.settings || (await page().change(thread, entry.settings));
+    setFailed(!taken);
+    if (taken) sendUserMessage(entry.question);
+  };
+  return (
+    <div className="asc-tries" role="group" aria-label={t('tryThis')}>
+      {abstained ? <p className="asc-tries-heading">{t('tryThis')}</p> : null}
+      <div className="asc-follow-ups">
+        {tries.map((entry) => (
+          <button type="button" className="asc-action" key={entry.label} onClick={() => go(entry)}>
+            {entry.label}
+          </button>
+        ))}
+      </div>
+      {failed ? <p className="asc-notice" role="alert">{t('notChanged')}</p> : null}
+    </div>
+  );
+}
+
 export default function References() {
   const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
   const followUps = props.follow_ups || [];
+  const tries = props.tries || [];
   const [copied, setCopied] = useState('');
 
   useEffect(() => {
@@ -93,6 +118,7 @@ export default function References() {
           </ol>
         </div>
       ) : null}
+      {tries.length ? <Tries tries={tries} abstained={props.abstained} question={question} thread={thread} /> : null}
       {followUps.length ? (
         <div className="asc-follow-ups" role="group" aria-label={t('goOn')}>
           {followUps.map((followUp) => (

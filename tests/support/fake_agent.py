@@ -158,7 +158,7 @@ class FakeAgent:
         scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
             "gated": self._gated, "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
             "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
-            "options": self._options, "stamped": self._stamped,
+            "nothing on": self._nothing, "options": self._options, "stamped": self._stamped,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
         return chosen(message)
@@ -184,6 +184,25 @@ class FakeAgent:
             yield TextDelta(text=part)
         yield ReferencesReady(references=(Reference(number=1, passage=GUIDELINE, quotes=(first,)),))
         yield TurnEnded(outcome=Outcome(), answer=f"From the guidelines:\n\n{first}{rest}")
+
+    async def _nothing(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``nothing on X``: passages come near, and none answers; a drug of another spelling is proposed."""
+        near = GUIDELINE.model_copy(update={"id": "htn:1:9", "section": "5 Follow-up"})
+        searched = Function(call_id=uuid4().hex, name="search_clinical_guidelines", arguments='{"question": "x"}')
+        looked_up = Function(call_id=uuid4().hex, name="search_drug_database", arguments='{"drug_name": "metfromin"}')
+        outputs = (
+            FunctionOutput(name=searched.name, input=searched, passages=(near,), summary="1 passage, no clear answer",
+                           output={"answerable": False, "passages": []}),
+            FunctionOutput(name=looked_up.name, input=looked_up, summary="no match",
+                           output={"query": {"name": "metfromin"}, "results": [], "did_you_mean": ["metformin"]}),
+        )  # fmt: skip
+        for output in outputs:
+            yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=output.input))
+            item = ToolOutputRunItem(function_output=output)
+            yield RunItemStreamEvent(name="agent.tool_call_complete", item=item)
+        text = "The loaded sources do not answer this."
+        yield TextDelta(text=text)
+        yield TurnEnded(outcome=Outcome(), answer=text)
 
     async def _metformin(self, message: str) -> AsyncIterator[AgentEvent]:
         call = Function(call_id=uuid4().hex, name="search_drug_database",
