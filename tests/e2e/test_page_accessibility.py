@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.axe import RULES, axe_source
 from tests.support.browser import answered, ask, recorded
 from tests.support.page_server import ServedPage
+from tools.guidelines.page_words import page_texts
 
 QUESTION = "What are the contraindications for ACE inhibitors?"
 
@@ -86,13 +89,23 @@ async def test_the_page_speaks_german_to_a_german_browser(browser: Browser, fake
         await expect(page.get_by_role("dialog")).to_contain_text("Was das nicht ist")
 
 
-async def test_printed_the_answer_stands_alone(browser: Browser, fake: ServedPage) -> None:
-    async with recorded(browser, "print") as context:
+async def test_printed_the_answer_stands_alone_in_black_on_white(
+    browser: Browser, fake: ServedPage, tmp_path: Path
+) -> None:
+    async with recorded(browser, "print", dark=True) as context:
         page = await context.new_page()
         await page.goto(fake.url)
         await ask(page, QUESTION)
         await answered(page)
         await page.emulate_media(media="print")
         await expect(page.locator(".asc-references")).to_be_visible()
-        for hidden in ("#header", "#message-composer", ".asc-foot button >> nth=0"):
+        for hidden in ("#header", "#message-composer", ".asc-foot button", ".positive-feedback-off", ".edit-message"):
             await expect(page.locator(hidden).first).to_be_hidden()
+        for shown in (".ai-message .prose", ".asc-title"):
+            await expect(page.locator(shown).first).to_have_css("color", "rgb(0, 0, 0)")
+        await page.pdf(path=tmp_path / "answer.pdf", format="A4")
+    printed = " ".join(" ".join(page_texts(tmp_path / "answer.pdf")).split())
+    for words in (QUESTION, "Hypertension in adults", "contraindicated in pregnancy.", "HER2:neg", "Decision support"):
+        assert words in printed
+    for words in ("Copy with references", "Export conversation", "Ask about a guideline"):
+        assert words not in printed
