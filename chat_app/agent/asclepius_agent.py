@@ -5,6 +5,7 @@ Everything about clinics is decided here; everything about streaming, steps and 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -19,6 +20,8 @@ from chat_app.events import AgentEvent, Notice, TurnEnded
 from chat_app.generation.prompt import Prompt
 from tools.guidelines.tool import DOCUMENTS
 from tools.tool_manager import ToolManager
+
+logger = logging.getLogger(__name__)
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"), preset={"length": "standard", "language": "", "some": False}
@@ -133,7 +136,11 @@ class AsclepiusHealthcareAgent:
         """``request`` with the model server's file search in place of the app's own, where that is the way in."""
         if self._route is None or request.vector_store_id or not self._guideline_tools & set(request.tools):
             return request
-        store = await self._route.vector_store()
+        try:
+            store = await self._route.vector_store()
+        except Exception as error:  # noqa: BLE001 - a question is never without its guidelines: the own index has them
+            logger.error("The way to the guidelines could not be chosen: %s", type(error).__name__)  # noqa: TRY400
+            return request
         if store is None:
             return request
         others = tuple(name for name in request.tools if name not in self._guideline_tools)

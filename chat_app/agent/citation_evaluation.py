@@ -219,10 +219,13 @@ class _Sources:
         if not passage.id.startswith(STORED):
             return stands_on(quote, 1, [passage.text])
         async with self._reading:
-            if passage.document_id not in self._texts:
-                path = self._library.original(passage.document_id)
-                self._texts[passage.document_id] = await asyncio.to_thread(page_texts, path)
-        return stands_on(quote, passage.page or 1, self._texts[passage.document_id])
+            texts = self._texts.get(passage.document_id) or await self._read(passage.document_id)
+        return stands_on(quote, passage.page or 1, texts)
+
+    async def _read(self, document_id: str) -> list[str]:
+        texts = await asyncio.to_thread(page_texts, self._library.original(document_id))
+        self._texts[document_id] = texts
+        return texts
 
 
 async def _ask(agent: AsclepiusHealthcareAgent, question: CitationQuestion, model: str | None) -> _Answer:

@@ -114,7 +114,9 @@ class StepRunner:
         functions = [d.model_dump() for d in self._tools.definitions(request.tools)]
         declared = (*functions, *request.hosted_tools)
         # On the last step the tools stay declared, since the conversation holds calls to them, but none may be called.
-        choice = {"tool_choice": "none"} if last and declared and state.steps else {}
+        # Where it is the only one, the server's own tools may: their results are in the same response.
+        only_hosted = bool(request.hosted_tools) and not state.steps
+        choice = {"tool_choice": "none"} if last and declared and not only_hosted else {}
         return {
             **request.fields,
             **state.next_input(),

@@ -436,6 +436,17 @@ async def test_many_turns_leave_no_task_behind(redis_url: str) -> None:
     assert left == []
 
 
+async def test_where_one_step_is_all_only_the_servers_own_search_may_be_used(redis_url: str) -> None:
+    """Row 25: a call could not be answered any more, and a hosted search is answered in the same response."""
+    async with (
+        ScriptedServer([text_reply("Known."), text_reply("Found.")]) as server,
+        clinic(server, redis_url, [guideline_tool()], max_steps=1) as agent,
+    ):
+        assert ended(await consult(agent)).outcome.kind == "completed"
+        assert ended(await consult(agent, vector_store_id="vs_1")).outcome.kind == "completed"
+    assert [request.json.get("tool_choice") for request in server.requests] == ["none", None]
+
+
 async def test_a_run_without_a_conversation_has_the_same_ends() -> None:
     """Row 25 and 43, below the conversation."""
     answer = text_reply("Only this.")

@@ -115,6 +115,32 @@ async def test_only_the_tools_that_were_switched_on_are_declared(
     assert [tool["name"] for tool in server.requests[0].json.get("tools", [])] == declared
 
 
+@pytest.mark.parametrize(
+    ("documents", "filters"),
+    [
+        ([], None),
+        (["asthma"], {"type": "eq", "key": "guideline_id", "value": "asthma"}),
+        (
+            ["asthma", "copd"],
+            {
+                "type": "or",
+                "filters": [
+                    {"type": "eq", "key": "guideline_id", "value": "asthma"},
+                    {"type": "eq", "key": "guideline_id", "value": "copd"},
+                ],
+            },
+        ),
+    ],
+)
+async def test_the_servers_own_search_is_kept_to_the_guidelines_that_were_named(
+    redis_url: str, documents: list[str], filters: dict[str, Any] | None
+) -> None:
+    async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url) as agent:
+        assert ended(await consult(agent, vector_store_id="vs_1", documents=documents)).outcome.kind == "completed"
+    (tool,) = server.requests[0].json["tools"]
+    assert (tool["type"], tool["vector_store_ids"], tool.get("filters")) == ("file_search", ["vs_1"], filters)
+
+
 async def test_the_model_is_told_the_language_and_that_only_some_guidelines_are_searched(redis_url: str) -> None:
     turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply("Ja.", response_id="resp_2"))]
     asked: list[tuple[str, ...]] = []

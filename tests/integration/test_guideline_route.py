@@ -18,7 +18,7 @@ from chat_app.generation.hosted_search import HostedSearch
 from chat_app.generation.vector_store_adapter import VectorStoreAdapter
 from tests.support.engine import clinic, consult, ended, guideline_tool
 from tests.support.offline_server import offline_server
-from tests.support.scripted_server import ScriptedServer, Status
+from tests.support.scripted_server import ScriptedServer, Status, text_reply
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
 
@@ -266,6 +266,19 @@ async def test_after_a_failed_question_the_server_is_asked_again_whether_it_has_
             assert ended(await consult(agent)).outcome.kind == "failed"
         assert {"type": "file_search", "vector_store_ids": [store]} in model.requests[0].json["tools"]
         assert await route.vector_store() is None
+
+
+async def test_a_damaged_record_of_a_guideline_costs_no_answer(
+    library: GuidelineLibrary, tmp_path: Path, redis_url: str
+) -> None:
+    (tmp_path / "library" / "documents" / "asthma.json").write_text("{", encoding="utf-8")
+    async with (
+        ScriptedServer([text_reply("Yes.")]) as model,
+        routed(library, model.base_url, tmp_path, "hosted") as route,
+        clinic(model, redis_url, [guideline_tool()], route=route) as agent,
+    ):
+        assert ended(await consult(agent)).answer == "Yes."
+    assert [tool["name"] for tool in model.requests[0].json["tools"]] == ["search_clinical_guidelines"]
 
 
 async def test_an_empty_library_is_never_searched_at_a_server(milvus_uri: str, server: str, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ async def _explode(*_: object) -> AsyncIterator[None]:
 
 async def test_a_prompt_with_a_hole_is_said_to_be_one(redis_url: str) -> None:
     async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
-        request = agent._request("q", guidelines=True, drugs=True, tools=True, length="standard")
+        request = agent._request("q", guidelines=True, drugs=True, tools=True)
         hole = request.model_copy(update={"prompt_kwargs": {}})
         events = [event async for event in agent._responses.process_streaming_query(hole)]
     assert ended(events).outcome.kind == "failed"
