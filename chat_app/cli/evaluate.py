@@ -42,7 +42,8 @@ def retrieval(
     embeddings: Embeddings = None,
     embedding_model: EmbeddingModel = "",
     abstention: Annotated[
-        bool, typer.Option("--abstention", help="Take half of the answers away; which questions are rejected?")
+        bool,
+        typer.Option("--abstention", help="Take one half of the answers away, then the other; what is rejected?"),
     ] = False,
     json: shell.Json = False,
 ) -> None:
@@ -69,11 +70,10 @@ async def _retrieval(
         embedder = open_embedder(embeddings, model=model) if embeddings else embedder_of(asclepius.settings)
         uri, token = asclepius.services.urls.milvus_uri, asclepius.settings.storage.milvus_token
         secret = token.get_secret_value() if token else None
-        if abstention:
-            return await asyncio.to_thread(evaluate_abstention, uri, collection, token=secret, embedder=embedder)
+        evaluate = evaluate_abstention if abstention else evaluate_retrieval
         with progress_bars() as show:
             return await asyncio.to_thread(
-                evaluate_retrieval, uri, collection, token=secret, embedder=embedder, progress=show
+                evaluate, uri, collection, token=secret, embedder=embedder, progress=show
             )
 
 

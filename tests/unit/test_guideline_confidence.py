@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.probes import REFERENCE_RELATED, REFERENCE_UNRELATED, CosineScale
 from tools.guidelines.ranking import Candidate, weight_of
 from tools.guidelines.retrieval import Found
 from tools.guidelines.text import terms
@@ -39,3 +40,34 @@ def test_an_asking_word_that_the_passage_holds_speaks_for_it() -> None:
 @pytest.mark.parametrize("question", ["", "criteria please"])
 def test_a_question_that_names_nothing_is_not_answered(question: str) -> None:
     assert sure(question) == 0.0
+
+
+SCALE = CosineScale(REFERENCE_RELATED, REFERENCE_UNRELATED)
+
+
+def sure_by_meaning(question: str, *, cosine: float = 0.6, lead: float = 0.2, scale: CosineScale = SCALE) -> float:
+    best = Candidate("guideline:af@1:1", 1.0, 1.0, cosine)
+    other = Candidate("guideline:af@1:2", 1.0 - lead, 0.5, 0.1)
+    found = Found(tuple(terms(question)), (best, other))
+    return confidence(found, lambda _: terms(PASSAGE), COMMON, scale)
+
+
+def test_by_meaning_too_a_name_that_no_passage_holds_counts_against_it() -> None:
+    assert sure_by_meaning("apixaban reduced in malaria") < sure_by_meaning("apixaban reduced")
+
+
+def test_a_passage_that_means_something_else_does_not_answer() -> None:
+    assert sure_by_meaning("apixaban reduced") >= ANSWERABLE_FROM
+    assert sure_by_meaning("apixaban reduced in malaria", cosine=0.3) < ANSWERABLE_FROM
+
+
+def test_a_passage_that_leads_the_others_is_surer() -> None:
+    assert sure_by_meaning("apixaban dose", lead=0.5) > sure_by_meaning("apixaban dose", lead=0.0)
+
+
+def test_the_same_place_on_another_models_scale_is_as_sure() -> None:
+    crowded = CosineScale(related=0.9, unrelated=0.7)
+    middle = (REFERENCE_RELATED + REFERENCE_UNRELATED) / 2
+    assert sure_by_meaning("apixaban dose", cosine=0.8, scale=crowded) == pytest.approx(
+        sure_by_meaning("apixaban dose", cosine=middle)
+    )

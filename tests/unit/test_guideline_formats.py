@@ -205,6 +205,16 @@ def test_a_word_parted_at_the_line_end_is_made_whole_and_a_compound_keeps_its_hy
     ]
 
 
+def test_a_sentence_goes_on_behind_a_line_that_begins_in_small_capitals(tmp_path: Path) -> None:
+    extraction = Pages(tmp_path / "small.pdf").page(
+        *((72, 760 - 14 * at, "Weight loss therapy is continued for long.", 12, False) for at in range(12)),
+        (72, 560, "RECOMMENDATION: ", 9, False), (164, 560, "A weight mainte-", 12, False),
+        (72, 546, "nance program should be a priority.", 12, False),
+    ).read()  # fmt: skip
+
+    assert "RECOMMENDATION: A weight maintenance program should be a priority." in texts(extraction.pages[0].blocks)
+
+
 def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
     left = [(72.0, 700.0 - 12 * at, f"left line {at} of the first column goes") for at in range(6)]
     right = [(320.0, 700.0 - 12 * at, f"right line {at} of the second column goes") for at in range(6)]

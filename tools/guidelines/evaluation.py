@@ -19,11 +19,12 @@ from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import TermsRow, VectorRow
 from tools.guidelines.milvus import Connection
-from tools.guidelines.ranking import weight_of
+from tools.guidelines.ranking import Weight, weight_of
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.text import terms
 
 _VERSION = "evaluation"
+_HALVES = ("first", "second")
 CUT = 10
 Progress = Callable[[str, int, int], None]
 
@@ -53,6 +54,7 @@ class AbstentionReport(BaseModel):
     """Both shares at the threshold that the library uses."""
     answerable: int
     unanswerable: int
+    """How often a question was asked with an answer, and without."""
     dense: bool
 
 
@@ -109,7 +111,7 @@ def evaluate_retrieval(
 ) -> RetrievalReport:
     """Indexes the passages in collections of their own, asks every question, and removes the collections. Blocks."""
     retriever = Retriever(Connection(uri, token), f"evaluation_{uuid4().hex[:12]}", embedder)
-    trial = _Trial(collection, retriever, progress or (lambda stage, done, total: None))
+    trial = _Trial(collection, retriever, progress)
     try:
         trial.index()
         return trial.ask()
@@ -118,38 +120,54 @@ def evaluate_retrieval(
 
 
 class _Trial:
-    def __init__(self, collection: BeirCollection, retriever: Retriever, progress: Progress) -> None:
+    """One indexing of a collection. ``parts`` names the part of some passages; the others are always searched."""
+
+    def __init__(
+        self,
+        collection: BeirCollection,
+        retriever: Retriever,
+        progress: Progress | None,
+        parts: Mapping[str, str] | None = None,
+    ) -> None:
         self._collection = collection
         self._retriever = retriever
-        self._progress = progress
+        self._progress: Progress = progress or (lambda stage, done, total: None)
+        self._parts = parts or {}
         self._terms = {key: terms(text) for key, text in collection.passages.items()}
-        counts = Counter(term for found in self._terms.values() for term in set(found))
-        self._weight = weight_of(counts, len(self._terms))
+
+    def _part(self, passage: str) -> str:
+        return self._parts.get(passage, _VERSION)
+
+    def _weight(self, parts: Sequence[str]) -> Weight:
+        counted = [set(found) for key, found in self._terms.items() if self._part(key) in parts]
+        return weight_of(Counter(term for found in counted for term in found), len(counted))
+
+    def _asked(self) -> list[str]:
+        return [key for key in self._collection.relevance if key in self._collection.questions]
 
     def index(self) -> None:
         keys = list(self._collection.passages)
         total = len(keys)
-        rows = [TermsRow(key, _VERSION, self._terms[key]) for key in keys]
+        rows = [TermsRow(key, self._part(key), self._terms[key]) for key in keys]
         self._retriever.terms.add(rows, progress=lambda done, _: self._progress("indexing", done, total))
         embedder, vectors = self._retriever.embedder, self._retriever.vectors
         if embedder is not None and vectors is not None:
             for at in range(0, total, 256):
                 part = keys[at : at + 256]
                 made = embedder.embed([self._collection.passages[key] for key in part])
-                vectors.add([VectorRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
+                vectors.add([VectorRow(key, self._part(key), vector) for key, vector in zip(part, made, strict=True)])
                 self._progress("embedding", at + len(part), total)
         self._retriever.settle()
 
     def ask(self) -> RetrievalReport:
         gains: list[float] = []
         recalls: list[float] = []
-        asked = [key for key in self._collection.relevance if key in self._collection.questions]
+        asked = self._asked()
+        weight = self._weight([_VERSION])
         spent = 0.0
         for at, key in enumerate(asked, start=1):
             started = time.perf_counter()
-            found = self._retriever.search(
-                self._collection.questions[key], [_VERSION], self._terms.__getitem__, self._weight
-            )
+            found = self._retriever.search(self._collection.questions[key], [_VERSION], self._terms.__getitem__, weight)
             spent += time.perf_counter() - started
             ranked = [candidate.id for candidate in found.candidates[:CUT]]
             gains.append(ndcg(ranked, self._collection.relevance[key]))
@@ -160,18 +178,20 @@ class _Trial:
             queries=len(asked), passages=len(self._terms), dense=self._retriever.embedder is not None,
         )  # fmt: skip
 
-    def abstain(self, gone: set[str]) -> AbstentionReport:
+    def abstain(self) -> AbstentionReport:
         answerable: list[float] = []
         unanswerable: list[float] = []
-        for key, graded in self._collection.relevance.items():
-            if key not in self._collection.questions:
-                continue
-            found = self._retriever.search(
-                self._collection.questions[key], [_VERSION], self._terms.__getitem__, self._weight
-            )
-            score = confidence(found, self._terms.__getitem__, self._weight, self._retriever.scale)
-            left = {passage for passage, grade in graded.items() if grade > 0} - gone
-            (answerable if left else unanswerable).append(score)
+        asked = self._asked()
+        for at, gone in enumerate(_HALVES):
+            parts = [_VERSION, *(half for half in _HALVES if half != gone)]
+            weight = self._weight(parts)
+            for done, key in enumerate(asked, start=1):
+                found = self._retriever.search(self._collection.questions[key], parts, self._terms.__getitem__, weight)
+                score = confidence(found, self._terms.__getitem__, weight, self._retriever.scale)
+                graded = self._collection.relevance[key].items()
+                left = any(grade > 0 and self._part(passage) != gone for passage, grade in graded)
+                (answerable if left else unanswerable).append(score)
+                self._progress("asking", at * len(asked) + done, len(_HALVES) * len(asked))
         cut = sorted(answerable)[int(0.05 * len(answerable))] if answerable else 0.0
         return AbstentionReport(
             rejected=_mean([float(score < cut) for score in unanswerable]),
@@ -182,24 +202,24 @@ class _Trial:
 
 
 def evaluate_abstention(
-    uri: str, collection: BeirCollection, *, token: str | None = None, embedder: Embedder | None = None
+    uri: str,
+    collection: BeirCollection,
+    *,
+    token: str | None = None,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
 ) -> AbstentionReport:
-    """Takes away every second answering passage and asks which questions the confidence score rejects. Blocks.
+    """Takes away one half of the answering passages, then the other; which questions are rejected each time? Blocks.
 
     A question counts as answerable while one of its passages is left.
     """
     relevant = sorted({key for graded in collection.relevance.values() for key, grade in graded.items() if grade > 0})
-    gone = set(relevant[::2])
-    left = BeirCollection(
-        {key: text for key, text in collection.passages.items() if key not in gone},
-        collection.questions,
-        collection.relevance,
-    )
+    halves = {key: _HALVES[at % 2] for at, key in enumerate(relevant)}
     retriever = Retriever(Connection(uri, token), f"evaluation_{uuid4().hex[:12]}", embedder)
-    trial = _Trial(left, retriever, lambda stage, done, total: None)
+    trial = _Trial(collection, retriever, progress, halves)
     try:
         trial.index()
-        return trial.abstain(gone)
+        return trial.abstain()
     finally:
         retriever.drop()
 

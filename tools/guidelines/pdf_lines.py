@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from statistics import mode
 from typing import Any, NamedTuple
 
 from pypdfium2 import raw
@@ -158,10 +159,14 @@ def _units(text: str) -> int:
 
 
 def _sizes(parts: Sequence[_Part], characters: PageCharacters) -> list[float]:
+    """The type's height of each line. The larger counts of its ends, where it begins otherwise than most of the page:
+
+    a raised reference number, a bullet or small capitals may stand at its head.
+    """
     sizes = characters.sizes([part.first for part in parts])
-    # What begins with a figure may begin with a raised reference number, in smaller type than the line.
-    raised = [at for at, part in enumerate(parts) if part.words[0].isdigit()]
-    for at, size in zip(raised, characters.sizes([parts[at].last for at in raised]), strict=True):
+    usual = mode(sizes)
+    others = [at for at, size in enumerate(sizes) if size != usual]
+    for at, size in zip(others, characters.sizes([parts[at].last for at in others]), strict=True):
         sizes[at] = max(sizes[at], size)
     return sizes
 
