@@ -14,6 +14,7 @@ from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
 
 from chat_app.interface import chainlit_setup
+from chat_app.interface.phrases import language_of
 from chat_app.interface.starters import starter_questions
 
 runtime, page = chainlit_setup.attach()
@@ -35,9 +36,11 @@ else:
 
 
 @cl.set_starters
-async def starters(_user: cl.User | None, _language: str | None = None) -> list[cl.Starter]:
+async def starters(_user: cl.User | None, language: str | None = None) -> list[cl.Starter]:
     documents = await runtime.app.guidelines.documents() if runtime.app else []
-    return [cl.Starter(label=q.label, message=q.message) for q in starter_questions([d.title for d in documents])]
+    titles, extracts = [document.title for document in documents], runtime.settings.uses_offline_model
+    questions = starter_questions(titles, language_of(language), extracts=extracts)
+    return [cl.Starter(label=question.label, message=question.message) for question in questions]
 
 
 @cl.on_message

@@ -298,9 +298,10 @@
     // Its list is there only while it is open.
     for (const box of document.querySelectorAll('[cmdk-input]')) {
       box.dataset.list = box.dataset.list || box.getAttribute('aria-controls');
-      const open = document.getElementById(box.dataset.list) !== null;
-      box.setAttribute('aria-expanded', String(open));
-      if (open) box.setAttribute('aria-controls', box.dataset.list);
+      const list = document.getElementById(box.dataset.list);
+      if (list && !box.hasAttribute('aria-controls')) list.scrollIntoView({ block: 'nearest' });
+      box.setAttribute('aria-expanded', String(list !== null));
+      if (list) box.setAttribute('aria-controls', box.dataset.list);
       else box.removeAttribute('aria-controls');
     }
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
@@ -311,6 +312,12 @@
       if ([...list.children].some((child) => child.tagName !== 'LI')) list.setAttribute('role', 'presentation');
     }
   }
+
+  // The whole of such a field opens it, not only the narrow box in it.
+  document.addEventListener('click', (event) => {
+    const field = event.target.closest ? event.target.closest('[cmdk-root] .group') : null;
+    if (field && !event.target.closest('button')) field.querySelector('[cmdk-input]').focus();
+  });
 
   document.addEventListener('keydown', (event) => {
     const entry = event.key === 'F2' && event.target.closest ? event.target.closest('#thread-history a') : null;

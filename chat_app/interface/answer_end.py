@@ -18,7 +18,7 @@ from chat_app.events import (
 )
 from chat_app.interface.abstentions import LookUps, abstained, other_names, suggestions
 from chat_app.interface.follow_ups import follow_ups
-from chat_app.interface.page_options import PageOptions
+from chat_app.interface.page_options import PageOptions, left_out
 from chat_app.interface.phrases import translated
 from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.turn_steps import ElementDict, TurnIds
@@ -65,7 +65,8 @@ class AnswerEnd:
         props: dict[str, Any] = {
             "message": self.ids.message_id,
             "outcome": outcome.model_copy(update={"message": message}).model_dump(),
-            "notices": [translated(language, notice) for notice in dict.fromkeys(self._notices)],
+            "notices": [*(translated(language, notice) for notice in dict.fromkeys(self._notices)),
+                        *(left_out(self.options, language) if self.ids.question else ())],
             "references": [card(reference, language) for reference in references],
             "dropped": self._references.dropped,
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),

@@ -70,6 +70,30 @@ _STEPS: Final = {
     "Page": "Seite",
     "Text": "Text",
 }
+_STARTERS: Final = {
+    "ACE inhibitors: contraindications": "ACE-Hemmer: Kontraindikationen",
+    "What are the contraindications for ACE inhibitors?": "Welche Kontraindikationen haben ACE-Hemmer?",
+    "Blood pressure: when to treat": "Blutdruck: wann behandeln",
+    "At what blood pressure should drug treatment be started?":
+        "Ab welchem Blutdruck soll medikamentös behandelt werden?",
+    "Type 2 diabetes: first-line drug": "Typ-2-Diabetes: Mittel der ersten Wahl",
+    "What is the first-line drug treatment of type 2 diabetes?":
+        "Was ist das Arzneimittel der ersten Wahl bei Typ-2-Diabetes?",
+    "Atrial fibrillation: who needs anticoagulation": "Vorhofflimmern: wer Antikoagulation braucht",
+    "Which patients with atrial fibrillation should be anticoagulated?":
+        "Welche Patienten mit Vorhofflimmern sollen antikoaguliert werden?",
+    "Asthma: stepping up treatment": "Asthma: Therapie steigern",
+    "When should asthma treatment be stepped up?": "Wann soll die Asthmatherapie gesteigert werden?",
+    "Pneumonia: admit or treat at home": "Pneumonie: einweisen oder zu Hause behandeln",
+    "Which patients with community-acquired pneumonia should be admitted?":
+        "Welche Patienten mit ambulant erworbener Pneumonie sollen eingewiesen werden?",
+    "Kidney disease: stages": "Nierenkrankheit: Stadien",
+    "How is chronic kidney disease staged?": "Wie wird die chronische Nierenkrankheit eingeteilt?",
+    "Metformin: formulations": "Metformin: Darreichungsformen",
+    "What formulations of metformin are available in our database?":
+        "Welche Darreichungsformen von Metformin gibt es in unserer Datenbank?",
+    "What are the main recommendations of “{title}”?": "Was sind die wichtigsten Empfehlungen von „{title}“?",
+}
 _UPLOADS: Final = {
     "reading": "wird gelesen",
     "indexing": "wird in den Index geschrieben",
@@ -189,6 +213,12 @@ _MODEL_SERVER: Final = {
         "Ein Teil der Antwort ging auf dem Weg vom Modellserver verloren.",
 }
 _NOTICES: Final = {
+    "The guidelines were switched off for this question.": "Die Leitlinien waren für diese Frage ausgeschaltet.",
+    "Only the one guideline that was chosen was searched.": "Nur die eine gewählte Leitlinie wurde durchsucht.",
+    "Only the {count} guidelines that were chosen were searched.":
+        "Nur die {count} gewählten Leitlinien wurden durchsucht.",
+    "The drug database was switched off for this question.":
+        "Die Arzneimitteldatenbank war für diese Frage ausgeschaltet.",
     "The model server no longer had the earlier part of this conversation; it was sent again.":
         "Der Modellserver hatte den früheren Teil dieser Unterhaltung nicht mehr; er wurde noch einmal gesendet.",
     "The model server keeps no conversations; the earlier part is sent again with every question.":
@@ -221,5 +251,5 @@ _NOTICES: Final = {
 }
 
 GERMAN: Final[dict[str, str]] = {
-    **_PANEL, **_STEPS, **_UPLOADS, **_REFERENCES, **_OUTCOMES, **_MODEL_SERVER, **_NOTICES,
+    **_PANEL, **_STEPS, **_STARTERS, **_UPLOADS, **_REFERENCES, **_OUTCOMES, **_MODEL_SERVER, **_NOTICES,
 }  # fmt: skip

@@ -53,6 +53,21 @@ class PageOptions(BaseModel):
         return chosen or (settings.default_model,)
 
 
+def left_out(options: PageOptions, language: Language) -> list[str]:
+    """Sentences that say which sources were not searched: an answer may lack what stands there."""
+    said: list[str] = []
+    if not options.guidelines:
+        said.append(say(language, "The guidelines were switched off for this question."))
+    elif len(options.documents) == 1:
+        said.append(say(language, "Only the one guideline that was chosen was searched."))
+    elif options.documents:
+        said.append(say(language, "Only the {count} guidelines that were chosen were searched.",
+                        count=len(options.documents)))  # fmt: skip
+    if not options.drugs:
+        said.append(say(language, "The drug database was switched off for this question."))
+    return said
+
+
 def page_options(values: Mapping[str, Any]) -> PageOptions:
     """The options of a socket's settings; each that is not valid falls back to its default."""
     try:

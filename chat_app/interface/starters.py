@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chat_app.interface.phrases import Language, say
+
 
 class StarterQuestion(NamedTuple):
     label: str
@@ -27,19 +29,27 @@ _BY_TOPIC: tuple[tuple[str, StarterQuestion], ...] = (
     ("kidney", StarterQuestion("Kidney disease: stages", "How is chronic kidney disease staged?")),
 )
 _DRUGS = StarterQuestion("Metformin: formulations", "What formulations of metformin are available in our database?")
+_RECOMMENDATIONS = "What are the main recommendations of “{title}”?"
 _COUNT = 4
 
 
-def starter_questions(titles: Sequence[str]) -> list[StarterQuestion]:
-    """Three questions on the guidelines called ``titles`` and one on drugs; fewer when less is loaded."""
+def starter_questions(
+    titles: Sequence[str], language: Language = "en", *, extracts: bool = False
+) -> list[StarterQuestion]:
+    """Three questions on the guidelines called ``titles`` and one on drugs; fewer when less is loaded.
+
+    With ``extracts`` the questions stay in the sources' own language: that is what they are found by.
+    """
+    asked_in = "en" if extracts else language
     found: list[StarterQuestion] = []
     for title in titles:
         topic = next((q for word, q in _BY_TOPIC if word in title.lower() and q not in found), None)
-        found.append(topic or StarterQuestion(_short(title), f"What are the main recommendations of “{title}”?"))
+        found.append(topic or StarterQuestion(_short(title), say(asked_in, _RECOMMENDATIONS, title=title)))
     # Guidelines with a question of their own come first, in the order of the topics.
     order = [question for _, question in _BY_TOPIC]
     found.sort(key=lambda question: order.index(question) if question in order else len(order))
-    return [*found[: _COUNT - 1], _DRUGS]
+    chosen = [*found[: _COUNT - 1], _DRUGS]
+    return [StarterQuestion(say(language, q.label), say(asked_in, q.message)) for q in chosen]
 
 
 def _short(title: str) -> str:

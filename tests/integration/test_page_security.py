@@ -103,6 +103,7 @@ async def test_another_users_conversation_is_not_found_on_any_route(shared_page:
         ("PUT", "/project/thread/share", {"threadId": thread, "isShared": True}),
         ("PUT", "/feedback", {"feedback": {"forId": run, "value": 1}, "sessionId": "x"}),
         ("GET", f"/api/v1/threads/{thread}/export.md", None),
+        ("POST", f"/api/v1/threads/{thread}/settings", {"drugs": False}),
     ]
     for method, path, body in routes:
         assert other.request(method, path, json=body).status_code == 404, path
@@ -217,6 +218,16 @@ def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -
         assert answer.status_code in (400, 404) or answer.headers["content-type"].startswith("text/html")
         assert "user_env" not in answer.text
         assert "root:" not in answer.text
+
+
+async def test_settings_of_a_conversation_are_changed_by_its_owner_alone(shared_page: ServedPage) -> None:
+    ana, bob = signed_in(shared_page, "ana"), signed_in(shared_page, "bob")
+    thread, _, _ = await asked(shared_page, ana, "say: mine")
+    address = f"/api/v1/threads/{thread}/settings"
+    assert ana.post(address, json={"drugs": False}).status_code == 204
+    assert bob.post(address, json={"drugs": False}).status_code == 404
+    assert ana.post("/api/v1/threads/unknown/settings", json={"drugs": False}).status_code == 404
+    assert ana.post(address, json={"models": ["x"]}).status_code == 422
 
 
 async def test_only_who_may_add_guidelines_can_upload_one_and_others_are_told_why(shared_page: ServedPage) -> None:

@@ -10,7 +10,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.events import Reference
 from chat_app.interface.export import conversation_markdown
 from chat_app.interface.identity import Identity, NotOwner, Unauthenticated, require_owner
-from chat_app.interface.page_options import page_options, settings_panel
+from chat_app.interface.page_options import PageOptions, left_out, page_options, settings_panel
 from chat_app.interface.passwords import hash_password, parse_users, verify_password
 from chat_app.interface.reference_cards import marked_segments, reference_list
 from chat_app.interface.starters import starter_questions
@@ -126,6 +126,33 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     assert [entry["id"] for entry in settings_panel(settings, options)] == shown
     alone = Settings(storage={"data_dir": tmp_path}, model={"models": ""})
     assert "models" not in [entry["id"] for entry in settings_panel(alone, options)]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (PageOptions(), []),
+    (PageOptions(guidelines=False, documents=("a",)), ["The guidelines were switched off for this question."]),
+    (PageOptions(documents=("a",)), ["Only the one guideline that was chosen was searched."]),
+    (PageOptions(documents=("a", "b"), drugs=False), [
+        "Only the 2 guidelines that were chosen were searched.",
+        "The drug database was switched off for this question.",
+    ]),
+])
+def test_an_answer_says_which_sources_were_left_out(options: PageOptions, said: list[str]) -> None:
+    assert left_out(options, "en") == said
+    assert all(german != english for german, english in zip(left_out(options, "de"), said, strict=True))
+
+
+def test_starters_speak_the_readers_language_and_ask_in_that_of_the_sources_when_answers_are_extracts() -> None:
+    everything = ["hypertension", "blood pressure", "diabetes", "fibrillation", "asthma", "pneumonia", "kidney", "Gout"]
+    for title in everything:
+        english = starter_questions([title])
+        german = starter_questions([title], "de")
+        extracts = starter_questions([title], "de", extracts=True)
+        assert [q.message for q in extracts] == [q.message for q in english]
+        assert [q.label for q in extracts] == [q.label for q in german]
+        for ours, theirs in zip(german, english, strict=True):
+            assert ours.message != theirs.message
+            assert ours.label != theirs.label or theirs.label == "Gout"
 
 
 def test_starters_come_from_what_is_loaded() -> None:
