@@ -16,7 +16,7 @@ BENCH = $(if $(wildcard $(PEERS)/.done),TIKTOKEN_CACHE_DIR=$(TOKENIZERS) $(PEERS
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-postgres test-peers check bench browser screenshots clean
+.PHONY: help install dev run test test-postgres test-peers test-milvus check bench browser screenshots clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -48,8 +48,10 @@ run: install ## Start the app on http://127.0.0.1:8000
 browser: dev
 	@$(BIN)/python -m tests.support.install_browser
 
-test: browser ## Run all tests, on all cores
-	@$(BIN)/python -m pytest -n auto --dist loadfile
+test: browser ## Run all tests, on all cores, those of the engine last, with what they cover
+	@$(BIN)/python -m pytest -n auto --dist loadfile --engine without; others=$$?; \
+	  $(BIN)/python -m pytest -n auto --dist loadfile --engine only \
+	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=100 && exit $$others
 
 test-postgres: browser ## Run the tests that need PostgreSQL, which `make test` runs where it is installed
 	@$(BIN)/python -m tests.support.install_postgres
@@ -66,6 +68,12 @@ $(PEERS)/.done: $(UV) pyproject.toml uv.lock
 test-peers: $(PEERS)/.done ## Run our client against other servers, and other clients against ours
 	@$(PEERS)/bin/python -m pytest --peers tests/peers
 
+test-milvus: dev ## Run the tests of the indexes against a Milvus server (2.5 or newer) at MILVUS_URI
+	@test -n "$(MILVUS_URI)" || { echo "Say where the server is: make test-milvus MILVUS_URI=http://host:19530"; exit 1; }
+	@env -u MILVUS_URI ASCLEPIUS_TEST_MILVUS_URI="$(MILVUS_URI)" $(BIN)/python -m pytest tests/integration/test_drug_*.py \
+	  tests/integration/test_guideline_search.py tests/integration/test_guideline_library.py \
+	  tests/faults/test_drug_import_faults.py
+
 check: dev ## Lint, types, import directions
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -80,4 +88,4 @@ screenshots: browser ## Take the tour of screenshots into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour
 
 clean: ## Remove what was made, but not the data directory
-	@rm -rf $(VENV) $(PEERS) $(LITELLM) .uv build dist .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) $(LITELLM) .uv build dist .pytest_cache .mypy_cache .ruff_cache .coverage .coverage.*

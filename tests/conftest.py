@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,27 @@ os.environ.setdefault("CHAINLIT_APP_ROOT", tempfile.mkdtemp(prefix="asclepius-ch
 
 PROJECT = Path(__file__).resolve().parent.parent
 
+# Tracing takes half as much time again, and three times as much for thousands of generated examples (tests/properties).
+ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
+ENGINE = re.compile(
+    r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager)|tests\.support\.engine)\b", re.MULTILINE
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", choices=("only", "without"),
+        help="only the tests by which the engine's coverage is measured, or all others",
+    )  # fmt: skip
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    wanted = config.getoption("--engine", default=None)
+    if wanted is None or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    tests_engine = collection_path.parent.name in ENGINE_FOLDERS and ENGINE.search(collection_path.read_text("utf-8"))
+    return True if bool(tests_engine) != (wanted == "only") else None
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
@@ -29,7 +51,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def milvus_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Milvus Lite server of this run's own. Tests share it: use collection names of your own."""
+    """A Milvus Lite server of this run's own. Tests share it: use collection names of your own.
+
+    ``make test-milvus`` gives the address of a Milvus server instead.
+    """
+    if given := os.environ.get("ASCLEPIUS_TEST_MILVUS_URI"):
+        yield given
+        return
     with milvus_lite_server(tmp_path_factory.mktemp("milvus")) as uri:
         yield uri
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.drug_database.names import base_moieties, base_moiety, fold, joined, record_key, squeeze
+from tools.drug_database.text import grams, stems
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,8 @@ def test_an_abbreviation_is_the_same_with_and_without_its_hyphen() -> None:
         ("estrogens, conjugated", "conjugated estrogens"),
         ("lithium carbonate", "lithium"),
         ("trastuzumab-dkst", "trastuzumab"),
+        ("anhydrous citric acid", "citric acid"),
+        ("vasopressin (USP)", "vasopressin"),
         ("peginterferon alfa-2a", "peginterferon alfa 2a"),
     ],
 )
@@ -104,3 +107,9 @@ def test_the_salt_rule_agrees_with_rxnorms_precise_ingredients(shared: Path) -> 
     agreeing = [1 for salt, base in chemical if record_key(base_moieties([salt])) == record_key(base_moieties([base]))]
     assert len(chemical) > 500
     assert len(agreeing) / len(chemical) >= 0.88
+
+
+def test_what_text_search_compares_fits_into_milvus_in_any_script() -> None:
+    names = [f"薬{number}名前" for number in range(9_000)]
+    for text in (stems(names), grams(names)):
+        assert 50_000 < len(text.encode()) <= 65_535

@@ -13,6 +13,7 @@ from tools.drug_database.names import fold, word_list
 
 STOP: Final = word_list("stop")
 _LONGEST: Final = 60_000
+"""Bytes; Milvus counts a string's length in bytes and takes 65,535."""
 _local = threading.local()
 
 
@@ -25,7 +26,7 @@ def stem(word: str) -> str:
 
 
 def stems(texts: Iterable[str]) -> str:
-    """The stems of all words that carry meaning, each once, at most 60,000 characters."""
+    """The stems of all words that carry meaning, each once, at most 60,000 bytes."""
     return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in STOP)))
 
 
@@ -37,7 +38,7 @@ def word_grams(word: str) -> Iterator[str]:
 
 
 def grams(names: Iterable[str]) -> str:
-    """The 3-grams of every word of the names, each word once, at most 60,000 characters."""
+    """The 3-grams of every word of the names, each word once, at most 60,000 bytes."""
     return _cut(" ".join(gram for word in _words(names) for gram in word_grams(word)))
 
 
@@ -46,6 +47,7 @@ def _words(texts: Iterable[str]) -> dict[str, None]:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= _LONGEST:
+    raw = text.encode()
+    if len(raw) <= _LONGEST:
         return text
-    return text[:_LONGEST].rpartition(" ")[0]
+    return raw[:_LONGEST].decode(errors="ignore").rpartition(" ")[0]

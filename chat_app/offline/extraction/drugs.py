@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.contrasts import names_children, of_other_patients
 from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.evidence import DrugRecord, Lookup, Pair, Passage
 from chat_app.offline.extraction.text import stem, terms, words
@@ -19,6 +20,8 @@ MOST_SENTENCES: Final = 5
 MOST_RELEVANT: Final = 4
 MOST_OF_A_CLASS: Final = 5
 OVERVIEW_SENTENCES: Final = 2
+_DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
+_ALLERGY: Final = terms("allergy")
 _NARROWING: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
 
 
@@ -67,10 +70,20 @@ def _sections(asked: Sequence[Aspect]) -> list[str]:
 
 
 def _section(draft: Draft, question: str, record: DrugRecord, section: str) -> None:
-    sentences = record.label.get(section, ())
+    sentences = _of_patients(question, section, record.label.get(section, ()))
+    if Aspect.ALLERGY in aspects(question):
+        sentences = [text for text in sentences if _ALLERGY & terms(text)]
     shown = _narrowed(question, record, sentences)
     if shown:
         _quoted(draft, record, section, shown)
+
+
+def _of_patients(question: str, section: str, sentences: Sequence[str]) -> list[str]:
+    """The sentences that are not of other patients. No dose is given for children that is not said to be theirs."""
+    kept = [text for text in sentences if not of_other_patients(question, text)]
+    if section in _DOSES and names_children(question):
+        return [text for text in kept if names_children(text)]
+    return kept
 
 
 def _narrowed(question: str, record: DrugRecord, sentences: Sequence[str]) -> list[str]:
@@ -126,8 +139,9 @@ def _class(draft: Draft, question: str, records: Sequence[DrugRecord], wanted: S
     asked = [aspect for aspect in wanted if aspect in SECTIONS]
     if asked:
         for record in records[:MOST_OF_A_CLASS]:
-            sentences = [text for name in _sections(asked)[:1] for text in record.label.get(name, ())]
-            _quoted(draft, record, _sections(asked)[0], _narrowed(question, record, sentences)[:OVERVIEW_SENTENCES])
+            section = _sections(asked)[0]
+            sentences = _of_patients(question, section, record.label.get(section, ()))
+            _quoted(draft, record, section, _narrowed(question, record, sentences)[:OVERVIEW_SENTENCES])
         return
     if not only_database(wanted) and _added(question, records[0]) - terms(" ".join(records[0].drug_classes)):
         return
