@@ -19,6 +19,7 @@ from uuid import uuid4
 import pytest
 from pymilvus import DataType, MilvusClient
 
+from tests.support.served import asclepius
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, SearchFilter, open_embedder
 from tools.guidelines.embedders import HttpEmbedder, OnnxEmbedder
@@ -252,6 +253,21 @@ async def test_with_an_embedder_passages_are_found_by_meaning_and_by_terms_witho
     assert (await library.search("paracetamol")).passages != ()
     assert (await library.search("zzz yyy")).passages == ()
     await library.aclose()
+
+
+def test_the_settings_alone_make_the_app_search_by_meaning(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    guideline = write(tmp_path / "who.md", WHO)
+    with embedding_server() as url:
+        settings = {
+            "ASCLEPIUS_EMBEDDINGS": url, "ASCLEPIUS_EMBEDDINGS_MODEL": "any", "ASCLEPIUS_EMBEDDINGS_KEY": "key",
+            "ASCLEPIUS_LOAD_DEMO": "false",
+        }  # fmt: skip
+        added = asclepius("guidelines", "add", str(guideline), data_dir=data, **settings)
+        assert added.returncode == 0, added.stderr
+        # No stem in common with the passage: only the vector finds it.
+        found = asclepius("guidelines", "search", "zzz yyy", "--json", data_dir=data, **settings)
+    assert "paracetamol" in json.loads(found.stdout)["passages"][0]["text"]
 
 
 def onnx_folder(shared: Path) -> Path:
