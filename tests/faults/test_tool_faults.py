@@ -123,32 +123,27 @@ async def test_beside_a_tool_that_fails_and_one_that_hangs_the_good_one_counts_a
 
 
 async def test_blocking_tools_run_in_threads_side_by_side_and_never_hold_the_loop() -> None:
-    """Row 24: each waits for the other to have begun; one after the other they would never end."""
-    both = threading.Barrier(2)
+    """Row 24: each waits for the other to have begun, and both for the loop; one that held it would wait in vain."""
+    both, begun, released = threading.Barrier(2), threading.Event(), threading.Event()
 
-    def block(seconds: float) -> str:
+    def block() -> str:
         """Block."""
         both.wait(timeout=10)
-        time.sleep(seconds)
+        begun.set()
+        if not released.wait(timeout=10):
+            raise TimeoutError
         return threading.current_thread().name
 
-    longest = 0.0
-
-    async def watch() -> None:
-        nonlocal longest
-        while True:
-            began = time.perf_counter()
+    async def release() -> None:
+        while not begun.is_set():
             await asyncio.sleep(0.01)
-            longest = max(longest, time.perf_counter() - began)
+        released.set()
 
-    watching = asyncio.create_task(watch())
-    told = await outputs(
-        ("c1", "block", '{"seconds": 0.4}'), ("c2", "block", '{"seconds": 0.4}'), tools=[FunctionTool(block)]
-    )
-    watching.cancel()
-    assert len(set(told.values())) == 2
-    assert not any("error" in output for output in told.values())
-    assert longest < 0.3
+    releasing = asyncio.create_task(release())
+    told = await outputs(("c1", "block", "{}"), ("c2", "block", "{}"), tools=[FunctionTool(block)])
+    await releasing
+    assert len(set(map(str, told.values()))) == 2
+    assert not any("error" in str(output) for output in told.values())
 
 
 async def test_a_blocking_tool_that_does_not_return_is_left_to_its_thread() -> None:
