@@ -229,6 +229,37 @@ def test_no_more_of_the_label_is_given_than_was_asked() -> None:
     assert answer.text == "metformin, dosage:\n\n- The maximum dose of metformin is 2550 mg a day. [7]"
 
 
+ADULT = "Give adults levothyroxine 1.6 mcg/kg once daily."
+CHILD = "From 12 years levothyroxine is given as in adults."
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "left_out"),
+    [
+        ("What is the dose of levothyroxine in children?", CHILD, ADULT),
+        ("What is the dose of levothyroxine in adults?", ADULT, "Give children levothyroxine 4 mcg/kg."),
+    ],
+)
+def test_a_dose_of_other_patients_is_not_given(question: str, given: str, left_out: str) -> None:
+    record = {"cite": "[1]", "generic_name": "levothyroxine", "matched": {"how": "exact"}}
+    both = compose(question, gather([drug("levothyroxine", {**record, "label": {"dosage": [left_out, given]}})])).text
+    assert given in both
+    assert left_out not in both
+    alone = compose(question, gather([drug("levothyroxine", {**record, "label": {"dosage": [left_out]}})])).text
+    assert left_out not in alone
+
+
+def test_what_a_guideline_for_adults_says_is_not_said_of_children() -> None:
+    row = "Table 5. Usual doses for hypertension in adults\nDrug\tDaily dose\nAmlodipine\t2.5-10 mg"
+    assert "2.5-10 mg" in compose("What is the dose of amlodipine?", gather([guideline(row)])).text
+    assert "2.5-10 mg" not in compose("What is the dose of amlodipine in children?", gather([guideline(row)])).text
+
+
+def test_what_a_patient_is_allergic_to_is_not_looked_up() -> None:
+    calls = plan("Is amoxicillin ok in a patient allergic to penicillin?", (DRUGS,))
+    assert [call.arguments["drug_name"] for call in calls] == ["amoxicillin"]
+
+
 def test_a_name_that_is_only_spelt_alike_is_asked_back_before_any_fact() -> None:
     guess = METFORMIN | {"matched": {"how": "spelling", "on": "metformin"}}
     answer = compose("dose of metfromin?", gather([drug("metfromin", guess, suggestions=("metformin",))]))

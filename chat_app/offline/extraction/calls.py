@@ -27,6 +27,7 @@ _NAME: Final = re.compile(r"^names?$", re.IGNORECASE)
 _MEDICINES: Final = re.compile(r"\b(?:drug|medicine|medication)s?\b", re.IGNORECASE)
 _FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
 _VERBS: Final = word_list("function_words")
+_ALLERGEN: Final = r"\b{name}[ -]allerg|\b(?:allerg|hypersensitiv)\w* to (?:\w+ )?{name}\b"
 _MOST_CALLS: Final = 8
 """Calls of functions that are neither a search nor a look-up."""
 _MOST_NAMES: Final = 4
@@ -67,7 +68,7 @@ def sort_tools(functions: Sequence[FunctionToolIn]) -> Toolbox:
 def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
     """The calls that ``question`` needs, best first; with ``forced`` at least one when any function is declared."""
     box = sort_tools(functions)
-    names = drug_names(question)
+    names = _not_allergens(question, drug_names(question))
     wanted = aspects(question)
     others = [function for function in box.others if _named(function, question)]
     if not others and not (box.documents or box.drugs or box.interactions):
@@ -80,6 +81,12 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
         function = functions[0]
         calls.append(Call(function.name, fill(function, question)))
     return calls
+
+
+def _not_allergens(question: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The drugs that are asked about: what a patient is allergic to is no answer, as long as another is named."""
+    kept = [name for name in names if not re.search(_ALLERGEN.format(name=re.escape(name)), question, re.IGNORECASE)]
+    return tuple(kept or names)
 
 
 def _clinical(question: str, box: Toolbox, names: Sequence[str], wanted: Sequence[Aspect]) -> list[Call]:

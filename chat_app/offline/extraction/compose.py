@@ -89,13 +89,15 @@ def _empty_handed(draft: Draft, evidence: Evidence, *, quoted: bool) -> None:
     asked_back = False
     if evidence.searched_documents and not quoted:
         draft.block(phrases.NOTHING_IN_FILES if evidence.hosted else phrases.NOTHING_IN_GUIDELINES)
+    silent: list[str] = []
     for lookup in evidence.lookups:
         if not lookup.records:
             draft.block(phrases.NO_RECORD.format(name=lookup.asked))
         elif lookup.is_guess:
             draft.block(phrases.NO_NAME.format(name=lookup.asked))
-        elif not answered:
-            draft.block(phrases.NOTHING_IN_RECORD.format(name=lookup.records[0].name))
+        elif not answered and lookup.records[0].name not in silent:
+            silent.append(lookup.records[0].name)
+            draft.block(phrases.NOTHING_IN_RECORD.format(name=silent[-1]))
         if lookup.suggestions and not lookup.is_exact:
             draft.block(phrases.DID_YOU_MEAN.format(names=phrases.listed(list(lookup.suggestions[:3]), "or")))
             asked_back = True

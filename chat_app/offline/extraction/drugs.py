@@ -80,10 +80,9 @@ def _section(draft: Draft, question: str, record: DrugRecord, section: str) -> N
 
 def _of_patients(question: str, section: str, sentences: Sequence[str]) -> list[str]:
     """The sentences that are not of other patients. No dose is given for children that is not said to be theirs."""
-    kept = [text for text in sentences if not of_other_patients(question, text)]
     if section in _DOSES and names_children(question):
-        return [text for text in kept if names_children(text)]
-    return kept
+        return [text for text in sentences if names_children(text)]
+    return [text for text in sentences if not of_other_patients(question, text)]
 
 
 def _narrowed(question: str, record: DrugRecord, sentences: Sequence[str]) -> list[str]:

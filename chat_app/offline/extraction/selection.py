@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from chat_app.offline.extraction.contrasts import contradicts
+from chat_app.offline.extraction.contrasts import contradicts, of_other_patients
 from chat_app.offline.extraction.drug_names import drug_names
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.followups import subjects
@@ -46,7 +46,8 @@ WEAK_WEIGHT: Final = 0.25
 """Of a question's word that the answer often does without."""
 _LIST: Final = re.compile(
     r"^\s*(?:what|which) (?:are|drugs|features|components|signs|risk factors|tests|medicines|medications|antibiotics)\b"
-    r"|\bcontraindicat|\blist\b|\bconsists?\b|\bincludes?\b|\bcriteria\b|\bcomponents\b|^\s*who\b", re.IGNORECASE,
+    r"|\bcontraindicat|\blist\b|\bconsists?\b|\bincludes?\b|\bcriteria\b|\bcomponents\b|^\s*who\b|\bfirst[ -]line\b",
+    re.IGNORECASE,
 )  # fmt: skip
 _SCOPE: Final = re.compile(
     r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
@@ -74,6 +75,8 @@ class _Candidate:
     passage: Passage
     held: frozenset[str]
     above: frozenset[str]
+    around: str
+    """The words that stand above the unit: titles of document and section, heading, caption."""
 
 
 def select(question: str, passages: Sequence[Passage], *, most: int | None = None) -> list[Quote]:
@@ -109,9 +112,9 @@ def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
     seen: set[str] = set()
     for passage in passages:
         path = passage.section.split("›")
-        under_section = terms(f"{passage.document} {passage.section}")
+        under_section = f"{passage.document} {passage.section}"
         # Below a heading of its own a sentence has left the section in which its passage began.
-        under_heading = terms(f"{passage.document} {' '.join(path[:-1])}")
+        under_heading = f"{passage.document} {' '.join(path[:-1])}"
         for unit in units(passage.text):
             key = unit.text.lower()
             if key in seen or _SCOPE.search(unit.text):
@@ -119,14 +122,17 @@ def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
             seen.add(key)
             caption = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
             around = under_heading if unit.heading else under_section
-            yield _Candidate(unit, passage, terms(unit.text), around | terms(unit.heading) | terms(caption))
+            above = terms(around) | terms(unit.heading) | terms(caption)
+            yield _Candidate(unit, passage, terms(unit.text), above, f"{around} {unit.heading} {caption}")
 
 
 def _fits(question: str, candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:
     """True when the unit is about the question's subjects, ages and patients."""
     limits = {term for term in terms(question) if term.startswith("agebelow")}
     text = candidate.unit.text
-    return limits <= candidate.held and _names(question, candidate, named) and not contradicts(question, text)
+    if contradicts(question, text) or of_other_patients(question, f"{candidate.around} {text}"):
+        return False
+    return limits <= candidate.held and _names(question, candidate, named)
 
 
 def _names(question: str, candidate: _Candidate, named: Sequence[frozenset[str]]) -> bool:

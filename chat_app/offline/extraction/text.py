@@ -72,9 +72,11 @@ _SYNONYMS: Final = (
     ("weekly", "week"),
     ("salt", "sodium"),
     ("asthma", "asthmatic"),
+    ("allergy", "allergic", "allergies", "hypersensitivity", "hypersensitive"),
 )  # fmt: skip
 _PHRASES: Final = (
-    (re.compile(r"high blood pressure", re.IGNORECASE), "hypertension"),
+    (re.compile(r"high blood pressure|anti-?hypertensives?", re.IGNORECASE), "hypertension"),
+    (re.compile(r"first[ -](?:line|choice)|\b(?:drugs?|treatment|agents?) of choice", re.IGNORECASE), "preferred"),
     (re.compile(r"blood pressure|\bBP\b"), "bloodpressure"),
     (re.compile(r"atrial fibrillation|\bAF\b|\bAFib\b", re.IGNORECASE), "atrialfibrillation"),
     (re.compile(r"type[ -]?2 diabetes(?: mellitus)?|\bT2DM?\b", re.IGNORECASE), "type2 diabetes"),

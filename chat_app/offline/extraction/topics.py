@@ -17,6 +17,7 @@ class Aspect(Enum):
     FORMULATIONS = "formulations"
     BOXED_WARNING = "boxed warning"
     CONTRAINDICATIONS = "contraindications"
+    ALLERGY = "allergy"
     RENAL = "renal dosing"
     HEPATIC = "hepatic dosing"
     PREGNANCY = "pregnancy"
@@ -36,6 +37,7 @@ _PATTERNS: Final = (
     (Aspect.BOXED_WARNING, r"\bbox(?:ed)?[ -]?warnings?\b|\bblack[ -]box\b"),
     (Aspect.CONTRAINDICATIONS, r"contra-?indicat|\bwho should not\b|\bshould not (?:be )?(?:use|take|given)"
                                r"|\b(?:must|should|may|can|cannot)\b[^?.]*\bnot\b|\bavoid"),
+    (Aspect.ALLERGY, r"\ballerg|\bhypersensitiv"),
     (Aspect.RENAL, r"\brenal|\bkidney|\begfr\b|\bckd\b|\bdialysis\b|creatinine clearance|\bcrcl\b"),
     (Aspect.HEPATIC, r"\bhepatic|\bliver\b|\bcirrhosis\b|child-pugh"),
     (Aspect.PREGNANCY, r"pregnan|\blactation\b|breast-?feeding|\bteratogen"),
@@ -56,6 +58,7 @@ _USE: Final = re.compile(r"(?<!contra)(?<!contra-)indicat(?:ed|ion)|\bused for\b
 SECTIONS: Final[dict[Aspect, tuple[str, ...]]] = {
     Aspect.BOXED_WARNING: ("boxed_warning",),
     Aspect.CONTRAINDICATIONS: ("contraindications", "boxed_warning"),
+    Aspect.ALLERGY: ("contraindications", "boxed_warning", "warnings"),
     Aspect.RENAL: ("renal_dosing",),
     Aspect.HEPATIC: ("hepatic_dosing",),
     Aspect.PREGNANCY: ("pregnancy",),
@@ -75,7 +78,7 @@ def asking_terms() -> frozenset[str]:
         "contraindications avoid dose dosage dosing interactions combination indications indicated approved warnings "
         "precautions safety risk side effects adverse reactions boxed black box label formulations strengths forms "
         "products brand trade class safe used given must not kidney liver pregnancy "
-        "breastfeeding renal impairment function drug medicine"
+        "breastfeeding renal impairment impaired failure function drug medicine"
     )
 
 
