@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -71,7 +72,7 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
 async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
     """Takes the question's files in, in the ``first`` turn; the others wait for it."""
     if not first:
-        await question.taken_in.wait()
+        await _until_taken_in(question)
         return
     try:
         allowed = app.settings.server.may_upload(question.owner)
@@ -81,3 +82,14 @@ async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIt
                 yield event
     finally:
         question.taken_in.set()
+
+
+async def _until_taken_in(question: PageQuestion) -> None:
+    """Returns when the files are in or refused, or when the turn that takes them in ended before it got there."""
+    first = next(iter(question.turns.values()))
+    waits = {asyncio.ensure_future(event.wait()) for event in (question.taken_in, first.saved)}
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -1,0 +1,74 @@
+"""Questions to several models that come with files: the files are taken in once, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chat_app.events import AgentEvent, TextDelta
+from chat_app.interface.asking import question_events
+from chat_app.interface.limits import TooManyQuestions
+from chat_app.interface.live_turns import LiveTurns
+from chat_app.interface.page_options import PageOptions
+from chat_app.interface.page_question import PageQuestion
+from chat_app.interface.uploads import Upload
+from chat_app.settings import Settings
+from tests.support.fake_agent import FakeAgent, FakeApp
+
+
+class Running:
+    """What a question needs of a runtime. ``refused``: turns that are not admitted."""
+
+    def __init__(self, settings: Settings, refused: int) -> None:
+        self.turns = LiveTurns()
+        self.loading = None
+        self.settings = settings
+        self.history = SimpleNamespace(metadata_of=self._nothing)
+        self.app = FakeApp(settings, FakeAgent())
+        self._refused = refused
+
+    def admit(self, user: str, *, besides: object) -> None:
+        self._refused -= 1
+        if self._refused >= 0:
+            raise TooManyQuestions("Wait.", retry_after=1)
+
+    async def ready(self) -> FakeApp:
+        return self.app
+
+    async def _nothing(self, _thread: str) -> dict[str, Any]:
+        return {}
+
+
+def asked(tmp_path: Path) -> PageQuestion:
+    file = tmp_path / "upload.pdf"
+    file.write_bytes(b"%PDF-1.7")
+    return PageQuestion(owner="demo", thread_id="t", message_id="q", text="say: done", run_id="r",
+                        options=PageOptions(), models=["a", "b"], uploads=[Upload("New.pdf", file)])
+
+
+async def answers(question: PageQuestion, running: Running) -> list[list[AgentEvent]]:
+    """All events of each model's turn, run side by side."""
+    for model, turn in question.turns.items():
+        running.turns.start(turn, question_events(cast("Any", running), question, model))
+
+    async def read(model: str) -> list[AgentEvent]:
+        async with aclosing(cast("Any", question.turns[model].events())) as batches:
+            return [event async for batch, _ in batches for event in batch]
+
+    async with asyncio.timeout(10):
+        return list(await asyncio.gather(*map(read, question.turns)))
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+async def test_a_file_is_taken_in_by_the_first_turn_alone_and_the_others_go_on_when_it_cannot(
+    refused: int, tmp_path: Path
+) -> None:
+    settings = Settings(storage={"data_dir": tmp_path})
+    first, second = await answers(asked(tmp_path), Running(settings, refused))
+    said = ["".join(e.text for e in events if isinstance(e, TextDelta)) for events in (first, second)]
+    assert said == (["“New” is loaded and searchable: 3 pages.\n\ndone", "done"] if not refused else ["", "done"])
