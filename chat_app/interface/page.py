@@ -25,25 +25,19 @@ from chat_app.interface.asking import question_events
 from chat_app.interface.chainlit_renderer import TurnPainter
 from chat_app.interface.identity import Unauthenticated
 from chat_app.interface.live_turns import LiveTurn
+from chat_app.interface.pace import Pace
 from chat_app.interface.page_options import page_options
 from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.page_settings import KEY, show_panel
 from chat_app.interface.phrases import language_of, say
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.sockets import emit, is_there, owner_of, send, sessions_of, waiting
+from chat_app.interface.sockets import emit, is_there, owner_of, send, sessions_of
 from chat_app.interface.turn_log import Cursor
 from chat_app.interface.turn_steps import ElementDict, StepDict, phase_id, run_step
 from chat_app.interface.uploads import Upload
 
 logger = logging.getLogger(__name__)
 
-# One message per token makes the page lag seconds behind; these windows keep it within a fifth of a second.
-WINDOW = 0.045
-LONG_WINDOW = 0.1
-LONGEST_WINDOW = 1.0
-LONG_PART = 8_000
-_MOST_WAITING = 64
-_BACKLOG_PAUSE = 0.05
 _CHECKPOINT = 3.0
 UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
 SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
@@ -56,6 +50,7 @@ class Page:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
+        self.pace = Pace()
         self._asked: dict[str, PageQuestion] = {}
         """Questions by the ids of those of their turns that have not been saved yet."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -106,6 +101,7 @@ class Page:
 
     async def _show(self, question: PageQuestion, session: WebsocketSession) -> None:
         socket = session.socket_id
+        self.pace.begin(session)
         await emit(session, "task_start", {})
         painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
         for _, painter in painters:
@@ -125,18 +121,11 @@ class Page:
             first = not painter.written
             await send(session, painter.paint(batch))
             if painter.written and not (first and _is_text(batch)):
-                await self._pace(session, painter.growing, clock.time() - began)
+                await self.pace.after_text(session, painter.growing, clock.time() - began)
 
     def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
         extracts = self.runtime.settings.uses_offline_model
         return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options)
-
-    async def _pace(self, session: WebsocketSession, growing: int, spent: float) -> None:
-        # A table or a list of any length is read again with each row: the longer it is, the rarer they come.
-        window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
-        await asyncio.sleep(max(0.0, window - spent))
-        while waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
-            await asyncio.sleep(_BACKLOG_PAUSE)
 
     # -- asking --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 * ``stop``: Chainlit's cancels the handler of this socket and writes a message of its own; a turn here belongs to the
   conversation, so Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps them with one tab until it closes; here they belong to the conversation.
+* ``window_message``: a browser hands back the mark of a window of text, which says that it has taken it.
 * ``edit_message``: Chainlit's keeps the old answer and what followed; here both go, and the agent forgets them too.
 """
 
@@ -59,8 +60,14 @@ def install(page: Page) -> None:
     sio.on("stop", partial(_stop, page))
     sio.on("chat_settings_change", partial(_change, page))
     sio.on("edit_message", partial(_edit, page))
-    for name in ("window_message", "audio_start", "audio_chunk", "audio_end", "message_favorite", "fetch_favorites"):
+    sio.on("window_message", partial(_handed_back, page))
+    for name in ("audio_start", "audio_chunk", "audio_end", "message_favorite", "fetch_favorites"):
         sio.on(name, ignored)
+
+
+async def _handed_back(page: Page, sid: str, payload: Any) -> None:
+    if session := WebsocketSession.get(sid):
+        page.pace.handed_back(session, payload)
 
 
 async def _stop(page: Page, sid: str) -> None:
