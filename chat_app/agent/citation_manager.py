@@ -118,8 +118,8 @@ class CitationManager:
 
     def _marker(self, marker: Marker) -> list[CitedEvent]:
         known = [self._retrieved[number] for number in marker.numbers if number in self._retrieved]
-        if not known and len(marker.numbers) > 1:
-            # Several numbers, none of them retrieved: an interval or a list of values, not a citation.
+        if len(known) < len(marker.numbers) and (marker.ranges or (not known and len(marker.numbers) > 1)):
+            # Several numbers, none of them retrieved, or a range that was not: values, and not a citation.
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
         events: list[CitedEvent] = [self._cite(passage, marker.raw) for passage in known]

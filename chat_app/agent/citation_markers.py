@@ -1,4 +1,4 @@
-"""Finds citation markers such as ``[3]`` or ``[2, 5]`` in text that streams in, however it is cut.
+"""Finds citation markers such as ``[3]``, ``[2, 5]`` or ``[2-4]`` in text that streams in, however it is cut.
 
 A marker inside code, an escaped bracket, a Markdown link and anything else in brackets stay text. Text is held back
 only while it may still become a marker; ``flush`` gives out what is held at the end.
@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_BEGINNING = re.compile(r"\[(?:\d{1,4}(?:(?:, ?|; ?)\d{1,4})*(?:, ?|; ?)?)?")
-_WHOLE = re.compile(r"\[\d{1,4}(?:(?:, ?|; ?)\d{1,4})*\]")
+_NUMBERS = r"\d{1,4}(?:[-\u2013]\d{1,4})?"
+_BEGINNING = re.compile(rf"\[(?:{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*(?:, ?|; ?|[-\u2013])?)?")
+_WHOLE = re.compile(rf"\[{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*\]")
+_NUMBER_OR_RANGE = re.compile(r"(\d+)(?:[-\u2013](\d+))?")
+_LONGEST_RANGE = 20
 _SPECIAL = re.compile(r"[\[`\\\n]")
 _LONGEST = 40
 _BLOCK = 3
@@ -18,10 +21,12 @@ _BLOCK = 3
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A citation marker as it was written, and the numbers in it."""
+    """A citation marker as it was written, and the numbers in it, those of a range one by one."""
 
     raw: str
     numbers: tuple[int, ...]
+    ranges: bool = False
+    """Whether it names a first and a last number, as an interval of values does, too."""
 
 
 class MarkerParser:
@@ -47,7 +52,7 @@ class MarkerParser:
         """What is still held: call it once, at the end of the text."""
         parts: list[str | Marker] = []
         if _WHOLE.fullmatch(self._held):
-            parts.append(_marker(self._held))
+            _add(parts, _marker(self._held))
         elif self._held:
             _add(parts, self._held)
         self._held = ""
@@ -60,7 +65,7 @@ class MarkerParser:
             held, self._held = self._held, ""
             # "[1](" begins a link: those are the author's brackets, not a citation.
             if held.endswith("]") and character != "(":
-                parts.append(_marker(held))
+                _add(parts, _marker(held))
             else:
                 _add(parts, held)
         if character == "`":
@@ -95,12 +100,20 @@ class MarkerParser:
             self._fence = 0
 
 
-def _marker(raw: str) -> Marker:
-    return Marker(raw, tuple(int(number) for number in re.findall(r"\d+", raw)))
+def _marker(raw: str) -> Marker | str:
+    """The marker; or the text itself, where its numbers cannot be meant one by one, as in ``[5-2]``."""
+    numbers: list[int] = []
+    found = _NUMBER_OR_RANGE.findall(raw)
+    for first, last in found:
+        span = range(int(first), int(last or first) + 1)
+        if not 0 < len(span) <= _LONGEST_RANGE:
+            return raw
+        numbers += span
+    return Marker(raw, tuple(numbers), ranges=any(last for _, last in found))
 
 
-def _add(parts: list[str | Marker], text: str) -> None:
-    if parts and isinstance(parts[-1], str):
-        parts[-1] += text
+def _add(parts: list[str | Marker], part: str | Marker) -> None:
+    if parts and isinstance(part, str) and isinstance(parts[-1], str):
+        parts[-1] += part
     else:
-        parts.append(text)
+        parts.append(part)

@@ -14,7 +14,8 @@ from chat_app.agent.quotes import find_quote, quotes_in
 thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(
     st.sampled_from(["[1]", "[12]", "[2, 5]", "[2;5]", "[", "]", "[]", "[a]", "[1](u)", "\\[1]", "`", "```", "\n",
-                     "\n\n", " ", "1", ",", "(", "word ", "[1][2]", "[12345]", "``", "[3,  4]", "\\", "[1, ]"])
+                     "\n\n", " ", "1", ",", "(", "word ", "[1][2]", "[12345]", "``", "[3,  4]", "\\", "[1, ]",
+                     "[1-3]", "[2\u20134", "-"])
     | st.text(max_size=3),
     max_size=25,
 ).map("".join)  # fmt: skip
@@ -54,8 +55,10 @@ def test_markers_are_found_however_the_text_is_cut(text: str, points: list[int])
 def test_every_marker_has_the_form_of_one(text: str) -> None:
     for part in parse(text):
         if isinstance(part, Marker):
-            assert re.fullmatch(r"\[\d{1,4}([,;] ?\d{1,4})*\]", part.raw)
-            assert part.numbers == tuple(int(number) for number in re.findall(r"\d+", part.raw))
+            assert re.fullmatch(r"\[\d{1,4}([-\u2013]\d{1,4})?([,;] ?\d{1,4}([-\u2013]\d{1,4})?)*\]", part.raw)
+            written = [int(number) for number in re.findall(r"\d+", part.raw)]
+            assert set(written) <= set(part.numbers)
+            assert part.ranges or list(part.numbers) == written
 
 
 @thorough
@@ -65,7 +68,7 @@ def test_only_the_beginning_of_a_marker_is_held_back(text: str) -> None:
     given_out = "".join(part.raw if isinstance(part, Marker) else part for part in parser.feed(text))
     assert text.startswith(given_out)
     held = text[len(given_out) :]
-    assert held == "" or re.fullmatch(r"\[[\d,; ]*\]?", held)
+    assert held == "" or re.fullmatch(r"\[[\d,; \u2013-]*\]?", held)
     assert len(held) <= 40
 
 

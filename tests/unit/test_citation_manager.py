@@ -58,6 +58,15 @@ async def test_passages_are_numbered_in_order_of_first_use() -> None:
     assert [(r.number, r.passage.id) for r in citations.references().references] == [(1, "b:1"), (2, "a:1")]
 
 
+async def test_a_range_cites_each_of_its_passages_and_one_that_was_not_retrieved_is_an_interval_of_values() -> None:
+    citations = CitationManager(number, [(4, RAISE), (5, START)])
+    events = run(citations, "Both say so [4-", "5]. It lasts [4-6] days.")
+    assert [e.text if isinstance(e, TextDelta) else (e.number, e.passage.id) for e in events] == [
+        "Both say so ", (1, "b:1"), (2, "a:1"), ". It lasts ", "[4-6]", " days.",
+    ]
+    assert citations.references().dropped == 0
+
+
 async def test_what_earlier_turns_retrieved_can_be_cited() -> None:
     citations = CitationManager(number, [(12, RAISE)])
     assert [event.passage for event in run(citations, "So [12].") if isinstance(event, CitationAdded)] == [RAISE]
@@ -155,6 +164,8 @@ async def test_an_annotation_of_a_file_that_was_not_found_is_dropped() -> None:
         ("`[1]`", []), ("```\n[1]\n```\n[2] ", ["[2]"]), ("``a ` [1]``[2] ", ["[2]"]), ("\\[1]", []),
         ("\\\\[1] ", ["[1]"]), ("[12345]", []), ("[1, 2", []), ("x[", []), ("[a]", []), ("[1][", ["[1]"]),
         ("an `open span\n\n[1] ", ["[1]"]), ("```\nopen block\n\n[1] ", []), ("[[1]] ", ["[1]"]),
+        ("a [2-4] b", ["[2-4]"]), ("[1, 3\u20135]", ["[1, 3\u20135]"]), ("[5-2]", []), ("[1-999]", []), ("[1-", []),
+        ("[1-2-3]", []), ("[1.5-3]", []),
     ],
 )  # fmt: skip
 def test_markers_are_told_from_what_only_looks_like_them(text: str, markers: list[str]) -> None:
