@@ -31,6 +31,8 @@ def import_(
     for file in report.files:
         for reason, count in file.reasons.items():
             typer.echo(f"{file.file}: {count} rows refused: {reason}")
+    if report.after_cut_off:
+        typer.echo("An earlier import had been cut off; what it left unfinished was removed.")
     typer.echo(f"{report.products:,} products of {report.records:,} medicines, in {report.seconds:.1f} s.")
 
 

@@ -17,6 +17,7 @@ from pymilvus import MilvusClient
 from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import wait_until
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress
+from tools.drug_database.staging import locked, sweep
 from tools.errors import ToolError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -37,8 +38,11 @@ def many(folder: Path, count: int = 3_000) -> Path:
     )
 
 
-async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(milvus_uri: str, tmp_path: Path) -> None:
-    """Row 48, for drugs: kill -9 while records are written."""
+@pytest.mark.parametrize("stage", ["reading", "writing", "indexing"])
+async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(
+    milvus_uri: str, tmp_path: Path, stage: str
+) -> None:
+    """Row 48, for drugs: kill -9 while rows are read, records are written, or the new state is made ready."""
     many(tmp_path)
     async with drug_database(milvus_uri) as drugs:
         await drugs.load_demo()
@@ -49,7 +53,7 @@ async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(milvu
         )
         assert process.stdout is not None
         async with asyncio.timeout(60):
-            while b"writing" not in await process.stdout.readline():
+            while stage.encode() not in await process.stdout.readline():
                 pass
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
@@ -58,7 +62,23 @@ async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(milvu
         assert {hit.matched.how for hit in found} <= {"spelling"}
         report = await drugs.import_paths([tmp_path])
         assert report.kept == 3_000
+        assert report.after_cut_off == (stage != "reading")
         assert (await drugs.search(DrugQuery(name="Brandol 7"))).hits[0].record.generic_name == "substance 7"
+        held = [found for found in MilvusClient(milvus_uri).list_collections() if found.startswith(f"{name}_")]
+        assert len(held) == 3
+
+
+def test_the_folder_of_a_killed_import_is_removed_and_that_of_a_running_one_is_not(tmp_path: Path) -> None:
+    for name in ("killed", "running"):
+        (tmp_path / f"asclepius-import-{name}").mkdir()
+        held = locked(tmp_path / f"asclepius-import-{name}")
+        if name == "killed":
+            held.close()
+    sweep(tmp_path)
+    assert [folder.name for folder in tmp_path.iterdir()] == ["asclepius-import-running"]
+    held.close()
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_cancelled_import_changes_nothing_and_leaves_nothing_behind(milvus_uri: str, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """How the drug database lies in Milvus, and how one whole state of it replaces another.
 
-A state is a *generation*: three collections with a common name. ``<generation>`` holds one searchable row per record,
-``_parts`` what does not fit one row (long records, the list of names, the catalog), ``_facts`` what each source said,
-so that a later import can add to it. An alias points at the generation that readers see; it is moved only when the new
-one is complete, flushed and loaded. Readers never see a half-loaded state, and a killed import leaves the old one.
+A state is a *generation* (see ``generations``): three collections with a common name. ``<generation>`` holds one
+searchable row per record, ``_parts`` what does not fit one row (long records, the list of names, codes, the catalog),
+``_facts`` what each source said, so that a later import can add to it. An alias points at the generation that readers
+see; it is moved only when the new one is complete, flushed and loaded. Readers never see a half-loaded state, and a
+killed import leaves the old one.
 
 Text search uses BM25 on two shadow fields, because Milvus Lite neither stems nor makes n-grams.
 """
@@ -11,15 +12,15 @@ Text search uses BM25 on two shadow fields, because Milvus Lite neither stems no
 from __future__ import annotations
 
 import base64
-import secrets
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 from pymilvus import DataType, Function, FunctionType, MilvusException
 
+from tools.drug_database.generations import CALL_SECONDS, Generation, drop
 from tools.drug_database.milvus import Client
 from tools.drug_database.quoting import one_of
 from tools.drug_database.reports import SourceStats
@@ -32,37 +33,16 @@ CHUNK: Final = 60_000
 """Characters of one stored piece; Milvus takes 65,535 bytes."""
 _BATCH_BYTES: Final = 4_000_000
 _LONGEST_KEY: Final = 200
-_OTHERS_MAY_READ: Final = 3600
-"""Seconds for which an unfinished generation may still be somebody's running import."""
 _UNEXPECTED: Final = 1
 """Milvus's code for an error that it has no code for."""
 _LOAD_WAITS: Final = (0.1, 0.3, 1.0, 3.0, None)
 CATALOG: Final = "catalog"
 NAMES: Final = "names"
-CALL_SECONDS: Final = 120.0
 MISMATCH: Final = (
     "The stored drug index was written by another version of Asclepius. Run `asclepius drugs import --replace PATH...` "
     "with all your drug data: it builds the index anew."
 )
 Row = dict[str, Any]
-
-
-class Generation(NamedTuple):
-    """The three collections of one state."""
-
-    records: str
-
-    @property
-    def parts(self) -> str:
-        return f"{self.records}_parts"
-
-    @property
-    def facts(self) -> str:
-        return f"{self.records}_facts"
-
-    @property
-    def all(self) -> tuple[str, str, str]:
-        return (self.records, self.parts, self.facts)
 
 
 class Catalog(Frozen):
@@ -87,10 +67,6 @@ def current(client: Client, alias: str, *, timeout: float) -> Generation | None:
         if int(getattr(error, "code", 0) or 0) == 100 or "exist" in str(error) or "not found" in str(error):
             return None
         raise
-
-
-def new_generation(alias: str) -> Generation:
-    return Generation(f"{alias}_{int(time.time()):x}_{secrets.token_hex(3)}")
 
 
 def create(client: Client, generation: Generation) -> None:
@@ -196,26 +172,6 @@ def load(client: Client, collection: str) -> None:
             time.sleep(wait)
         else:
             return
-
-
-def drop(client: Client, generation: Generation) -> None:
-    for name in generation.all:
-        if client.has_collection(name, timeout=CALL_SECONDS):
-            client.drop_collection(name, timeout=CALL_SECONDS)
-
-
-def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> None:
-    """Removes what killed imports left behind; a generation younger than an hour may still be written."""
-    for name in client.list_collections(timeout=CALL_SECONDS):
-        if not name.startswith(f"{alias}_") or name.endswith(("_parts", "_facts")):
-            continue
-        started = name.removeprefix(f"{alias}_").partition("_")[0]
-        try:
-            age = time.time() - int(started, 16)
-        except ValueError:
-            continue
-        if age > _OTHERS_MAY_READ and (keep is None or name != keep.records):
-            drop(client, Generation(name))
 
 
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> Catalog:

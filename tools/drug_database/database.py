@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from tools.drug_database import collection
+from tools.drug_database.generations import CALL_SECONDS, drop
 from tools.drug_database.importers import demo
 from tools.drug_database.importers.base import Intake
 from tools.drug_database.importers.recognise import recognise
@@ -130,10 +131,10 @@ class DrugDatabase:
             return
 
         def remove(client: Client) -> None:
-            generation = collection.current(client, self._name, timeout=collection.CALL_SECONDS)
+            generation = collection.current(client, self._name, timeout=CALL_SECONDS)
             if generation is not None:
-                client.drop_alias(self._name, timeout=collection.CALL_SECONDS)
-                collection.drop(client, generation)
+                client.drop_alias(self._name, timeout=CALL_SECONDS)
+                drop(client, generation)
 
         await self._milvus.run(remove, deadline=_LOAD_SECONDS)
 

@@ -13,7 +13,8 @@ import orjson
 
 from tools.drug_database import collection
 from tools.drug_database.codes import bucket, codes_of
-from tools.drug_database.collection import Catalog, Generation, Writer
+from tools.drug_database.collection import Catalog, Writer
+from tools.drug_database.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
 from tools.drug_database.importers.base import Intake, Progress
 from tools.drug_database.index import entry_of
 from tools.drug_database.milvus import Client
@@ -67,26 +68,26 @@ def run_import(
     with Staging() as staging:
         intake = Intake(staging, report)
         job.read(intake)
-        before = collection.current(client, alias, timeout=collection.CALL_SECONDS)
+        before = collection.current(client, alias, timeout=CALL_SECONDS)
         known = _known(client, before, job)
         without = job.remove | (frozenset(intake.sources) if job.replace else frozenset[str]())
         _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
-        collection.drop_leftovers(client, alias, before)
-        generation = collection.new_generation(alias)
+        cut_off = drop_leftovers(client, alias, before)
+        generation = new_generation(alias)
         try:
             catalog = _write(client, generation, staging, sources=sources, versions=_versions(known, job),
                              report=report)  # fmt: skip
             _refuse_overtaking(client, alias, before)
             collection.publish(client, alias, generation, before)
         except BaseException:
-            collection.drop(client, generation)
+            drop(client, generation)
             raise
     progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
     return ImportReport(
         files=files, left_out=tuple(intake.left_out), records=catalog.records, products=catalog.products,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - started, after_cut_off=cut_off > 0,
     )  # fmt: skip
 
 
@@ -95,10 +96,10 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog
     if before is None:
         return Catalog()
     try:
-        collection.check_fields(client, before, timeout=collection.CALL_SECONDS)
-        return collection.read_catalog(client, before, timeout=collection.CALL_SECONDS)
+        collection.check_fields(client, before, timeout=CALL_SECONDS)
+        return collection.read_catalog(client, before, timeout=CALL_SECONDS)
     except IndexMismatch:
-        sources = collection.stored_sources(client, before, timeout=collection.CALL_SECONDS)
+        sources = collection.stored_sources(client, before, timeout=CALL_SECONDS)
         if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
             return Catalog()
         raise
@@ -110,7 +111,7 @@ def _versions(known: Catalog, job: ImportJob) -> dict[str, str]:
 
 def _refuse_overtaking(client: Client, alias: str, before: Generation | None) -> None:
     """Two imports at once would each publish without the other's rows."""
-    if collection.current(client, alias, timeout=collection.CALL_SECONDS) != before:
+    if collection.current(client, alias, timeout=CALL_SECONDS) != before:
         raise ToolError("Another import changed the drug database in the meantime. Run this import again.")
 
 
@@ -132,7 +133,7 @@ def _keep(
             staging.keep(key, (line.decode() for line in collection.unpack(whole)), without=without)
         if number % _EVERY == 0:
             report(ImportProgress(stage="merging", label="what was loaded before", done=number))
-    client.release_collection(before.facts, timeout=collection.CALL_SECONDS)
+    client.release_collection(before.facts, timeout=CALL_SECONDS)
 
 
 class _Tally:

@@ -66,6 +66,8 @@ class ImportReport(Frozen):
     products: int = 0
     """Products in the database after the import."""
     seconds: float = 0.0
+    after_cut_off: bool = False
+    """Whether an earlier import had been killed; the unfinished state that it left was removed."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -17,8 +17,9 @@ from tools.drug_database import collection
 from tools.drug_database.aliases import aliases
 from tools.drug_database.classes import classed
 from tools.drug_database.codes import AskedCode, asked_code, bucket, product_first
-from tools.drug_database.collection import Catalog, Generation
+from tools.drug_database.collection import Catalog
 from tools.drug_database.filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.generations import Generation
 from tools.drug_database.index import NameIndex
 from tools.drug_database.lookalikes import look_alikes
 from tools.drug_database.milvus import Client

@@ -7,20 +7,24 @@ import that share a key are merged.
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, NamedTuple, Self
+from typing import IO, Final, Literal, NamedTuple, Self
 
 import orjson
 
 from tools.drug_database.names import base_moieties, record_key
 from tools.drug_database.records import Contribution
 
+_PREFIX: Final = "asclepius-import-"
+_LOCK: Final = "lock"
 _BATCH: Final = 2_000
 _BEFORE: Final = 0
 _NOW: Final = 1
@@ -63,7 +67,9 @@ class Staging:
     """Use as a context manager; the file is gone afterwards."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="asclepius-import-")
+        sweep(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        self._lock = locked(Path(self._folder.name))
         file = Path(self._folder.name) / "staging.sqlite"
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         self._items: list[tuple[str, str, str, int, str]] = []
@@ -82,6 +88,7 @@ class Staging:
     ) -> None:
         self._db.close()
         self._folder.cleanup()
+        self._lock.close()
 
     def put(self, contribution: Contribution) -> None:
         """Adds an item of the running import. Raises ``ValueError`` when it names no ingredient."""
@@ -187,6 +194,22 @@ class Staging:
         if self._patches:
             self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?, ?)", self._patches)
             self._patches.clear()
+
+
+def locked(folder: Path) -> IO[bytes]:
+    """A file that stays locked for as long as this process lives; it gets its name when it is locked."""
+    file = (folder / "new").open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    (folder / "new").rename(folder / _LOCK)
+    return file
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed imports left on the disk: the import folders that nobody holds locked."""
+    for lock in folder.glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent)
 
 
 def _patch_line(source: str, item: str, patches: str) -> str:
