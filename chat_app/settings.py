@@ -105,8 +105,8 @@ class StorageSettings(BaseSettings):
     redis_url: SecretStr | None = Field(None, validation_alias="REDIS_URL")
     """A Redis server, such as redis://redis:6379/0."""
     database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
-    """Database of history and feedback, such as postgresql://user:password@db/asclepius; it must exist, and its driver is
-    the extra `postgres`. The tables are made at the first start."""
+    """Database of history and feedback, such as postgresql://user:password@db/asclepius; it must exist, and its driver
+    is the extra `postgres`. The tables are made at the first start."""
     session_ttl: int = Field(86_400, ge=60)
     """Seconds after the last question for which a conversation can go on."""
 
