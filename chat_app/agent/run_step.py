@@ -34,7 +34,7 @@ from chat_app.events import (
 )
 from chat_app.generation.generator import Generator
 from chat_app.generation.outcomes import STEP_LIMIT
-from chat_app.generation.response_fold import (
+from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
     FileSearchStarted,

@@ -15,7 +15,8 @@ from chat_app.errors import PreviousResponseNotFound, ProviderError
 from chat_app.events import Notice, Outcome, RawResponsesStreamEvent
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.output import GeneratorOutput
-from chat_app.generation.response_fold import ResponseFold, Update
+from chat_app.generation.response_fold import ResponseFold
+from chat_app.generation.updates import Update
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from chat_app.cli import shell
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from chat_app.agent.citation_evaluation import CitationReport
+    from chat_app.agent.citation_report import CitationReport
     from tools.drug_database.evaluation import DrugEvaluation
     from tools.guidelines.evaluation import AbstentionReport, RetrievalReport
     from tools.guidelines.page_evaluation import PagesReport
@@ -156,7 +156,8 @@ def citations(
 
 
 async def _citations(file: Path | None, limit: int | None, parallel: int, model: str | None) -> CitationReport:
-    from chat_app.agent.citation_evaluation import evaluate_citations, read_questions
+    from chat_app.agent.citation_evaluation import evaluate_citations
+    from chat_app.agent.citation_report import read_questions
     from chat_app.cli.progress import progress_bars
 
     questions = read_questions(file)[:limit]

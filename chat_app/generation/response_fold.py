@@ -18,6 +18,15 @@ from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
 from chat_app.generation.outcomes import NO_TERMINAL_EVENT, error_outcome, terminal_outcome
 from chat_app.generation.text_parts import TextParts
+from chat_app.generation.updates import (
+    CitationUpdate,
+    FileSearchDone,
+    FileSearchStarted,
+    ReasoningUpdate,
+    TextUpdate,
+    ToolCallReady,
+    Update,
+)
 from chat_app.response_events import (
     AnnotationAdded,
     ContentPartEvent,
@@ -47,46 +56,6 @@ from chat_app.response_events import (
     UnknownEvent,
     Usage,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TextUpdate:
-    """The next characters of the message ``item_id``."""
-
-    item_id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CitationUpdate:
-    """A citation; ``statement`` is the line that ends at its index, where more text has come since."""
-
-    item_id: str
-    citation: FileCitation
-    statement: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallReady:
-    item: FunctionCallItem
-
-
-@dataclass(frozen=True, slots=True)
-class FileSearchStarted:
-    item_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileSearchDone:
-    item: FileSearchCallItem
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningUpdate:
-    text: str
-
-
-Update = TextUpdate | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
 
 
 @dataclass(slots=True)

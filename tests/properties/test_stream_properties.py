@@ -17,8 +17,9 @@ from chat_app.agent.event_channel import MAX_CHARS, ChannelClosed, EventChannel
 from chat_app.errors import AsclepiusError
 from chat_app.events import LLMResponseItem, RunItemStreamEvent, TextDelta
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
-from chat_app.generation.response_fold import ReasoningUpdate, ResponseFold, TextUpdate, ToolCallReady
+from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.sse import SSEDecoder
+from chat_app.generation.updates import ReasoningUpdate, TextUpdate, ToolCallReady
 from chat_app.response_events import parse_event
 from tests.support.scripted_server import Json, response_body
 

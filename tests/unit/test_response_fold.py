@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from chat_app.errors import ProtocolViolation
-from chat_app.generation.response_fold import (
+from chat_app.generation.response_fold import ResponseFold
+from chat_app.generation.text_buffer import TextBuffer
+from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
     FileSearchStarted,
     ReasoningUpdate,
-    ResponseFold,
     TextUpdate,
     ToolCallReady,
     Update,
 )
-from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_events import OtherItem, UnknownEvent, parse_event
 from tests.support.engine import body
 from tests.support.scripted_server import Json, calls_reply, response_body, text_reply

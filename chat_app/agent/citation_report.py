@@ -1,0 +1,81 @@
+"""The questions by which citations are evaluated, and what an evaluation found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from tools.errors import SourceRejected
+from tools.guidelines.library import DEMO_FOLDER
+from tools.types import Frozen
+
+Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer",
+               "a tool failed"]
+
+
+class CitationQuestion(BaseModel):
+    """A question; ``after`` is asked before it in the same conversation.
+
+    ``kind`` is ``unanswerable`` where the sources do not tell, and an answer without citations is the right one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question: str
+    after: str | None = None
+    kind: str = ""
+
+
+class Finding(Frozen):
+    """Something that was shown and is not right; ``number`` is the citation's, 0 where it concerns none."""
+
+    what: Kind
+    question: str
+    number: int = 0
+    detail: str = ""
+
+
+class CitationReport(Frozen):
+    """The outcome over all questions. Shares are between 0 and 1; 1 also where there was nothing to get wrong."""
+
+    questions: int
+    answered: int
+    """With at least one citation."""
+    abstained: int
+    """Without any: the answer says that the sources do not tell."""
+    failed: int
+    """Without a whole answer, or answered although a tool failed."""
+    unanswerable: int
+    unanswerable_abstained: int
+    references: int
+    references_with_quote: int
+    references_without_page: int
+    """To text that a model server retrieved and no stored passage holds; drug records, which have no pages, aside."""
+    citations: int
+    quotes: int
+    quotes_verbatim: float
+    """Share of the quotes that stand on the page they are cited with."""
+    wrong_numbers: int
+    unsupported_figures: int
+    """Figures of cited statements that stand in none of the sources cited for them."""
+    dropped_citations: int
+    seconds: float
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        return not self.findings
+
+
+def read_questions(file: Path | None) -> list[CitationQuestion]:
+    """The questions of ``file``, a JSON list; None for the demonstration's. Raises ``SourceRejected``."""
+    path = file or DEMO_FOLDER / "questions.json"
+    try:
+        found = TypeAdapter(list[CitationQuestion]).validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise SourceRejected(f'{path.name} is no list of questions: each needs a "question".') from None
+    if not found:
+        raise SourceRejected(f"{path.name} holds no question.")
+    return found
