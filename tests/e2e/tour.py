@@ -1,15 +1,19 @@
-"""``make screenshots``: the page in its states, as pictures in ``build/screenshots``.
+"""``make screenshots``: the page in sixteen states, light, dark and on a phone, as pictures in ``build/screenshots``.
 
-Sixteen states on the stand-in agent, so that each can be held still; those on guidelines and drugs on the whole app.
+Those on guidelines and drugs on the whole app; the others on the stand-in agent, so that each can be held still.
+``--readme`` also writes the pictures of the README, compressed, into ``docs/images``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.async_api import Browser, Page
+from PIL import Image
+from playwright.async_api import Page
 
 from tests.support.browser import answered, ask, ask_with_file, chromium, recorded
 from tests.support.page_server import PROJECT, ServedPage, fake_page
@@ -17,14 +21,33 @@ from tests.support.served import Served, serve
 
 DEMO_PDF = PROJECT / "tools" / "guidelines" / "demo" / "hypertension.pdf"
 OUT = Path("build") / "screenshots"
+IMAGES = PROJECT / "docs" / "images"
+PATIENCE = 120_000
 ACE = "What are the contraindications for ACE inhibitors?"
 METFORMIN = "What formulations of metformin are available in our database?"
 
 
-async def _shoot(page: Page, name: str) -> None:
-    # What fades in has faded in by then.
-    await page.wait_for_timeout(700)
-    await page.screenshot(path=OUT / f"{name}.png")
+README = {
+    "start": "light/01-start", "answer": "light/02-answer", "source": "light/05-source", "step": "light/07-step",
+    "dark": "dark/04-table", "phone": "phone/03-references",
+}
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How the page is looked at, and the folder of its pictures."""
+
+    name: str
+    dark: bool = False
+    phone: bool = False
+
+    async def shoot(self, page: Page, name: str) -> None:
+        # What fades in has faded in by then.
+        await page.wait_for_timeout(700)
+        await page.screenshot(path=OUT / self.name / f"{name}.png")
+
+
+LOOKS = (_Look("light"), _Look("dark", dark=True), _Look("phone", phone=True))
 
 
 async def _open(page: Page, url: str) -> None:
@@ -32,96 +55,102 @@ async def _open(page: Page, url: str) -> None:
     await page.locator("#asc-statement").wait_for()
 
 
-async def _answers(browser: Browser, app: Served) -> None:
-    async with recorded(browser, "tour") as context:
-        page = await context.new_page()
-        await _open(page, app.url)
-        await _shoot(page, "01-start")
-        await ask(page, ACE)
-        await answered(page)
-        await page.locator(".ai-message").last.evaluate("node => node.scrollIntoView()")
-        await _shoot(page, "02-answer")
-        await page.locator(".asc-references").scroll_into_view_if_needed()
-        await _shoot(page, "03-references")
-        await page.locator("a[href^='#cite-']").first.click()
-        await page.locator(".asc-page-box[data-state='shown']").wait_for()
-        await _shoot(page, "04-source")
-        await page.get_by_role("button", name="Next page").click()
-        await page.locator(".asc-page-box[data-state='shown']").wait_for()
-        await page.locator(".asc-page-view").evaluate("node => node.scrollIntoView()")
-        await _shoot(page, "05-page")
-        await page.keyboard.press("Escape")
-        await ask(page, METFORMIN)
-        await answered(page, count=2)
-        await _shoot(page, "06-table")
-        await page.locator(".step[data-step-type='tool'] button").last.click()
-        await _shoot(page, "07-step")
-        await page.reload()
-        await answered(page, count=2)
-        await page.locator("#header #sidebar-trigger-button").click()
-        await _shoot(page, "08-history-resumed")
+async def _answers(page: Page, look: _Look, app: Served) -> None:
+    await _open(page, app.url)
+    await look.shoot(page, "01-start")
+    await ask(page, ACE)
+    await answered(page)
+    await page.locator("[data-step-type='user_message']").last.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "02-answer")
+    await page.locator(".asc-references").evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "03-references")
+    await ask(page, METFORMIN)
+    await answered(page, count=2)
+    await page.locator("[data-step-type='user_message']").last.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "04-table")
 
 
-async def _held_still(browser: Browser, fake: ServedPage) -> None:
-    async with recorded(browser, "tour-held") as context:
-        page = await context.new_page()
-        await _open(page, fake.url)
-        await ask(page, "gated 0 of 30 waiting")
-        await _shoot(page, "09-waiting")
-        fake.open_gate("waiting")
-        await answered(page)
-        await ask(page, "gated 80 of 160 streaming")
-        await page.get_by_text("n80 ").wait_for()
-        await _shoot(page, "10-streaming")
-        await page.locator("#stop-button").click()
-        await answered(page, count=2)
-        await _shoot(page, "11-stopped")
-        await ask(page, "fail")
-        await answered(page, count=3)
-        await _shoot(page, "12-failed")
-        await page.locator("#chat-settings-open-modal").click()
-        await _shoot(page, "13-settings")
-        await page.keyboard.press("Escape")
-        await ask_with_file(page, "say: thank you", "Sepsis bundle.pdf", DEMO_PDF.read_bytes())
-        await answered(page, count=4)
-        await _shoot(page, "14-upload")
+async def _sources(page: Page, look: _Look) -> None:
+    await page.locator("a[href^='#cite-']").first.click()
+    await page.locator(".asc-page-box[data-state='shown']").wait_for()
+    await look.shoot(page, "05-source")
+    await page.get_by_role("button", name="Next page").click()
+    await page.locator(".asc-page-box[data-state='shown']").wait_for()
+    await page.locator(".asc-page-view").evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "06-page")
+    await page.keyboard.press("Escape")
+    step = page.locator(".step[data-step-type='tool']").last
+    await step.get_by_role("button").first.click()
+    await step.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "07-step")
+    await page.reload()
+    await answered(page, count=2)
+    await page.locator("#header #sidebar-trigger-button").click()
+    await page.locator("#thread-history a").first.wait_for()
+    await look.shoot(page, "08-history-resumed")
 
 
-async def _dark_and_phone(browser: Browser, app: Served) -> None:
-    async with recorded(browser, "tour-dark", dark=True) as context:
-        page = await context.new_page()
-        await _open(page, app.url)
-        await ask(page, METFORMIN)
-        await answered(page)
-        await _shoot(page, "15-dark")
-    async with recorded(browser, "tour-phone", phone=True) as context:
-        page = await context.new_page()
-        await _open(page, app.url)
-        await ask(page, ACE)
-        await answered(page)
-        await page.locator(".asc-references").scroll_into_view_if_needed()
-        await _shoot(page, "16-phone")
-        await page.locator("a[href^='#cite-']").first.click()
-        await page.locator(".asc-page-box[data-state='shown']").wait_for()
-        await _shoot(page, "16-phone-source")
+async def _held_still(page: Page, look: _Look, fake: ServedPage) -> None:
+    await _open(page, fake.url)
+    await ask(page, f"gated 0 of 30 waiting{look.name}")
+    await look.shoot(page, "09-waiting")
+    fake.open_gate(f"waiting{look.name}")
+    await answered(page)
+    await ask(page, f"gated 80 of 160 streaming{look.name}")
+    await page.get_by_text("n80 ").wait_for()
+    await look.shoot(page, "10-streaming")
+    await page.locator("#stop-button").click()
+    await answered(page, count=2)
+    await look.shoot(page, "11-stopped")
+    await ask(page, "fail")
+    await answered(page, count=3)
+    await look.shoot(page, "12-failed")
+    await page.locator("#chat-settings-open-modal").click()
+    await look.shoot(page, "13-settings")
+    await page.keyboard.press("Escape")
+    await ask_with_file(page, "say: thank you", "Sepsis bundle.pdf", DEMO_PDF.read_bytes())
+    await answered(page, count=4)
+    await look.shoot(page, "14-upload")
+    await _open(page, fake.url)
+    await page.locator("a[href='#loaded']").click()
+    await page.locator("#asc-panel [data-guideline]").first.wait_for()
+    await look.shoot(page, "15-loaded")
+    await page.keyboard.press("Escape")
+    await page.locator("#readme-button").click()
+    await look.shoot(page, "16-about")
 
 
 async def _tour(app: Served, fake: ServedPage) -> None:
     async with chromium() as browser:
-        await _answers(browser, app)
-        await _held_still(browser, fake)
-        await _dark_and_phone(browser, app)
+        for look in LOOKS:
+            (OUT / look.name).mkdir(parents=True, exist_ok=True)
+            async with recorded(browser, f"tour-{look.name}", dark=look.dark, phone=look.phone) as context:
+                # A picture may take its time on a busy machine.
+                context.set_default_timeout(PATIENCE)
+                page = await context.new_page()
+                await _answers(page, look, app)
+                await _sources(page, look)
+            async with recorded(browser, f"tour-held-{look.name}", dark=look.dark, phone=look.phone) as context:
+                context.set_default_timeout(PATIENCE)
+                await _held_still(await context.new_page(), look, fake)
+
+
+def _compress() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name, picture in README.items():
+        Image.open(OUT / f"{picture}.png").convert("RGB").save(IMAGES / f"{name}.webp", quality=82, method=6)
 
 
 def main() -> None:
-    OUT.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as folder,
         serve(Path(folder) / "data") as app,
         fake_page(Path(folder) / "fake") as fake,
     ):
         asyncio.run(_tour(app, fake))
-    print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT}")
+    if "--readme" in sys.argv[1:]:
+        _compress()
+    print(f"{len(list(OUT.rglob('*.png')))} pictures in {OUT}")
 
 
 if __name__ == "__main__":
