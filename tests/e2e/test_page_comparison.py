@@ -118,3 +118,23 @@ async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_
         exported = await (await page.request.get(f"{offered.url}/api/v1/threads/{thread}/export.md")).text()
         assert f"## Answer of {FIRST}\n\nI am {FIRST}" in exported
         assert f"## Answer of {SECOND}\n\nI am {SECOND}" in exported
+
+
+async def test_an_edited_question_is_answered_anew_by_every_model(browser: Browser, offered: ServedPage) -> None:
+    async with recorded(browser, "comparison-edit") as context:
+        page = await context.new_page()
+        await page.goto(offered.url)
+        await choose(page, SECOND)
+        await ask(page, "say: first of {model}")
+        await answered(page, count=2)
+        await page.locator("[data-step-type='user_message']").hover()
+        await page.locator(".edit-message").click()
+        await page.locator("#edit-chat-input").fill("say: edited by {model}")
+        await page.locator(".confirm-edit").click()
+        columns = page.locator(COLUMN)
+        for _ in range(2):
+            for place, name in enumerate((FIRST, SECOND)):
+                await expect(columns.nth(place)).to_contain_text(f"edited by {name}")
+            await expect(columns).to_have_count(2)
+            await expect(page.locator(".asc-answer-end")).to_have_count(2)
+            await page.reload()
