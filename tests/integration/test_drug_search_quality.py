@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import pytest
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportReport
+from tools.drug_database.aliases import aliases
 from tools.drug_database.evaluation import evaluate, read_queries
+from tools.drug_database.lookalikes import groups
 
 FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",
          "rxnorm_prescribable_2025-10.zip")  # fmt: skip
@@ -98,6 +102,23 @@ async def test_the_evaluation_counts_a_miss(imported: tuple[DrugDatabase, Import
     result = await evaluate(imported[0], read_queries(file))
     assert result.overall.model_dump(by_alias=True) == {"hit@1": 0.5, "hit@5": 0.5, "queries": 2}
     assert [miss.query for miss in result.misses] == ["metformin"]
+
+
+async def test_aliases_that_are_marked_stand_in_the_files(imported: tuple[DrugDatabase, ImportReport]) -> None:
+    state = await imported[0]._read(imported[0]._searcher.snapshot, 60)
+    assert state is not None
+    assert len(aliases().in_files) >= 20
+    for alias in aliases().in_files:
+        bearing = [{known.entry for known in state.index.whole(name)} for name in (alias.alias, alias.names[0])]
+        assert bearing[0] & bearing[1], alias.alias
+
+
+def test_tall_man_letters_that_are_marked_stand_in_the_directory(shared: Path) -> None:
+    with zipfile.ZipFile(shared / "data/drugs/ndctext_2015-12.zip") as archive:
+        words = set(re.findall(r"\b[A-Za-z]*[a-z][A-Z]{2,}[A-Za-z]*", archive.read("product.txt").decode("cp1252")))
+    marked = {name for group in groups() for name in group.tall_in_files}
+    assert len(marked) >= 10
+    assert marked <= {word.lower() for word in words}
 
 
 async def test_one_record_holds_what_every_source_says(imported: tuple[DrugDatabase, ImportReport]) -> None:

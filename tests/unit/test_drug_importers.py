@@ -149,6 +149,16 @@ class TestOpenFda:
         assert not any("Asclepias" in sentence for record in records.values() for label in record.labels
                        for section in label.sections.values() for sentence in section)  # fmt: skip
 
+    def test_a_label_without_an_openfda_section_is_refused_with_what_to_do(self, tmp_path: Path) -> None:
+        label = {"set_id": "1", "spl_product_data_elements": ["Zzz ZINC OXIDE WATER"], "warnings": ["Warns."]}
+        file = tmp_path / "drug-label.json"
+        file.write_text(json.dumps({"results": [label, label | {"set_id": "2", "openfda": {}}]}), encoding="utf-8")
+        records, report = rolled_up(file)
+        assert (records, report.read, report.refused) == ({}, 2, 2)
+        [reason] = report.files[0].reasons
+        assert "no openfda section" in reason
+        assert "DailyMed SPL XML" in reason
+
     def test_a_zipped_bulk_part_is_read_like_an_answer(self, tmp_path: Path, shared: Path) -> None:
         part = tmp_path / "drug-label-0001-of-0013.json.zip"
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:

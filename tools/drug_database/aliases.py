@@ -31,6 +31,8 @@ class NameAlias(Frozen):
     source: str
     note: str = ""
     """A warning for the reader, such as a known confusion."""
+    in_files: bool = False
+    """Whether FDA's or NLM's files bear both names in one record."""
 
 
 class ClassAlias(Frozen):
@@ -43,6 +45,8 @@ class ClassAlias(Frozen):
 
 
 class AliasFile(Frozen):
+    checked: str
+    """How the aliases were checked."""
     sources: dict[str, str]
     names: tuple[NameAlias, ...]
     classes: tuple[ClassAlias, ...]
@@ -53,6 +57,7 @@ class Aliases:
 
     def __init__(self, data: AliasFile) -> None:
         self.sources = data.sources
+        self.in_files = tuple(one for one in data.names if one.in_files)
         self._names: dict[str, NameAlias] = {}
         self._classes: dict[str, ClassAlias] = {}
         self._nicknames: dict[str, list[str]] = defaultdict(list)

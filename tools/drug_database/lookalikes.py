@@ -16,18 +16,27 @@ from tools.types import Frozen
 class LookAlikeGroup(Frozen):
     names: tuple[str, ...] = Field(min_length=2)
     source: str
+    tall_in_files: tuple[str, ...] = ()
+    """Those that the NDC directory writes in tall man letters."""
 
 
 class LookAlikeFile(Frozen):
+    checked: str
+    """How the groups were checked."""
     sources: dict[str, str]
     groups: tuple[LookAlikeGroup, ...]
 
 
 @cache
+def groups() -> tuple[LookAlikeGroup, ...]:
+    text = (DATA / "lookalikes.json").read_text(encoding="utf-8")
+    return LookAlikeFile.model_validate(json.loads(text)).groups
+
+
+@cache
 def _table() -> dict[str, dict[str, None]]:
-    data = LookAlikeFile.model_validate(json.loads((DATA / "lookalikes.json").read_text(encoding="utf-8")))
     table: dict[str, dict[str, None]] = defaultdict(dict)
-    for group in data.groups:
+    for group in groups():
         for name in group.names:
             table[fold(name)].update((other, None) for other in group.names if other != name)
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.label_tools import interaction_result, label_result
@@ -13,13 +13,18 @@ from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.types import ToolResult
 
+Tool = Callable[..., Awaitable[ToolResult]]
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     """The tools over ``database``; all of them only read."""
+    tools = (_search_tool(database), _label_tool(database), _interaction_tool(database))
+    return [FunctionTool(tool, idempotent=True) for tool in tools]
 
+
+def _search_tool(database: DrugDatabase) -> Tool:
     async def search_drug_database(  # noqa: PLR0917  (the model names every argument)
         drug_name: str,
         drug_class: str | None = None,
@@ -43,12 +48,15 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         """
         if not drug_name.strip() and not (drug_class or "").strip():
             raise ToolArgumentsInvalid("Give the name of a medicine in drug_name, or a class in drug_class.")
-        if max(map(len, (drug_name, drug_class or "", dosage_form or "", route or "", strength or ""))) > _LONGEST:
-            raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")
+        _check_lengths((drug_name, drug_class, dosage_form, route, strength))
         query = DrugQuery(name=drug_name, drug_class=drug_class, limit=max(1, min(50, limit)), dosage_form=dosage_form,
                           route=route, strength=strength)  # fmt: skip
         return tool_result(await database.search(query))
 
+    return search_drug_database
+
+
+def _label_tool(database: DrugDatabase) -> Tool:
     async def get_drug_label(name: str, sections: list[SectionName] | None = None) -> ToolResult:
         """Quotes whole sections of the label of one medicine.
 
@@ -59,6 +67,10 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         _check_names([name])
         return label_result(await database.search(DrugQuery(name=name, limit=1)), sections)
 
+    return get_drug_label
+
+
+def _interaction_tool(database: DrugDatabase) -> Tool:
     async def check_drug_interactions(names: list[str]) -> ToolResult:
         """Quotes what the labels of the named medicines say about each other, pair by pair.
 
@@ -72,13 +84,16 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         _check_names(names)
         return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
 
-    tools = (search_drug_database, get_drug_label, check_drug_interactions)
-    return [FunctionTool(tool, idempotent=True) for tool in tools]
+    return check_drug_interactions
 
 
-def _check_names(names: Iterable[str]) -> None:
+def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.strip():
             raise ToolArgumentsInvalid("A name of a medicine is empty.")
-        if len(name) > _LONGEST:
-            raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")
+    _check_lengths(names)
+
+
+def _check_lengths(values: Iterable[str | None]) -> None:
+    if any(len(value or "") > _LONGEST for value in values):
+        raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")

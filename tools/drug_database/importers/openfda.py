@@ -1,7 +1,8 @@
 """openFDA's JSON: NDC products and drug labels, as API answers and as zipped bulk parts.
 
 A label whose ``openfda`` section belongs to another label (another set id) is refused: its text would be filed under
-the wrong medicine. A label without that section does not say in data what it is about and is refused as well.
+the wrong medicine. A label without that section is refused as well: the other fields name its substances only in prose,
+active and inactive ones alike, and a label filed under a filler would be worse than none. Its SPL document has them.
 Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/label.
 """
 
@@ -41,7 +42,8 @@ def role(entry: Entry) -> str | None:
     first = found[1]
     if isinstance(first.get("product_ndc"), str) and ("dosage_form" in first or "packaging" in first):
         return "ndc"
-    return "label" if isinstance(first.get("set_id"), str) and "openfda" in first else None
+    is_label = isinstance(first.get("set_id"), str) and not {"openfda", "spl_product_data_elements"}.isdisjoint(first)
+    return "label" if is_label else None
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
@@ -109,8 +111,10 @@ def _label(record: Record) -> Contribution | str:
     about = record.get("openfda")
     if not set_id:
         return "no set id"
-    if not isinstance(about, dict) or not texts(about.get("substance_name")):
-        return "the label does not name its substances"
+    if not isinstance(about, dict) or not about:
+        return "it has no openfda section, which alone says what it is about; import it as DailyMed SPL XML"
+    if not texts(about.get("substance_name")):
+        return "its openfda section does not name its substances; import it as DailyMed SPL XML"
     if set_id not in texts(about.get("spl_set_id")):
         return "its openfda section belongs to another label"
     substances = tuple(name.lower() for name in texts(about.get("substance_name")))
