@@ -49,7 +49,7 @@ async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bo
         slug = re.sub(r"\W+", "-", name)
         for number, page in enumerate(context.pages):
             await page.screenshot(path=RESULTS / f"{slug}-{number}.png")
-        await context.tracing.stop(path=RESULTS / f"{slug}.zip")
+        await context.tracing.stop(path=(RESULTS / f"{slug}.zip").absolute())
         raise
     else:
         await context.tracing.stop()
