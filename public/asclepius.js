@@ -207,6 +207,13 @@
     }
   });
 
+  // -- the conversation's own address ---------------------------------------------------------------------------------
+
+  window.addEventListener('message', (event) => {
+    const thread = event.source === window && event.data && event.data.asclepius_thread;
+    if (typeof thread === 'string' && location.pathname === '/') history.replaceState({}, '', `/thread/${thread}`);
+  });
+
   // -- copying ------------------------------------------------------------------------------------------------------
 
   async function copy(text) {

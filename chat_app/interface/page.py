@@ -39,6 +39,7 @@ from chat_app.interface.uploads import Upload
 logger = logging.getLogger(__name__)
 
 _CHECKPOINT = 3.0
+THREAD = "asclepius_thread"
 UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
 SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
 INTERRUPTED = Outcome(kind="incomplete", reason="truncated", retryable=True,
@@ -103,6 +104,8 @@ class Page:
         socket = session.socket_id
         self.pace.begin(session)
         await emit(session, "task_start", {})
+        # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
+        await emit(session, "window_message", {THREAD: session.thread_id})
         painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
         for _, painter in painters:
             await send(session, painter.begin())

@@ -59,6 +59,18 @@ async def test_a_long_answer_in_parts_is_whole_after_a_reload_in_the_middle(brow
             await page.reload()
 
 
+async def test_a_reload_on_a_phone_stays_in_the_conversation(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "reload-phone", phone=True) as context:
+        page = await _open(await context.new_page(), fake.url)
+        await ask(page, "gated 20 of 40 phone")
+        await _shows(page, 20)
+        await page.reload()
+        await _shows(page, 20)
+        fake.open_gate("phone")
+        await answered(page)
+        assert await _numbers(page) == list(range(1, 41))
+
+
 async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(
     browser: Browser, fake: ServedPage
 ) -> None:
