@@ -10,6 +10,7 @@ from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.served import Served
 
 ACE = "What are the contraindications for ACE inhibitors?"
+ASTHMA = "When should asthma treatment be stepped up?"
 KIDNEY = "What about in patients with kidney disease?"
 METFORMIN = "What formulations of metformin are available in our database?"
 
@@ -48,6 +49,30 @@ async def test_a_follow_up_is_understood_in_its_conversation(browser: Browser, s
         text = (await answer_text(page)).lower()
         assert "kidney" in text
         assert "ace inhibitor" in text
+
+
+async def test_only_the_guideline_that_was_chosen_is_searched_and_the_answer_says_so(
+    browser: Browser, served: Served
+) -> None:
+    async with recorded(browser, "whole-chosen") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await page.locator("#chat-settings-open-modal").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.locator("#drugs").click()
+        await dialog.locator("div:has(> label[for='documents']) .group").click()
+        await page.get_by_role("option", name="Hypertension").click()
+        await dialog.get_by_role("button", name="Confirm").click()
+        await ask(page, ASTHMA)
+        await answered(page)
+        await expect(page.locator(".asc-answer-end")).to_contain_text("Only the one guideline that was chosen")
+        titles = await page.locator(".asc-reference .asc-title").all_inner_texts()
+        assert set(titles) <= {"Hypertension in adults"}
+        await expect(page.locator(".step[data-step-type='tool']")).to_have_count(1)
+        await page.locator(".step[data-step-type='tool'] button").first.click()
+        cells = page.locator(".step[data-step-type='tool'] table").last.locator("tbody tr td:first-child")
+        await expect(cells.first).to_have_text("Hypertension in adults")
+        assert set(await cells.all_inner_texts()) == {"Hypertension in adults"}
 
 
 async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(browser: Browser, served: Served) -> None:
