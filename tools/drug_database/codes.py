@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records import DrugRecord, Product
 
 _RXCUIS_A_BUCKET: Final = 5_000
 _HYPHENATED: Final = re.compile(r"(\d{4,5})-(\d{3,4})(?:-(\d{1,2}))?", re.ASCII)
@@ -61,13 +61,19 @@ def product_codes(ndc: str) -> tuple[str, ...]:
 
 def codes_of(record: DrugRecord) -> Iterator[str]:
     """Every code that the record is found by, as it is stored."""
-    ndcs = (code for product in record.products for code in (*product.ndcs, *product.packages))
+    ndcs = (code for product in record.products for code in (*product.ndcs, *_other_packages(product)))
     yield from dict.fromkeys(f"ndc:{code}" for ndc in ndcs for code in product_codes(ndc)[:1])
     rxcuis = (
         *(fact.value for fact in record.rxcuis),
         *(code for product in record.products for code in product.rxcuis),
     )
     yield from dict.fromkeys(f"rxcui:{int(code)}" for code in rxcuis if code.isascii() and code.isdigit())
+
+
+def _other_packages(product: Product) -> Iterator[str]:
+    """The package codes that do not just add to a product code of the product, as nearly all of them do."""
+    own = frozenset(product.ndcs)
+    return (package for package in product.packages if package.rpartition("-")[0] not in own)
 
 
 def bucket(code: str) -> str:
