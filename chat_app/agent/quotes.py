@@ -11,8 +11,11 @@ import unicodedata
 
 _IGNORED = re.compile(r"[\s\-\u00ad\u2010-\u2015\u2212]")
 _TRANSLATION = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-_MARKUP = re.compile(r"\*\*|__|`|\\(?=[\[\]|])|(?<!\\)\|")
-"""Emphasis, code, a backslash before a bracket, and the bars between a table row's cells: not the source's words."""
+_MARKUP = re.compile(r"\*\*|__|`|\\(?=[\[\]|])|(?<!\\)\||\u2063")
+"""Emphasis, code, a backslash before a bracket, and what parts a table row's cells: not the source's words.
+
+A row's invisible separator (U+2063) is left in the source: a quote cannot run across it.
+"""
 _LEAD = re.compile(r"^(?:\s*(?:[-*+>|]|#{1,6}|\d{1,3}[.)])\s+)+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9])")
 _QUOTED = re.compile(r"[\u201c\"]([^\u201c\u201d\"]+)[\u201d\"]")

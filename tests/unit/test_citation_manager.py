@@ -196,3 +196,11 @@ def test_only_the_quoted_part_of_a_sentence_may_be_the_quote() -> None:
     said = 'The source warns: "Do not use it when the eGFR is below 30." That is firm.'
     assert quotes_in(said, START.text) == ("Do not use it when the eGFR is below 30.",)
     assert quotes_in("Something else entirely is said here.", START.text) == ()
+
+
+def test_a_quote_does_not_run_across_cells_that_the_file_keeps_apart() -> None:
+    row = "Metformin hydrochloride tablets\t500 mg twice a day"
+    assert quotes_in("Metformin hydrochloride tablets | 500 mg twice a day", row) == (row,)
+    apart = row.replace("\t", "\t\u2063")
+    assert quotes_in("Metformin hydrochloride tablets | 500 mg twice a day", apart) == ()
+    assert quotes_in(apart, apart) == ()

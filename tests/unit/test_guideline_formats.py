@@ -17,6 +17,7 @@ from tools.guidelines.extract import extract
 from tools.guidelines.models import Block, Extraction
 from tools.guidelines.ocr import paragraphs
 from tools.guidelines.render import find_quote, find_quote_or_cells
+from tools.guidelines.tables import APART
 from tools.guidelines.text_formats import decode, read_html, read_markdown, read_plain
 
 MARKDOWN = """---
@@ -236,7 +237,19 @@ def test_a_table_drawn_column_by_column_gets_its_rows_back(tmp_path: Path) -> No
     table = next(block.table for block in extraction.pages[0].blocks if block.table is not None)
     assert table.caption == "Table 1. Usual doses"
     assert table.header == rows[0]
-    assert table.rows == tuple(rows[1:])
+    assert [tuple(cell.removeprefix(APART) for cell in row) for row in table.rows] == rows[1:]
+    # The file holds no row in one piece: none can be quoted as a whole.
+    assert all(cell.startswith(APART) for row in table.rows for cell in row[1:])
+
+
+def test_a_table_drawn_row_by_row_can_be_quoted(tmp_path: Path) -> None:
+    rows = [("Drug", "Dose"), ("Lisinopril", "10-40 mg"), ("Captopril", "25-100 mg")]
+    lines: list[tuple[float, float, str, float, bool]] = [(72, 700, "Table 1. Usual doses", 10, True)]
+    for at, row in enumerate(rows):
+        lines += [(x, 680.0 - 16 * at, cell, 9, at == 0) for x, cell in zip((72.0, 200.0), row, strict=True)]
+    extraction = Pages(tmp_path / "table.pdf").page(*lines).read()
+
+    assert next(block.table for block in extraction.pages[0].blocks if block.table is not None).rows == tuple(rows[1:])
 
 
 @pytest.mark.parametrize(

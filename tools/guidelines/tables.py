@@ -10,10 +10,12 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from tools.guidelines.models import TableRows
 from tools.guidelines.pdf_lines import TABLE_CAPTION, Cell, Line, PdfPage, is_caption
+from tools.guidelines.text import comparable
 
 _BULLETS = "■•▪◆–"
 _SAME_BASE = 2.5
@@ -28,6 +30,11 @@ _ABBREVIATIONS = re.compile(r"(?=\S*[A-Z]\S*[A-Z]|.*;)[A-Za-z][\w/]{0,9}(?: or [
 """The line that spells out a table's abbreviations: ``DBP, diastolic blood pressure; SBP, ...``."""
 _NOTES = ("source", "note", "abbreviations", "* ", "† ", "‡ ", "adapted from")
 MAX_CAPTION_LINES = 4
+APART = "\u2063"
+"""Unicode's invisible separator: it stands before cells whose words the file does not keep next to those before.
+
+Such a row was put together here, so that no quotation may run across its cells.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +87,22 @@ class _PageTables:
             words = " ".join(self._lines[index].text for index in caption)
             table = _table(words, [self._lines[index] for index in region])
             if table is not None:
+                table = table.model_copy(update={"rows": tuple(map(self._parted, table.rows))})
                 self._taken.update(region, caption)
                 found.append(FoundTable(frozenset(region) | frozenset(caption), table))
         return found
+
+    def _parted(self, row: Sequence[str]) -> tuple[str, ...]:
+        """``row``, its cells set apart where the file does not have its words in one piece."""
+        if comparable("".join(row)) in self._words:
+            return tuple(row)
+        first = next((at for at, cell in enumerate(row) if cell), 0)
+        return tuple(f"{APART}{cell}" if cell and at > first else cell for at, cell in enumerate(row))
+
+    @cached_property
+    def _words(self) -> str:
+        """All that is printed on the page, in the file's order."""
+        return comparable("".join(line.text for line in self._page.lines))
 
     def _region(self, caption: Sequence[int]) -> list[int]:
         """The lines under the caption down to where text, notes, another caption or white begins."""

@@ -24,6 +24,7 @@ _LIGATURES = str.maketrans({
 })  # fmt: skip
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
 """What ``clean`` has to change in a text, but for spaces around it."""
+_NOT_COMPARED = re.compile("[\\s\\-‐‑‒–—\u00ad\x02\ufffe\u200b\u2063\ufeff]+")
 _TOKEN = re.compile(r"[^\W_]+")
 _NOT_A_SENTENCE_END = frozenset({
     "al", "approx", "ca", "cf", "chap", "dr", "ed", "eds", "e.g", "eg", "eq", "esp", "etc", "fig", "figs",
@@ -89,4 +90,4 @@ def _stem(token: str) -> str:
 def comparable(text: str) -> str:
     """Letters, digits and signs alone, in lower case: equal for texts that differ in white space and hyphens only."""
     normal = unicodedata.normalize("NFKC", text).lower()
-    return "".join(char for char in normal if not (char.isspace() or char in "-‐‑‒–—\u00ad\x02\ufffe\u200b\ufeff"))
+    return _NOT_COMPARED.sub("", normal)
