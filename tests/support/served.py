@@ -21,8 +21,11 @@ _OWN = ("ASCLEPIUS_", "OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "CHAINLIT_")
 
 
 def clean_environment(data_dir: Path, **more: str) -> dict[str, str]:
-    """This environment without any setting of the app, but for ``data_dir`` and ``more``."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+    """This environment without any setting of the app, but for ``data_dir`` and ``more``.
+
+    Without ``CI``, too, for which Chainlit's command sets a key of its own.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OWN) and name != "CI"}
     return {**kept, "ASCLEPIUS_DATA_DIR": str(data_dir), **more}
 
 
