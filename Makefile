@@ -49,9 +49,7 @@ browser: dev
 	@$(BIN)/python -m tests.support.install_browser
 
 test: browser ## Run all tests, on all cores, those of the engine last, with what they cover
-	@$(BIN)/python -m pytest -n auto --dist loadfile --engine without; others=$$?; \
-	  $(BIN)/python -m pytest -n auto --dist loadfile --engine only \
-	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=100 && exit $$others
+	@$(BIN)/python -m tests.run
 
 test-postgres: browser ## Run the tests that need PostgreSQL, which `make test` runs where it is installed
 	@$(BIN)/python -m tests.support.install_postgres

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -156,26 +157,27 @@ async def test_no_word_of_a_question_reaches_a_log_when_the_index_fails(
 async def test_the_event_loop_stays_free_while_guidelines_are_added_and_searched(
     library: GuidelineLibrary, tmp_path: Path
 ) -> None:
-    worst = 0.0
+    held = 0.0
     text = "# Fever\n\n" + "\n\n".join(f"Give paracetamol {n} mg for fever number {n}." for n in range(3_000))
     path = await asyncio.to_thread(write, tmp_path / "long.md", text)
     await library.load()
 
     async def beat() -> None:
-        nonlocal worst
-        loop = asyncio.get_running_loop()
+        nonlocal held
         while True:
-            before = loop.time()
+            before = time.monotonic()
             await asyncio.sleep(0.002)
-            worst = max(worst, loop.time() - before)
+            late = time.monotonic() - before
+            held += late if late > 0.05 else 0.0
 
+    began = time.monotonic()
     heart = asyncio.create_task(beat())
     await library.add(path)
     await asyncio.gather(*(library.search(f"paracetamol for fever {n}") for n in range(20)))
     heart.cancel()
 
-    # Generous, for a busy machine: one blocking read or search would take this long many times over.
-    assert worst < 0.15
+    # A busy machine holds the loop up now and then; work that blocks it would do so most of the time.
+    assert held < 0.25 * (time.monotonic() - began)
 
 
 # -- dense search
