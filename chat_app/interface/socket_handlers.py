@@ -1,6 +1,7 @@
 """Socket events that Chainlit's own handlers would get wrong, and what replaces them.
 
-* ``connection_successful``: after Chainlit's, a conversation that is being answered is painted again from its start.
+* ``connection_successful``: a session whose first socket went before it was heard is new, and gets its conversation
+  opened, which Chainlit's would leave unopened. After it, an answer that is being given is painted again from its start.
 * ``stop``: Chainlit's cancels the handler of this socket and writes a message of its own; a turn here belongs to the
   conversation, so Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps them with one tab until it closes; here they belong to the conversation.
@@ -48,8 +49,11 @@ def install(page: Page) -> None:
     original = sio.handlers["/"]["connection_successful"]
 
     async def connected(sid: str) -> None:
+        session = WebsocketSession.get(sid)
+        if session and session.thread_id_to_resume and not session.has_first_interaction:
+            session.restored = False
         await original(sid)
-        if session := WebsocketSession.get(sid):
+        if session:
             await show_panel(page.runtime, session)
             await page.reattach(session)
 

@@ -1,0 +1,34 @@
+"""A page whose socket breaks while it is being opened gets its conversation all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.support.page_server import ServedPage, fake_page
+from tests.support.page_sockets import asked, seen, socket_of
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    with fake_page(tmp_path_factory.mktemp("sockets")) as served:
+        yield served
+
+
+async def test_a_conversation_is_opened_by_the_second_socket_when_the_first_went_before_it_was_ready(
+    page: ServedPage,
+) -> None:
+    with httpx.Client(base_url=page.url, timeout=20) as client:
+        assert client.post("/auth/header").status_code == 200
+        thread, _, _ = await asked(page, client, "say: kept")
+        tab = str(uuid4())
+        async with (
+            socket_of(page, client, thread, session=tab, ready=False),
+            socket_of(page, client, thread, session=tab) as (_, events, _),
+        ):
+            (opened,) = await seen(events, "resume_thread")
+    assert opened["id"] == thread
+    assert "kept" in [step["output"] for step in opened["steps"]]

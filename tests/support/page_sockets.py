@@ -1,0 +1,58 @@
+"""The sockets of the page, without a browser: what Chainlit's page sends, and all that it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import socketio
+
+from tests.support.page_server import ServedPage
+
+
+@asynccontextmanager
+async def socket_of(
+    page: ServedPage, client: httpx.Client, thread_id: str = "", *, session: str = "", ready: bool = True
+) -> AsyncGenerator[tuple[socketio.AsyncClient, list[tuple[str, Any]], str]]:
+    """A page's socket, as Chainlit's page opens it, with what it gets and the id of its session.
+
+    ``session``: the one to come back to. Unless it is ``ready``, the page goes before it has said that it is there.
+    """
+    socket = socketio.AsyncClient()
+    events: list[tuple[str, Any]] = []
+    socket.on("*", lambda name, data=None: events.append((name, data)))
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    session = session or str(uuid4())
+    await socket.connect(
+        page.url, socketio_path="/ws/socket.io", transports=["websocket"], headers={"Cookie": cookie},
+        auth={"clientType": "webapp", "sessionId": session, "threadId": thread_id, "userEnv": "{}", "chatProfile": ""},
+    )
+    if ready:
+        await socket.emit("connection_successful")
+    try:
+        yield socket, events, session
+    finally:
+        await socket.disconnect()
+
+
+async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list[Any]:
+    async with asyncio.timeout(20):
+        while sum(event == name for event, _ in events) < count:
+            await asyncio.sleep(0.02)
+    return [data for event, data in events if event == name]
+
+
+async def asked(page: ServedPage, client: httpx.Client, question: str) -> tuple[str, str, str]:
+    """Asks over a socket; returns the conversation's, the run's and the References element's id."""
+    async with socket_of(page, client) as (socket, events, _):
+        message = {"id": str(uuid4()), "type": "user_message", "output": question, "name": "x", "metadata": {},
+                   "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+        await socket.emit("client_message", {"message": message, "fileReferences": []})
+        element = (await seen(events, "element"))[0]
+        run = next(data for event, data in events if event == "new_message" and data.get("type") == "run")
+        await seen(events, "task_end", 2)
+        return element["threadId"], run["id"], element["id"]
