@@ -17,7 +17,8 @@ from uuid import uuid4
 
 from pydantic import Field, JsonValue, SerializeAsAny, TypeAdapter
 
-from chat_app.response_events import StreamEvent, Usage
+from chat_app.response_events import StreamEvent
+from chat_app.response_objects import Usage
 from tools.types import Frozen, Function, FunctionOutput, Passage, ToolProgress
 
 

@@ -10,7 +10,7 @@ from chat_app.agent.run_types import RunRequest
 from chat_app.events import Outcome, RunnerResult, StepOutput
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
-from chat_app.response_events import Usage
+from chat_app.response_objects import Usage
 
 
 class RunState:

@@ -42,7 +42,7 @@ from chat_app.generation.updates import (
     ToolCallReady,
     Update,
 )
-from chat_app.response_events import FileSearchCallItem
+from chat_app.response_objects import FileSearchCallItem
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput, Passage
 

@@ -28,13 +28,12 @@ from chat_app.generation.model_client import ModelClient, ResponseRequest
 from chat_app.response_events import (
     ContentPartEvent,
     ErrorEvent,
-    MessageItem,
     OutputItemEvent,
-    ReasoningItem,
     ResponseEvent,
     ResponseLifecycleEvent,
     ResponseTerminalEvent,
 )
+from chat_app.response_objects import MessageItem, ReasoningItem
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0

@@ -18,7 +18,7 @@ from chat_app.errors import AsclepiusError
 from chat_app.events import Notice, Outcome, RawResponsesStreamEvent
 from chat_app.generation.outcomes import NO_TERMINAL_EVENT
 from chat_app.generation.response_fold import ResponseFold
-from chat_app.response_events import Response, Usage
+from chat_app.response_objects import Response, Usage
 from tools.types import Frozen, Function
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chat_app.response_events import FileCitation, FileSearchCallItem, FunctionCallItem
+from chat_app.response_objects import FileCitation, FileSearchCallItem, FunctionCallItem
 
 
 @dataclass(frozen=True, slots=True)

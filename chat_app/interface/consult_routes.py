@@ -31,7 +31,7 @@ from chat_app.interface.problems import problem
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turn_log import Cursor
 from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, event_stream
-from chat_app.response_events import Usage
+from chat_app.response_objects import Usage
 from tools.types import Frozen
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Socket events that Chainlit's own handlers would get wrong, and what replaces them.
 
-* ``connection_successful``: a session whose first socket went before it was heard is new, and gets its conversation
-  opened, which Chainlit's would leave unopened. After it, an answer that is being given is painted again from its start.
+* ``connection_successful``: a session whose first socket went before it was heard is new and gets its conversation
+  opened, where Chainlit's would not. After it, an answer that is being given is painted again from its start.
 * ``stop``: Chainlit's cancels the handler of this socket and writes a message of its own; a turn here belongs to the
   conversation, so Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps them with one tab until it closes; here they belong to the conversation.

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from chat_app.events import Outcome
-from chat_app.response_events import Usage
+from chat_app.response_objects import Usage
 from chat_app.tracing.protocols import TracedError, TracedOutput
 from chat_app.tracing.redaction import Redactor, error_code, model_name
 from chat_app.tracing.state_logger import PromptState

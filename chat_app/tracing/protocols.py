@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from chat_app.events import Outcome
-from chat_app.response_events import Response, Usage
+from chat_app.response_objects import Response, Usage
 from tools.types import Function
 
 

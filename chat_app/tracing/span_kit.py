@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from chat_app.events import Outcome
-from chat_app.response_events import Usage
+from chat_app.response_objects import Usage
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram

@@ -22,7 +22,8 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.response_events import ResponseTerminalEvent, Usage
+from chat_app.response_events import ResponseTerminalEvent
+from chat_app.response_objects import Usage
 from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name
 from chat_app.tracing.span_kit import (
     SpanKit,

@@ -18,17 +18,22 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
         yield served
 
 
-async def test_a_conversation_is_opened_by_the_second_socket_when_the_first_went_before_it_was_ready(
-    page: ServedPage,
-) -> None:
+@pytest.fixture
+def visitor(page: ServedPage) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=page.url, timeout=20) as client:
         assert client.post("/auth/header").status_code == 200
-        thread, _, _ = await asked(page, client, "say: kept")
-        tab = str(uuid4())
-        async with (
-            socket_of(page, client, thread, session=tab, ready=False),
-            socket_of(page, client, thread, session=tab) as (_, events, _),
-        ):
-            (opened,) = await seen(events, "resume_thread")
+        yield client
+
+
+async def test_a_conversation_is_opened_by_the_second_socket_when_the_first_went_before_it_was_ready(
+    page: ServedPage, visitor: httpx.Client
+) -> None:
+    thread, _, _ = await asked(page, visitor, "say: kept")
+    tab = str(uuid4())
+    async with (
+        socket_of(page, visitor, thread, session=tab, ready=False),
+        socket_of(page, visitor, thread, session=tab) as (_, events, _),
+    ):
+        (opened,) = await seen(events, "resume_thread")
     assert opened["id"] == thread
     assert "kept" in [step["output"] for step in opened["steps"]]

@@ -18,7 +18,8 @@ from chat_app.generation.updates import (
     ToolCallReady,
     Update,
 )
-from chat_app.response_events import OtherItem, UnknownEvent, parse_event
+from chat_app.response_events import UnknownEvent, parse_event
+from chat_app.response_objects import OtherItem
 from tests.support.engine import body
 from tests.support.scripted_server import Json, calls_reply, response_body, text_reply
 

@@ -1,0 +1,172 @@
+"""The Responses API's objects as validated models: a response, its usage, its output items and what they hold.
+
+An item, part or annotation of a type that is not known here becomes ``OtherItem``, ``OtherPart`` or ``OtherAnnotation``
+with its raw body, so that nothing is lost.
+
+Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+class Wire(BaseModel):
+    """Base of wire models: immutable, and tolerant of fields added later."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class FileCitation(Wire):
+    type: Literal["file_citation"] = "file_citation"
+    file_id: str
+    filename: str = ""
+    index: int = 0
+
+
+class OtherAnnotation(Wire):
+    type: str
+
+
+def _annotation(value: object) -> object:
+    if isinstance(value, Mapping):
+        known = value.get("type") == "file_citation"
+        return FileCitation.model_validate(value) if known else OtherAnnotation.model_validate(value)
+    return value
+
+
+Annotation = Annotated[FileCitation | OtherAnnotation, BeforeValidator(_annotation)]
+
+
+class OutputText(Wire):
+    type: Literal["output_text"] = "output_text"
+    text: str
+    annotations: tuple[Annotation, ...] = ()
+
+
+class Refusal(Wire):
+    type: Literal["refusal"] = "refusal"
+    refusal: str
+
+
+class OtherPart(Wire):
+    type: str
+
+
+def _part(value: object) -> object:
+    if isinstance(value, Mapping):
+        return _PARTS.get(str(value.get("type")), OtherPart).model_validate(value)
+    return value
+
+
+_PARTS: dict[str, type[Wire]] = {"output_text": OutputText, "refusal": Refusal}
+
+ContentPart = Annotated[OutputText | Refusal | OtherPart, BeforeValidator(_part)]
+
+
+class MessageItem(Wire):
+    type: Literal["message"] = "message"
+    id: str = ""
+    role: str = "assistant"
+    status: str | None = None
+    content: tuple[ContentPart, ...] = ()
+
+
+class FunctionCallItem(Wire):
+    type: Literal["function_call"] = "function_call"
+    id: str | None = None
+    call_id: str
+    name: str
+    arguments: str = ""
+    status: str | None = None
+
+
+class FileSearchResult(Wire):
+    file_id: str = ""
+    filename: str = ""
+    score: float | None = None
+    text: str = ""
+    attributes: dict[str, Any] | None = None
+
+
+class FileSearchCallItem(Wire):
+    type: Literal["file_search_call"] = "file_search_call"
+    id: str = ""
+    status: str | None = None
+    queries: tuple[str, ...] = ()
+    results: tuple[FileSearchResult, ...] | None = None
+
+
+class SummaryText(Wire):
+    type: str = "summary_text"
+    text: str = ""
+
+
+class ReasoningItem(Wire):
+    type: Literal["reasoning"] = "reasoning"
+    id: str = ""
+    summary: tuple[SummaryText, ...] = ()
+    encrypted_content: str | None = None
+
+
+class OtherItem(Wire):
+    type: str
+    id: str | None = None
+
+
+def _item(value: object) -> object:
+    if isinstance(value, Mapping):
+        return _ITEMS.get(str(value.get("type")), OtherItem).model_validate(value)
+    return value
+
+
+_ITEMS: dict[str, type[Wire]] = {
+    "message": MessageItem,
+    "function_call": FunctionCallItem,
+    "file_search_call": FileSearchCallItem,
+    "reasoning": ReasoningItem,
+}
+
+OutputItem = Annotated[
+    MessageItem | FunctionCallItem | FileSearchCallItem | ReasoningItem | OtherItem, BeforeValidator(_item)
+]
+
+
+class TokenDetails(Wire):
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Usage(Wire):
+    """Token counts of one response."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    input_tokens_details: TokenDetails | None = None
+    output_tokens_details: TokenDetails | None = None
+
+
+class ResponseError(Wire):
+    code: str | None = None
+    message: str = ""
+
+
+class IncompleteDetails(Wire):
+    reason: str | None = None
+
+
+class Response(Wire):
+    """A response object as it stands in the created and terminal events."""
+
+    id: str
+    status: str | None = None
+    model: str | None = None
+    output: tuple[OutputItem, ...] = ()
+    usage: Usage | None = None
+    error: ResponseError | None = None
+    incomplete_details: IncompleteDetails | None = None
+    previous_response_id: str | None = None
