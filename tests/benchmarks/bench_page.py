@@ -41,7 +41,10 @@ _WATCH = """([last, until]) => new Promise((done) => {
   };
   look();
 })"""
-_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+# The box may stand in the document before anything is painted: a plain page waits for fonts from elsewhere.
+_PAINT = """() => new Promise((done) => new PerformanceObserver((list) => {
+  for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
+}).observe({type: 'paint', buffered: true}))"""
 _COUNTED = ("TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 
 Figures = dict[str, float]
