@@ -1,0 +1,33 @@
+"""For whom a document is: for everybody, in the library, or for one conversation alone.
+
+A conversation goes by a key that the app chooses. The ids of its documents begin with that key and hold a hash in place
+of the file's name: ids stand in addresses and in the index, and a file's name may be a patient's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import NewType
+
+Scope = NewType("Scope", str)
+"""A conversation's key: 32 hexadecimal digits."""
+_SCOPE = re.compile(r"[0-9a-f]{32}")
+_OWN = re.compile(r"(?:guideline:)?own-([0-9a-f]{32})-[0-9a-f]{16}(?![a-z0-9-])")
+
+
+def as_scope(text: str) -> Scope | None:
+    """``text`` as a conversation's key; None when it is none."""
+    return Scope(text) if _SCOPE.fullmatch(text) else None
+
+
+def own_id(scope: Scope, file_name: str) -> str:
+    """The id of a conversation's own document; a changed file of the same name is another version of it."""
+    digest = hashlib.sha256(f"{scope}:{file_name}".encode(errors="surrogatepass")).hexdigest()
+    return f"own-{scope}-{digest[:16]}"
+
+
+def scope_of(name: str) -> Scope | None:
+    """The conversation that a document belongs to, by its id, its version's or a passage's; None for the library's."""
+    match = _OWN.match(name)
+    return Scope(match[1]) if match else None
