@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from chat_app.agent.code_places import CodePlace
+
 _NUMBERS = r"\d{1,4}(?:[-\u2013]\d{1,4})?"
 _BEGINNING = re.compile(rf"\[(?:{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*(?:, ?|; ?|[-\u2013])?)?")
 _WHOLE = re.compile(rf"\[{_NUMBERS}(?:(?:, ?|; ?){_NUMBERS})*\]")
 _NUMBER_OR_RANGE = re.compile(r"(\d+)(?:[-\u2013](\d+))?")
 _LONGEST_RANGE = 20
-_SPECIAL = re.compile(r"[\[`\\\n]")
 _LONGEST = 40
-_BLOCK = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,11 @@ class MarkerParser:
 
     def __init__(self) -> None:
         self._held = ""
-        self._ticks = 0
-        self._fence = 0
-        self._escaped = False
-        self._newlines = 0
+        self._place = CodePlace()
 
     def feed(self, text: str) -> list[str | Marker]:
-        if not self._held and not self._ticks and not self._escaped and not _SPECIAL.search(text):
-            self._newlines = 0
+        if not self._held and "[" not in text:
+            self._place.take(text)
             return [text] if text else []
         parts: list[str | Marker] = []
         for character in text:
@@ -61,6 +58,7 @@ class MarkerParser:
     def _take(self, character: str, parts: list[str | Marker]) -> None:
         if self._held:
             if self._grow(character):
+                self._place.take(character)
                 return
             held, self._held = self._held, ""
             # "[1](" begins a link: those are the author's brackets, not a citation.
@@ -68,15 +66,11 @@ class MarkerParser:
                 _add(parts, _marker(held))
             else:
                 _add(parts, held)
-        if character == "`":
-            self._ticks += 1
+        if character == "[" and not self._place.is_literal(character):
+            self._held = character
         else:
-            self._end_run(character)
-            if character == "[" and not self._fence and not self._escaped:
-                self._held = character
-                return
-        self._escaped = character == "\\" and not self._escaped and not self._fence
-        _add(parts, character)
+            _add(parts, character)
+        self._place.take(character)
 
     def _grow(self, character: str) -> bool:
         """True when ``character`` still belongs to what may be a marker."""
@@ -86,18 +80,6 @@ class MarkerParser:
             self._held = candidate
             return True
         return False
-
-    def _end_run(self, character: str) -> None:
-        """Code begins with a run of backticks and ends with a run of the same length, or a longer one for blocks."""
-        run, self._ticks = self._ticks, 0
-        if run and not self._fence:
-            self._fence = run
-        elif run and (run == self._fence or run > self._fence >= _BLOCK):
-            self._fence = 0
-        self._newlines = self._newlines + 1 if character == "\n" else 0
-        if self._newlines > 1 and self._fence < _BLOCK:
-            # A blank line ends a paragraph, and with it a code span that was never closed.
-            self._fence = 0
 
 
 def _marker(raw: str) -> Marker | str:
