@@ -7,8 +7,11 @@ so that the command itself starts at once.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, guidelines, serve
 
 app = typer.Typer(
@@ -25,6 +28,21 @@ app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
 app.add_typer(evaluate.app, name="eval")
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"asclepius {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ def events(output: str) -> list[dict[str, Any]]:
 
 def answer(output: str) -> str:
     return "".join(event["text"] for event in events(output) if event["type"] == "text_delta")
+
+
+def test_the_command_says_the_version_that_is_installed(tmp_path: Path) -> None:
+    done = asclepius("--version", data_dir=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"asclepius {version('asclepius')}\n")
 
 
 def test_a_guideline_question_is_answered_with_quotes_that_stand_on_their_page(served: Served) -> None:
