@@ -62,9 +62,9 @@ class App:
     guidelines: GuidelineLibrary
     sessions: SessionStore
     route: GuidelineRoute
+    """Whether guidelines are searched here or by the model server."""
     trace: GeneratorTrace
     recorder: TurnRecorder
-    """Whether guidelines are searched here or by the model server."""
     loading: str | None = "Starting"
     """What is still being loaded; None when all is there."""
     load_problems: list[str] = field(default_factory=list)
