@@ -109,8 +109,12 @@ def _tell(report: FolderReport, *, json: bool) -> None:
 
 @app.command(name="list")
 def list_documents(json: shell.Json = False) -> None:
-    """What is loaded and searchable."""
-    documents = shell.run(_documents)
+    """What is loaded and searchable, and what is damaged."""
+    from tools.guidelines.library_search import damaged_record
+
+    documents, damaged = shell.run(_documents_and_damaged)
+    for name in damaged:
+        typer.echo(damaged_record(name), err=True)
     if json:
         shell.print_json(documents)
         return
@@ -121,6 +125,11 @@ def list_documents(json: shell.Json = False) -> None:
 async def _documents() -> list[Document]:
     async with shell.opened() as asclepius:
         return await asclepius.guidelines.documents()
+
+
+async def _documents_and_damaged() -> tuple[list[Document], tuple[str, ...]]:
+    async with shell.opened() as asclepius:
+        return await asclepius.guidelines.documents(), await asclepius.guidelines.damaged()
 
 
 @app.command()

@@ -22,7 +22,7 @@ class Snapshot:
     passages: int
     counts: Counter[str] = field(repr=False)
     unreadable: frozenset[str] = frozenset()
-    """Documents whose words are gone from the folder; they are not searched."""
+    """Documents whose words are gone from the folder or damaged; they are not searched."""
 
     def refs(self, chosen: SearchFilter) -> list[VersionRef]:
         """The versions that ``chosen`` lets through; an empty filter lets all through."""
@@ -61,9 +61,8 @@ class Catalog:
             version = current_version(record)
             if version is None:
                 continue
-            try:
-                lexicon = self._store.lexicon(VersionRef(record.id, version.key))
-            except OSError:
+            lexicon = self._store.lexicon(VersionRef(record.id, version.key))
+            if lexicon is None:
                 unreadable.add(record.id)
                 continue
             live[record.id] = version
@@ -72,6 +71,7 @@ class Catalog:
         return Snapshot(stamp, live, total, counts, frozenset(unreadable))
 
     def documents(self) -> list[Document]:
+        """What is loaded, but for what ``LibraryStore.damaged`` names."""
         return [document for record in self._store.records() if (document := as_document(record)) is not None]
 
     def version(self, name: str) -> tuple[VersionRef, DocumentVersion] | None:

@@ -145,7 +145,8 @@ def unchanged(store: LibraryStore, source: Source) -> Document | None:
     for record in store.records():
         version = current_version(record)
         if version is not None and version.sha256 == source.sha256 and version.reader == READER:
-            return as_document(record)
+            # What was damaged on the disk is mended by adding the same file again.
+            return as_document(record) if store.is_whole(VersionRef(record.id, version.key)) else None
     return None
 
 
@@ -163,12 +164,37 @@ def publish(
         retriever.delete_versions([str(ref)])
         write_rows(store, retriever, ref, report)
         earlier = tuple(other for other in record.versions if other.key != ref.key) if record else ()
-        retriever.delete_versions([str(VersionRef(source.document, other.key)) for other in earlier])
+        retriever.delete_versions([str(other) for other in store.version_refs(source.document) if other != ref])
         retriever.settle()
         made = DocumentRecord(id=source.document, current=ref.key, versions=(*earlier, version))
         store.save_record(made)
         store.clear_pending(ref)
     return document_of(made, version)
+
+
+def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
+    """Takes a document out of search and list. Blocks; holds the lock. False when there is no such one.
+
+    What it was is kept for old citations, unless its record is damaged: that one is dropped.
+    """
+    with store.locked():
+        record = store.record(document)
+        if record is None and document not in store.damaged():
+            return False
+        if record is not None and record.current is None:
+            return False
+        refs = store.version_refs(document)
+        for ref in refs:
+            store.mark_pending(ref)
+        if record is None:
+            store.drop_record(document)
+        else:
+            store.save_record(record.model_copy(update={"current": None}))
+        retriever.delete_versions([str(ref) for ref in refs])
+        retriever.settle()
+        for ref in refs:
+            store.clear_pending(ref)
+        return True
 
 
 def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, report: Reporter) -> None:
@@ -204,7 +230,7 @@ def _version(store: LibraryStore, source: Source, facts: Extraction) -> Document
         key=source.ref.key, sha256=source.sha256, file_name=source.file_name, suffix=source.suffix,
         title=facts.title, issuer=facts.issuer, version=facts.version,
         date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
-        passages=store.lexicon(source.ref).indexed, paged=facts.paged,
+        passages=sum(1 for stored in store.passages(source.ref) if stored.kind != "reference"), paged=facts.paged,
         unsearchable_pages=tuple(page.number for page in pages if not page.searchable),
         recognised_pages=tuple(page.number for page in pages if page.recognised),
         added_at=datetime.now(UTC), reader=READER,

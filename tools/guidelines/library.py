@@ -15,15 +15,11 @@ from typing import TypeVar
 
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines import ingest
-from tools.guidelines.catalog import (
-    Catalog,
-    current_version,
-    document_of,
-)
+from tools.guidelines.catalog import Catalog, current_version, document_of
 from tools.guidelines.cited_sources import CitedSources
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import COLLECTION
-from tools.guidelines.library_search import LibrarySearch
+from tools.guidelines.library_search import LibrarySearch, damaged_record
 from tools.guidelines.milvus import Connection
 from tools.guidelines.models import (
     Document,
@@ -38,7 +34,7 @@ from tools.guidelines.models import (
 )
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.sandbox import run_job
-from tools.guidelines.store import LibraryStore, VersionRef, document_id
+from tools.guidelines.store import LibraryStore, document_id
 from tools.guidelines.worker import ExtractJob, RenderJob
 from tools.types import Passage
 
@@ -104,6 +100,10 @@ class GuidelineLibrary:
         """What is loaded and searchable, by id."""
         return await self._run(self._catalog.documents)
 
+    async def damaged(self) -> tuple[str, ...]:
+        """The ids of documents whose record is damaged: not searched until added again, or removed."""
+        return await self._run(self._store.damaged)
+
     async def document(self, document_id: str) -> Document | None:
         return next((found for found in await self.documents() if found.id == document_id), None)
 
@@ -163,11 +163,11 @@ class GuidelineLibrary:
         async with self._changing:
             await self._run(self._drop_index)
         documents: list[Document] = []
-        refused: list[Refusal] = []
+        refused = [Refusal(file_name=name, reason=damaged_record(name)) for name in await self.damaged()]
         for record, version in await self._run(self._current):
             try:
                 source = ingest.stored_source(self._store, record, version)
-                if version.reader == ingest.READER and self._store.has_version(source.ref):
+                if version.reader == ingest.READER and self._store.is_whole(source.ref):
                     async with self._changing:
                         await self._run(partial(self._write, source, ingest.in_loop(progress)))
                     documents.append(document_of(record, version))
@@ -194,7 +194,7 @@ class GuidelineLibrary:
 
     async def _read(self, source: ingest.Source, report: ingest.Reporter) -> Extraction:
         """Reads the file in the worker, unless a run that was broken off had read it already."""
-        known = await self._run(lambda: self._store.facts(source.ref))
+        known = await self._run(lambda: self._store.facts(source.ref) if self._store.is_whole(source.ref) else None)
         if known is not None:
             return known
         scratch = await self._run(self._store.scratch)
@@ -222,20 +222,7 @@ class GuidelineLibrary:
     async def remove(self, document_id: str) -> bool:
         """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
         async with self._changing:
-            return await self._run(lambda: self._remove(document_id))
-
-    def _remove(self, document_id: str) -> bool:
-        with self._store.locked():
-            record = self._store.record(document_id)
-            if record is None or record.current is None:
-                return False
-            ref = VersionRef(record.id, record.current)
-            self._store.mark_pending(ref)
-            self._store.save_record(record.model_copy(update={"current": None}))
-            self._retriever.delete_versions([str(ref)])
-            self._retriever.settle()
-            self._store.clear_pending(ref)
-            return True
+            return await self._run(lambda: ingest.withdraw(self._store, self._retriever, document_id))
 
     # -- what citations open
 
@@ -287,6 +274,14 @@ class GuidelineLibrary:
                 ingest.clean_up(self._store, self._retriever)
         self._catalog.snapshot()
         self._retriever.load()
+
+    async def check_index(self) -> list[str]:
+        """Why no search can be answered; empty when it can, whatever is wrong with single documents."""
+        try:
+            await self._run(self._retriever.check, seconds=SEARCH_SECONDS)
+        except (ToolUnavailable, IndexMismatch) as error:
+            return [str(error)]
+        return []
 
     async def check(self) -> list[str]:
         """What is wrong with the library, one sentence each, with what to do; empty when all is well."""

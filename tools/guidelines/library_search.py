@@ -63,8 +63,9 @@ class LibrarySearch:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self._retriever.check()
         snapshot = self._catalog.snapshot()
-        problems = [
-            f"Guideline {name}: its words are gone from the library's folder; add it again."
+        problems = [damaged_record(name) for name in self._store.damaged()]
+        problems += [
+            f"Guideline {name}: its words are gone from the library's folder or damaged; add it again."
             for name in sorted(snapshot.unreadable)
         ]
         older = sorted(document for document, version in snapshot.live.items() if version.reader < READER)
@@ -85,3 +86,11 @@ class LibrarySearch:
             if not self._store.original(version).is_file():
                 problems.append(f"Guideline {document}: its original file is gone; add it again.")
         return problems
+
+
+def damaged_record(document: str) -> str:
+    """What a reader is told of a document whose record cannot be read."""
+    return (
+        f"Guideline {document}: its record in the library's folder is damaged, and it is not searched. "
+        f"Add its file again, or run `asclepius guidelines remove {document}`."
+    )

@@ -1,7 +1,7 @@
 """The library's folder: documents, their versions, the words of every passage, and the original files.
 
     documents/<id>.json                 a document and its versions; it is searchable when this names a current one
-    versions/<id>@<key>/                one version's words (see ``write_version``), kept for old citations
+    versions/<id>@<key>/                one version's words (see ``version_files``), kept for old citations
     originals/<sha256><suffix>          the files as they came
     pending/<id>@<key>                  a version whose rows are being written; left behind by a run that was killed
     lock                                held by the one process that changes the library
@@ -19,19 +19,14 @@ import re
 import shutil
 import tempfile
 import unicodedata
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-from pydantic import BaseModel
-
 from tools.errors import ToolUnavailable
-from tools.guidelines.abbreviations import Expander, find_abbreviations
 from tools.guidelines.models import DocumentRecord, DocumentVersion, Extraction, PageContent, StoredPassage
-from tools.guidelines.text import terms
+from tools.guidelines.version_files import Lexicon, parsed, parsed_lines
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _VERSION_ID = re.compile(rf"({_ID.pattern})@([0-9a-f]{{12}})")
@@ -53,15 +48,6 @@ class VersionRef:
         return cls(match[1], match[2]) if match else None
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """In how many passages of a version each term stands."""
-
-    indexed: int
-    """Passages that are searched."""
-    counts: dict[str, int]
-
-
 class LibraryStore:
     """Reads and writes the folder. All methods block on the disk for a short time; none talks to a server."""
 
@@ -72,16 +58,25 @@ class LibraryStore:
     # -- documents
 
     def records(self) -> list[DocumentRecord]:
-        folder = self.folder / "documents"
-        if not folder.is_dir():
-            return []
-        return [DocumentRecord.model_validate_json(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
+        """The documents whose record can be read; ``damaged`` names the others."""
+        found = (parsed(DocumentRecord, path.read_bytes()) for path in self._record_paths())
+        return [record for record in found if record is not None]
+
+    def damaged(self) -> tuple[str, ...]:
+        """The ids of documents whose record is there and is none, after a fault of the disk or an edit by hand."""
+        return tuple(path.stem for path in self._record_paths() if parsed(DocumentRecord, path.read_bytes()) is None)
 
     def record(self, document_id: str) -> DocumentRecord | None:
         if not _ID.fullmatch(document_id):
             return None
         path = self._record_path(document_id)
-        return DocumentRecord.model_validate_json(path.read_bytes()) if path.is_file() else None
+        return parsed(DocumentRecord, path.read_bytes()) if path.is_file() else None
+
+    def drop_record(self, document_id: str) -> None:
+        self._record_path(document_id).unlink(missing_ok=True)
+
+    def _record_paths(self) -> list[Path]:
+        return sorted((self.folder / "documents").glob("*.json"))
 
     def save_record(self, record: DocumentRecord) -> None:
         _write(self._record_path(record.id), record.model_dump_json(indent=1).encode())
@@ -104,6 +99,24 @@ class LibraryStore:
     def has_version(self, ref: VersionRef) -> bool:
         return self.version_folder(ref).is_dir()
 
+    def is_whole(self, ref: VersionRef) -> bool:
+        """Whether all files of the version are there and can be read: what is not whole is read anew."""
+        lexicon = self.lexicon(ref)
+        if lexicon is None or self.facts(ref) is None:
+            return False
+        try:
+            passages, pages = sum(1 for _ in self.passages(ref)), sum(1 for _ in self.pages(ref))
+            found = self.indexed_terms(ref)
+        except (OSError, ToolUnavailable):
+            return False
+        known = {term for line in found for term in line.split()}
+        return pages > 0 and passages == len(found) and lexicon.counts.keys() <= known
+
+    def version_refs(self, document_id: str) -> list[VersionRef]:
+        """The versions of a document that have a folder, whatever its record says."""
+        found = (VersionRef.parse(path.name) for path in (self.folder / "versions").glob(f"{document_id}@*"))
+        return [ref for ref in found if ref is not None]
+
     def save_version(self, ref: VersionRef, made: Path) -> None:
         """Moves the folder ``made`` (written by ``write_version``) into its place."""
         place = self.version_folder(ref)
@@ -115,23 +128,23 @@ class LibraryStore:
             del self._offsets[known]
 
     def facts(self, ref: VersionRef) -> Extraction | None:
-        """What the reader found out about the document, without its pages; None for a version that is not there."""
+        """What the reader found out about the document, without its pages; None when it is not there or damaged."""
         path = self.version_folder(ref) / "facts.json"
-        return Extraction.model_validate_json(path.read_bytes()) if path.is_file() else None
+        return parsed(Extraction, path.read_bytes()) if path.is_file() else None
 
     def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
-        with (self.version_folder(ref) / "passages.jsonl").open("rb") as lines:
-            for line in lines:
-                yield StoredPassage.model_validate_json(line)
+        """All passages of a version in order. Raises ``ToolUnavailable`` at a damaged one."""
+        return parsed_lines(StoredPassage, self.version_folder(ref) / "passages.jsonl")
 
     def passage(self, ref: VersionRef, number: int) -> StoredPassage | None:
+        """None when there is no such passage, or it is damaged."""
         line = self._line(ref, "passages.jsonl", number)
-        return StoredPassage.model_validate_json(line) if line is not None else None
+        return parsed(StoredPassage, line) if line is not None else None
 
     def passage_terms(self, ref: VersionRef, number: int) -> list[str]:
         """The indexed terms of one passage, in order."""
         line = self._line(ref, "terms.txt", number)
-        return line.decode().split() if line is not None else []
+        return line.decode(errors="replace").split() if line is not None else []
 
     def _line(self, ref: VersionRef, name: str, number: int) -> bytes | None:
         path = self.version_folder(ref) / name
@@ -147,18 +160,16 @@ class LibraryStore:
             return lines.readline()
 
     def pages(self, ref: VersionRef) -> Iterator[PageContent]:
-        with (self.version_folder(ref) / "pages.jsonl").open("rb") as lines:
-            for line in lines:
-                yield PageContent.model_validate_json(line)
+        return parsed_lines(PageContent, self.version_folder(ref) / "pages.jsonl")
 
     def indexed_terms(self, ref: VersionRef) -> list[str]:
         """The stemmed terms of each passage of a version, by its number."""
-        return (self.version_folder(ref) / "terms.txt").read_text(encoding="utf-8").splitlines()
+        return (self.version_folder(ref) / "terms.txt").read_text(encoding="utf-8", errors="replace").splitlines()
 
-    def lexicon(self, ref: VersionRef) -> Lexicon:
+    def lexicon(self, ref: VersionRef) -> Lexicon | None:
+        """None when it is not there or damaged."""
         path = self.version_folder(ref) / "terms.json"
-        data = orjson.loads(path.read_bytes())
-        return Lexicon(data["indexed"], data["counts"])
+        return parsed(Lexicon, path.read_bytes()) if path.is_file() else None
 
     # -- originals
 
@@ -218,31 +229,6 @@ class LibraryStore:
             ) from None
 
 
-def write_version(
-    folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]
-) -> None:
-    """Writes the files of one version into ``folder``.
-
-    ``pages.jsonl`` and ``passages.jsonl`` hold a record a line, ``terms.txt`` the indexed terms of each passage,
-    ``terms.json`` in how many passages each term stands.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_lines(folder / "pages.jsonl", pages)
-    kept = list(passages)
-    _write_lines(folder / "passages.jsonl", kept)
-    expander = Expander(find_abbreviations(passage.text for passage in kept))
-    counts: Counter[str] = Counter()
-    indexed = 0
-    with (folder / "terms.txt").open("w", encoding="utf-8") as out:
-        for passage in kept:
-            found = expander.expand(terms(f"{title} {passage.section} {passage.text}"))
-            if passage.kind != "reference":
-                counts.update(set(found))
-                indexed += 1
-            out.write(" ".join(found) + "\n")
-    (folder / "terms.json").write_bytes(orjson.dumps({"indexed": indexed, "counts": dict(counts)}))
-
-
 def document_id(file_name: str) -> str:
     """The id of a document from its file's name: lower case letters, digits and single hyphens.
 
@@ -269,12 +255,6 @@ def _line_offsets(path: Path) -> list[int]:
         offsets.append(at + 1)
         at = data.find(b"\n", at + 1)
     return offsets
-
-
-def _write_lines(path: Path, records: Iterable[BaseModel]) -> None:
-    with path.open("wb") as out:
-        for record in records:
-            out.write(record.model_dump_json().encode() + b"\n")
 
 
 def _write(path: Path, data: bytes) -> None:

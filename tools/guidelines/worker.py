@@ -84,7 +84,7 @@ def _run(job: Job) -> None:
         return
     from tools.guidelines.extract import extract
     from tools.guidelines.passages import passages
-    from tools.guidelines.store import write_version
+    from tools.guidelines.version_files import write_version
 
     extraction = extract(job.path, job.suffix, progress=_progress())
     title = extraction.title or job.title
