@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.guidelines.milvus import CALL_SECONDS, ID_BYTES, VERSION_BYTES, Collection, Connection, Hit
+from tools.guidelines.milvus import CALL_SECONDS, CONSISTENCY, ID_BYTES, VERSION_BYTES, Collection, Connection, Hit
 from tools.guidelines.ranking import Weight
 
 COLLECTION = "clinical_guidelines"
@@ -74,7 +74,9 @@ class TermsIndex(Collection):
         indexes = client.prepare_index_params()
         indexes.add_index("weights", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
         indexes.add_index("version", index_type="INVERTED")
-        client.create_collection(self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS)
+        client.create_collection(
+            self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
+        )
 
 
 def passage_weights(terms: Sequence[str]) -> dict[int, float]:
@@ -129,7 +131,9 @@ class VectorIndex(Collection):
             "vector", index_type="HNSW", metric_type="COSINE", params={"M": 16, "efConstruction": 200}
         )
         indexes.add_index("version", index_type="INVERTED")
-        client.create_collection(self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS)
+        client.create_collection(
+            self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY
+        )
 
 
 def _schema(client: Any) -> Any:

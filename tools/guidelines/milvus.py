@@ -26,6 +26,9 @@ WRITE_SECONDS = 120.0
 ID_BYTES = 256
 VERSION_BYTES = 128
 
+CONSISTENCY = "Bounded"
+"""Of searches: a strong one waits for a Milvus server's next tick, some 200 ms. What is searched for is named by a
+record that is written after ``settle``, which makes sure with a strong search of its own."""
 SETTLE_TRIES = 20
 SETTLE_PAUSE = 0.25
 """Milvus Lite builds its indexes in the background after a flush, and a load that meets a half-written file fails."""
@@ -127,7 +130,8 @@ class Collection:
         """Loads the collection and searches once, for the first search builds what the others use."""
         self.check()
         self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
-        self._call(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS))
+        # A strong search waits for all that was written: from then on the quick reads of others see it too.
+        self._call(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS, waits=True))
 
     def check(self) -> None:
         """Reaches the server and looks at the collection, which is made when it is not there.
@@ -157,7 +161,10 @@ class Collection:
         self._ensure()
         expression = f"version == {quoted(version)}"
         found = self._searchable(
-            lambda client: client.query(self.name, filter=expression, output_fields=["count(*)"], timeout=CALL_SECONDS)
+            lambda client: client.query(
+                self.name, filter=expression, output_fields=["count(*)"], timeout=CALL_SECONDS,
+                consistency_level="Strong",
+            )
         )
         return int(found[0]["count(*)"])
 
@@ -193,10 +200,13 @@ class Collection:
         found = self._searchable(lambda client: self._search(client, data, versions, limit, CALL_SECONDS))
         return [Hit(str(hit["id"]), float(hit["distance"])) for hit in found[0]]
 
-    def _search(self, client: Any, data: Any, versions: Sequence[str], limit: int, seconds: float) -> Any:
+    def _search(
+        self, client: Any, data: Any, versions: Sequence[str], limit: int, seconds: float, *, waits: bool = False
+    ) -> Any:
         return client.search(
             self.name, data=[data], anns_field=self.search_field, limit=limit, output_fields=["id"], timeout=seconds,
             filter=f"version in {quoted(list(versions))}" if versions else "",
+            consistency_level="Strong" if waits else CONSISTENCY,
         )  # fmt: skip
 
     def _searchable(self, call: Callable[[Any], T]) -> T:
