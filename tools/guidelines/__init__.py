@@ -10,6 +10,8 @@ from tools.guidelines.models import (
     Refusal,
     SearchFilter,
 )
+from tools.guidelines.scopes import Scope, scope_of
+from tools.guidelines.shelves import erase_files
 from tools.guidelines.tool import guideline_tools
 
 __all__ = [
@@ -20,7 +22,10 @@ __all__ = [
     "GuidelineSearchResult",
     "IngestProgress",
     "Refusal",
+    "Scope",
     "SearchFilter",
+    "erase_files",
     "guideline_tools",
     "open_embedder",
+    "scope_of",
 ]

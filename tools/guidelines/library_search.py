@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from tools.guidelines.catalog import Catalog, Snapshot, as_passage, names, parse_passage_id
+from tools.guidelines.catalog import Snapshot, as_passage, names, parse_passage_id
 from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
 from tools.guidelines.ingest import READER
-from tools.guidelines.models import GuidelineSearchResult, SearchFilter
+from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, SearchFilter
 from tools.guidelines.retrieval import Found, Retriever
-from tools.guidelines.store import LibraryStore, VersionRef
+from tools.guidelines.scopes import Scope, scope_of
+from tools.guidelines.shelves import Shelves
+from tools.guidelines.store import VersionRef
 from tools.types import Passage
 
 KEPT_TERMS = 20_000
@@ -25,17 +27,19 @@ MAX_ROWS = 3
 class LibrarySearch:
     """The search over what the folder says is loaded at this moment."""
 
-    def __init__(self, store: LibraryStore, catalog: Catalog, retriever: Retriever) -> None:
-        self._store = store
-        self._catalog = catalog
+    def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
+        self._shelves = shelves
         self._retriever = retriever
         # A version's passages never change, so their terms can be kept.
         self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
 
-    def search(self, question: str, limit: int, chosen: SearchFilter) -> GuidelineSearchResult:
-        """The best ``limit`` passages of the documents that ``chosen`` lets through."""
-        snapshot = self._catalog.snapshot()
-        found = self._retriever.search(question, names(snapshot.refs(chosen)), self._terms_of, snapshot.weight)
+    def search(
+        self, question: str, limit: int, chosen: SearchFilter, scope: Scope | None = None
+    ) -> GuidelineSearchResult:
+        """The best ``limit`` passages of the documents that ``chosen`` lets through, those of ``scope`` among them."""
+        snapshot = self._shelves.snapshot(scope)
+        refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
+        found = self._retriever.search(question, refs, self._terms_of, snapshot.weight)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale)
         return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
@@ -46,7 +50,7 @@ class LibrarySearch:
         for candidate in found.candidates:
             parsed = parse_passage_id(candidate.id)
             version = snapshot.live.get(parsed[0].document) if parsed else None
-            stored = self._store.passage(*parsed) if parsed else None
+            stored = self._shelves.holding(candidate.id).store.passage(*parsed) if parsed else None
             if parsed is None or version is None or stored is None or version.key != parsed[0].key:
                 continue
             if stored.kind == "table_row":
@@ -57,13 +61,15 @@ class LibrarySearch:
 
     def _read_terms(self, passage_id: str) -> tuple[str, ...]:
         parsed = parse_passage_id(passage_id)
-        return tuple(map(sys.intern, self._store.passage_terms(*parsed))) if parsed else ()
+        if parsed is None:
+            return ()
+        return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self._retriever.check()
-        snapshot = self._catalog.snapshot()
-        problems = [damaged_record(name) for name in self._store.damaged()]
+        store, snapshot = self._shelves.library.store, self._shelves.library.catalog.snapshot()
+        problems = [damaged_record(name) for name in store.damaged()]
         problems += [
             f"Guideline {name}: its words are gone from the library's folder or damaged; add it again."
             for name in sorted(snapshot.unreadable)
@@ -75,17 +81,40 @@ class LibrarySearch:
                 "Run `asclepius guidelines reindex`."
             )
         for document, version in snapshot.live.items():
-            ref = str(VersionRef(document, version.key))
-            for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
-                indexed = collection.count(ref) if collection is not None else version.passages
-                if indexed != version.passages:
-                    problems.append(
-                        f"Guideline {document}: {indexed} of {version.passages} passages can be searched by {what}. "
-                        "Run `asclepius guidelines reindex`."
-                    )
-            if not self._store.original(version).is_file():
+            problems += [
+                f"Guideline {document}: {indexed} of {version.passages} passages can be searched by {what}. "
+                "Run `asclepius guidelines reindex`."
+                for what, indexed in self._missing(VersionRef(document, version.key), version)
+            ]
+            if not store.original(version).is_file():
                 problems.append(f"Guideline {document}: its original file is gone; add it again.")
         return problems
+
+    def own_problems(self) -> list[str]:
+        """The same for the files of conversations, which are counted and not named."""
+        self._retriever.check()
+        gone, older = 0, 0
+        for scope in self._shelves.scopes():
+            shelf = self._shelves.of(scope)
+            snapshot = shelf.catalog.snapshot()
+            gone += len(shelf.store.damaged()) + len(snapshot.unreadable)
+            for document, version in snapshot.live.items():
+                missing = any(self._missing(VersionRef(document, version.key), version))
+                older += version.reader < READER or missing
+        problems = [f"Files of conversations that are damaged and not searched: {gone}."] if gone else []
+        if older:
+            problems.append(
+                f"Files of conversations that are not searched as they should be: {older}. "
+                "Run `asclepius guidelines reindex`."
+            )
+        return problems
+
+    def _missing(self, ref: VersionRef, version: DocumentVersion) -> Iterator[tuple[str, int]]:
+        """By what the version cannot be searched whole, and how many of its passages can."""
+        for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
+            indexed = collection.count(str(ref)) if collection is not None else version.passages
+            if indexed != version.passages:
+                yield what, indexed
 
 
 def damaged_record(document: str) -> str:
@@ -94,3 +123,11 @@ def damaged_record(document: str) -> str:
         f"Guideline {document}: its record in the library's folder is damaged, and it is not searched. "
         f"Add its file again, or run `asclepius guidelines remove {document}`."
     )
+
+
+def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:
+    """``refs`` without a conversation's copies of what the library has: nothing is to be found twice."""
+    shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
+    return [
+        ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared
+    ]

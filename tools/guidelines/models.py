@@ -150,6 +150,8 @@ class FolderReport(Frozen):
 
     documents: tuple[Document, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    own_documents: int = 0
+    """Files of conversations that were indexed again; what they are is their owners' affair."""
 
 
 class IngestProgress(Frozen):

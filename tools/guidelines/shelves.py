@@ -10,6 +10,7 @@ nothing of it is left when its folder is erased. The lock and the index are shar
 from __future__ import annotations
 
 import shutil
+import tempfile
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Generator
@@ -42,6 +43,11 @@ class ConversationStore(LibraryStore):
         # Under the lock, or a file that was being read while its conversation was deleted would stay behind.
         with self.locked():
             super().save_version(ref, made)
+
+    def scratch(self) -> tempfile.TemporaryDirectory[str]:
+        # Beside the folder: a worker that still writes there must not bring an erased one back.
+        self._make()
+        return self._library.scratch()
 
     @contextmanager
     def locked(self) -> Generator[None]:

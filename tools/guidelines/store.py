@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 import unicodedata
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,7 @@ from tools.guidelines.models import DocumentRecord, DocumentVersion, Extraction,
 from tools.guidelines.version_files import Lexicon, parsed, parsed_lines
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_SCRATCH_SECONDS = 3600
 _VERSION_ID = re.compile(rf"({_ID.pattern})@([0-9a-f]{{12}})")
 
 
@@ -199,6 +201,13 @@ class LibraryStore:
         """A temporary folder on the same file system, from which results are renamed into place."""
         self._make()
         return tempfile.TemporaryDirectory(prefix="scratch-", dir=self.folder)
+
+    def clear_scratch(self) -> None:
+        """Removes the temporary folders of processes that were killed; a live one needs its own for minutes at most."""
+        for folder in self.folder.glob("scratch-*"):
+            with suppress(FileNotFoundError):
+                if time.time() - folder.stat().st_mtime > _SCRATCH_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def locked(self) -> Generator[None]:

@@ -10,10 +10,13 @@ from pydantic import Field, JsonValue
 from tools.function_tool import FunctionTool
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult
+from tools.guidelines.scopes import Scope
 from tools.types import Passage, ToolResult
 
 DOCUMENTS = "documents"
-"""The tools' hidden parameter: ids of the documents that are searched; none for all."""
+SCOPE = "scope"
+"""The tools' hidden parameters: ids of the documents that are searched, none for all; and the key of the conversation
+whose own files are searched beside the library."""
 _NOT_ANSWERABLE = (
     "The loaded guidelines do not seem to answer this question. Say so; do not answer from these passages unless one "
     "of them states the answer in so many words, and never fill in."
@@ -25,7 +28,10 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
     """The tools of the library: ``search_clinical_guidelines``."""
 
     async def search_clinical_guidelines(
-        question: str, limit: Annotated[int, Field(ge=1, le=20)] = 6, documents: Sequence[str] = ()
+        question: str,
+        limit: Annotated[int, Field(ge=1, le=20)] = 6,
+        documents: Sequence[str] = (),
+        scope: Scope | None = None,
     ) -> ToolResult:
         """Searches the clinical guidelines that are loaded here and returns their passages, best first.
 
@@ -37,10 +43,10 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
             question: The clinical question in full, in the words a guideline would use; resolve "it" and "they".
             limit: How many passages to return.
         """
-        found = await library.search(question, limit=limit, documents=documents)
+        found = await library.search(question, limit=limit, documents=documents, scope=scope)
         return as_tool_result(question, found)
 
-    return [FunctionTool(search_clinical_guidelines, timeout=15.0, idempotent=True, hidden=[DOCUMENTS])]
+    return [FunctionTool(search_clinical_guidelines, timeout=15.0, idempotent=True, hidden=[DOCUMENTS, SCOPE])]
 
 
 def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
