@@ -138,8 +138,9 @@ class ServerSettings(BaseSettings):
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
     """Further web origins, separated by commas, that may connect; the page's own always may."""
     uploaders: Annotated[tuple[str, ...], NoDecode] = ()
-    """Users, separated by commas, who may add a guideline by dropping it into the chat; it is there for everybody from
-    then on. `*` lets every user, `-` nobody. Unset: the demo user alone."""
+    """Users, separated by commas, who may add a guideline to the library for everybody by dropping it into the chat.
+    `*` lets every user, `-` nobody. Unset: the demo user alone. What others drop is searched in their conversation
+    alone."""
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
     questions_per_minute: int = Field(60, ge=1)
@@ -153,17 +154,12 @@ class ServerSettings(BaseSettings):
         return comma_separated(value)
 
     def may_upload(self, user: str | None) -> bool:
-        """Whether ``user`` may add a guideline in the chat; None is nobody who is signed in."""
+        """Whether ``user`` may add a guideline for everybody; None is nobody who is signed in."""
         if user is None:
             return False
         if not self.uploaders:
             return self.auth == "demo"
         return "*" in self.uploaders or user in self.uploaders
-
-    @property
-    def takes_uploads(self) -> bool:
-        """Whether anybody may add a guideline in the chat."""
-        return self.auth == "demo" if not self.uploaders else set(self.uploaders) != {"-"}
 
 
 class OfflineSettings(BaseSettings):

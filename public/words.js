@@ -54,7 +54,7 @@ window.asclepiusWords = {
     search: "Search conversations",
     newChat: "New conversation",
     settings: "Settings",
-    attach: "Add a guideline (PDF)",
+    attach: "Add a file (PDF)",
     ask: "Ask",
     stop: "Stop the answer",
     good: "Helpful",
@@ -66,6 +66,13 @@ window.asclepiusWords = {
     takeAway: "Take away {0}",
     tryThis: "Nothing that was searched answers this. You can try:",
     notChanged: "The setting could not be changed. Reload the page and try again.",
+    whoSearches: "Who is to find “{0}”?",
+    onlyHere: "Only this conversation",
+    forEveryone: "Add to the library for everyone",
+    sharing: "Adding to the library…",
+    staysHere: "“{0}” stays in this conversation alone.",
+    isShared: "“{0}” is in the library now, for everyone.",
+    notShared: "The file could not be added. Try again in a moment.",
     button: "Button"
   },
   de: {
@@ -122,7 +129,7 @@ window.asclepiusWords = {
     search: "Unterhaltungen durchsuchen",
     newChat: "Neue Unterhaltung",
     settings: "Einstellungen",
-    attach: "Leitlinie hinzufügen (PDF)",
+    attach: "Datei hinzufügen (PDF)",
     ask: "Fragen",
     stop: "Antwort anhalten",
     good: "Hilfreich",
@@ -134,6 +141,13 @@ window.asclepiusWords = {
     takeAway: "{0} entfernen",
     tryThis: "Nichts von dem, was durchsucht wurde, beantwortet das. Versuchen Sie:",
     notChanged: "Die Einstellung ließ sich nicht ändern. Laden Sie die Seite neu und versuchen Sie es noch einmal.",
+    whoSearches: "Wer soll „{0}“ finden?",
+    onlyHere: "Nur diese Unterhaltung",
+    forEveryone: "Für alle in die Bibliothek",
+    sharing: "Wird in die Bibliothek aufgenommen …",
+    staysHere: "„{0}“ bleibt allein in dieser Unterhaltung.",
+    isShared: "„{0}“ steht jetzt allen in der Bibliothek zur Verfügung.",
+    notShared: "Die Datei konnte nicht aufgenommen werden. Versuchen Sie es gleich noch einmal.",
     button: "Schaltfläche"
   }
 };

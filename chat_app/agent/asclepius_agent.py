@@ -18,13 +18,15 @@ from chat_app.answer_options import LANGUAGES, AnswerLanguage, AnswerLength
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice, TurnEnded
 from chat_app.generation.prompt import Prompt
-from tools.guidelines.tool import DOCUMENTS
+from tools.guidelines import Scope
+from tools.guidelines.tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
 
 INSTRUCTIONS = Prompt.from_file(
-    Path(__file__).with_name("instructions.jinja"), preset={"length": "standard", "language": "", "some": False}
+    Path(__file__).with_name("instructions.jinja"),
+    preset={"length": "standard", "language": "", "some": False, "own": False},
 )
 ONLY_EXTRACTS = Notice(
     code="language_of_sources",
@@ -74,13 +76,15 @@ class AsclepiusHealthcareAgent:
         length: AnswerLength = "standard",
         language: AnswerLanguage = "auto",
         documents: Sequence[str] = (),
+        scope: Scope | None = None,
         vector_store_id: str | None = None,
         include_raw: bool = False,
         turn_id: str | None = None,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Answers ``message`` as a stream of events; closing it stops the turn. ``turn_id`` is the name that the turn
         goes by; one is made when none is given. Of the guidelines only ``documents`` are searched, by their ids; all
-        when there are none.
+        when there are none. ``scope`` is the key of a conversation that has files of its own: they are searched beside
+        the library, here and never at the model server.
 
         Raises ``InputRejected`` before the first event when the message is empty or too long. Nothing else is raised:
         every other failure is the turn's outcome.
@@ -90,11 +94,16 @@ class AsclepiusHealthcareAgent:
             guidelines=use_clinical_guidelines and enable_tool_execution,
             drugs=use_drug_database and enable_tool_execution,
             tools=enable_tool_execution,
-            prompt_kwargs={"length": length, "language": LANGUAGES.get(language, ""), "some": bool(documents)},
+            prompt_kwargs={
+                "length": length,
+                "language": LANGUAGES.get(language, ""),
+                "some": bool(documents),
+                "own": scope is not None,
+            },
         ).model_copy(
             update={
                 "documents": tuple(documents),
-                "given": {name: {DOCUMENTS: tuple(documents)} for name in self._guideline_tools} if documents else {},
+                "given": self._given(documents, scope),
                 "notices": (ONLY_EXTRACTS,) if self._only_extracts and language != "auto" else (),
                 "conversation_id": conversation_id,
                 "user_id": user_id,
@@ -104,7 +113,8 @@ class AsclepiusHealthcareAgent:
                 **({"turn_id": turn_id} if turn_id else {}),
             }
         )
-        routed = await self._routed(request)
+        # The server's file search does not have a conversation's own files: one search over both is better than two.
+        routed = await self._routed(request) if scope is None else request
         async with aclosing(self._responses.process_streaming_query(routed)) as events:
             async for event in events:
                 if isinstance(event, TurnEnded) and event.outcome.kind == "failed" and self._route is not None:
@@ -131,6 +141,11 @@ class AsclepiusHealthcareAgent:
             raise InputRejected(
                 f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."
             )
+
+    def _given(self, documents: Sequence[str], scope: Scope | None) -> dict[str, dict[str, Any]]:
+        """Hidden parameters of the guideline tools."""
+        values = ({DOCUMENTS: tuple(documents)} if documents else {}) | ({SCOPE: scope} if scope else {})
+        return dict.fromkeys(self._guideline_tools, values) if values else {}
 
     async def _routed(self, request: TurnRequest) -> TurnRequest:
         """``request`` with the model server's file search in place of the app's own, where that is the way in."""

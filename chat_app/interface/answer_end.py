@@ -22,6 +22,7 @@ from chat_app.interface.page_options import PageOptions, left_out
 from chat_app.interface.phrases import translated
 from chat_app.interface.reference_cards import card, reference_list
 from chat_app.interface.turn_steps import ElementDict, TurnIds
+from chat_app.interface.uploads import files_of
 
 REFERENCES_ELEMENT = "References"
 
@@ -73,6 +74,7 @@ class AnswerEnd:
             "question": self.ids.question,
             "thread": self.ids.thread_id,
             **self._next_steps(outcome),
+            "files": files_of(self._look_ups.outputs),
             "extracts": self.extracts,
             "model": self._model,
         }

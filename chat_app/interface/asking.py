@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
+from chat_app.interface.own_documents import ConversationShelf, searched_beside
 from chat_app.interface.page_options import LoadedGuideline
 from chat_app.interface.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.uploads import Closed, upload_events
+from chat_app.interface.uploads import upload_events
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield Notice(code="waiting_for_provider", message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
-    async for event in _taken_in(app, question, first=next(iter(own)) is turn):
+    async for event in _taken_in(runtime, app, question, first=next(iter(own)) is turn):
         if isinstance(event, TextDelta):
             written.append(event.text)
         yield event
@@ -49,9 +50,11 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
     conversation_id = await question.conversation_of(model, runtime.history, app)
-    options = question.options.consult_options(await _loaded(app) if question.options.documents else ())
+    scope, files = await searched_beside(runtime, app, turn.thread_id, turn.owner)
+    loaded = [*await _loaded(app), *files] if question.options.documents else ()
+    options = question.options_now().consult_options(loaded)
     events = app.agent.consult(
-        question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, **options
+        question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, scope=scope, **options
     )
     async with aclosing(events) as stream:
         async for event in stream:
@@ -69,17 +72,20 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
         raise InputRejected(NOT_KNOWN) from None
 
 
-async def _taken_in(app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
+async def _taken_in(
+    runtime: Runtime, app: App, question: PageQuestion, *, first: bool
+) -> AsyncIterator[AgentEvent]:
     """Takes the question's files in, in the ``first`` turn; the others wait for it."""
     if not first:
         await _until_taken_in(question)
         return
     try:
-        allowed = app.settings.server.may_upload(question.owner)
+        may_share = app.settings.server.may_upload(question.owner)
+        shelf = ConversationShelf(runtime, app, question.thread_id, question.owner)
         for upload in question.uploads:
-            library = app.guidelines if allowed else Closed()
-            async for event in upload_events(library, upload, question.language):
+            async for event in upload_events(shelf, upload, question.language, may_share=may_share):
                 yield event
+        question.added = shelf.added
     finally:
         question.taken_in.set()
 

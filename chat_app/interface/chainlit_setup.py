@@ -33,8 +33,6 @@ def attach() -> tuple[Runtime, Page]:
     except LookupError:
         runtime, alone = _standalone_runtime(), True
     os.environ[SECRET_VARIABLE] = runtime.identity.secret
-    if config.features.spontaneous_file_upload is not None:
-        config.features.spontaneous_file_upload.enabled = runtime.settings.server.takes_uploads
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
     # Chainlit's decorator would keep the first history for good, whatever is served later.
     setattr(chainlit_data, "_data_layer", runtime.history)  # noqa: B010

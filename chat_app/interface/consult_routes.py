@@ -8,6 +8,7 @@ no way back to it, so its turn is stopped.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
@@ -27,11 +28,13 @@ from chat_app.events import (
 )
 from chat_app.interface import api_docs
 from chat_app.interface.live_turns import LiveTurn
+from chat_app.interface.own_documents import searched_in
 from chat_app.interface.problems import problem
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turn_log import Cursor
 from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, event_stream
 from chat_app.response_objects import Usage
+from tools.guidelines import Document, Scope
 from tools.types import Frozen
 
 if TYPE_CHECKING:
@@ -115,9 +118,10 @@ def consult_router(runtime: Runtime) -> APIRouter:
         """
         user = asker(request)
         app = await runtime.ready()
-        await _check(runtime, app, body)
+        scope, files = await searched_in(runtime, app, body.conversation_id, user)
+        await _check(runtime, app, body, files)
         runtime.admit(user, asked=max(1, len(set(body.models))))
-        question = _begin(runtime, app, body, user, recent)
+        question = _begin(runtime, app, body, user, recent, scope=scope)
         if body.stream:
             return event_stream(question, dict.fromkeys(question.turns, Cursor()))
         return await _whole(request, question)
@@ -146,7 +150,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
     return router
 
 
-async def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
+async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[Document]) -> None:
     """Raises ``InputRejected`` for what can be seen to be wrong before anything starts."""
     app.agent.check_message(body.message)
     if body.models and body.model:
@@ -157,10 +161,13 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody) -> None:
     if not all(map(runtime.settings.may_ask, named)):
         raise InputRejected(f"Models that may be asked are: {', '.join(runtime.settings.models)}.")
     if body.documents:
-        await app.check_documents(body.documents)
+        own = {document.id for document in files}
+        await app.check_documents([name for name in body.documents if name not in own])
 
 
-def _begin(runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions) -> AskedQuestion:
+def _begin(
+    runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions, *, scope: Scope | None
+) -> AskedQuestion:
     models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
     turns = {
         model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models
@@ -171,7 +178,7 @@ def _begin(runtime: Runtime, app: App, body: ConsultBody, user: str, recent: Rec
     recent.add(question)
     options = body.model_dump(exclude={"message", "stream", "model", "models"})
     for model, turn in turns.items():
-        events = app.agent.consult(body.message, user_id=user, model=model, turn_id=turn.id, **options)
+        events = app.agent.consult(body.message, user_id=user, model=model, turn_id=turn.id, scope=scope, **options)
         runtime.turns.start(turn, events, save=recent.keep_a_while)
     return question
 

@@ -27,7 +27,7 @@ _STEPS: Final = {
     "Guidelines": "Leitlinien",
     "Drug label": "Fachinformation",
     "Interactions": "Wechselwirkungen",
-    "Add guideline": "Leitlinie hinzufügen",
+    "Add file": "Datei hinzufügen",
     "Tool": "Werkzeug",
     "Raw result": "Ergebnis als JSON",
     "failed": "fehlgeschlagen",
@@ -100,13 +100,25 @@ _UPLOADS: Final = {
     "unchanged": "unverändert",
     "done": "fertig",
     "{stage}, page {done} of {total}": "{stage}, Seite {done} von {total}",
-    "“{title}” is loaded and searchable: {pages} pages.": "„{title}“ ist geladen und durchsuchbar: {pages} Seiten.",
-    " {gaps} of its pages hold no text and are not searchable.":
-        " {gaps} dieser Seiten enthalten keinen Text und sind nicht durchsuchbar.",
-    "The file was not taken in.": "Die Datei wurde nicht aufgenommen.",
-    "You may not add guidelines here. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may.":
-        "Sie dürfen hier keine Leitlinien hinzufügen. Fragen Sie die Betreiber dieses Servers; ASCLEPIUS_UPLOADERS "
+    "“{title}” is searchable in this conversation: {passages} passages on {pages} pages.":
+        "„{title}“ ist in dieser Unterhaltung durchsuchbar: {passages} Textstellen auf {pages} Seiten.",
+    "Pages without text, which are not searchable: {gaps}.": "Seiten ohne Text, die nicht durchsuchbar sind: {gaps}.",
+    "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation.":
+        "Die Datei gehört allein zu dieser Unterhaltung: Niemand sonst findet sie, und sie wird mit ihr gelöscht.",
+    "For now it is for this conversation alone.": "Vorerst gehört die Datei allein zu dieser Unterhaltung.",
+    "“{title}” is in the library already: everybody finds it, in every conversation.":
+        "„{title}“ ist schon in der Bibliothek: Alle finden das Dokument, in jeder Unterhaltung.",
+    "{title} (this conversation only)": "{title} (nur diese Unterhaltung)",
+    "This conversation cannot keep files at the moment. Try again, or begin another conversation.":
+        "Diese Unterhaltung kann gerade keine Dateien aufnehmen. Versuchen Sie es erneut, oder beginnen Sie eine neue.",
+    "The files of this conversation cannot be searched at the moment. Ask again in a moment.":
+        "Die Dateien dieser Unterhaltung können gerade nicht durchsucht werden. Fragen Sie gleich noch einmal.",
+    "A conversation can have {most} files of its own. Begin another one.":
+        "Eine Unterhaltung kann {most} eigene Dateien haben. Beginnen Sie eine neue.",
+    "You may not add to the library. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may.":
+        "Sie dürfen der Bibliothek nichts hinzufügen. Fragen Sie die Betreiber dieses Servers; ASCLEPIUS_UPLOADERS "
         "sagt, wer es darf.",
+    "The file was not taken in.": "Die Datei wurde nicht aufgenommen.",
     "The file is empty.": "Die Datei ist leer.",
     "The file has {size} MB; at most {most} MB can be taken.":
         "Die Datei hat {size} MB; höchstens {most} MB sind möglich.",

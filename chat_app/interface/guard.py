@@ -15,8 +15,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chat_app.interface.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
-from chat_app.interface.phrases import language_of, say
-from chat_app.interface.uploads import NO_UPLOAD
 from chat_app.settings import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -32,7 +30,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
 _TOO_LARGE = "The request is too large."
 _UPLOAD = "/project/file"
-_PROBLEM, _JSON = b"application/problem+json", b"application/json"
+_PROBLEM = b"application/problem+json"
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
@@ -92,10 +90,6 @@ class Guard:
         user = user_of_cookie_header(self._identity, headers.get("cookie", ""))
         if self._on_user is not None:
             self._on_user(user)
-        if user and scope["path"].rstrip("/") == _UPLOAD and not self._identity.server.may_upload(user):
-            # Chainlit's page shows the reason of an answer of this type alone.
-            await _refuse(scope, send, 403, say(language_of(headers.get("accept-language")), NO_UPLOAD), _JSON)
-            return
         if scope["type"] == "http":
             login = None if user else self._login(scope, headers)
             body = _Body(receive, _largest(scope["path"]))
@@ -223,11 +217,11 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(scope: Scope, send: Send, status: int, detail: str, kind: bytes = _PROBLEM) -> None:
+async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
     body = json.dumps({"type": "about:blank", "title": detail, "status": status, "detail": detail}).encode()
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -97,6 +97,16 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.begin() as connection:
             await _upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
 
+    async def claim_thread(self, thread_id: str, owner: str) -> None:
+        """Sees to it that a conversation is there and is ``owner``'s, before anything is kept for it elsewhere.
+
+        Raises ``NotOwner`` for somebody else's.
+        """
+        async with self.engine.begin() as connection:
+            known = await _rows(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
+            await _upsert_thread(connection, thread_id, user_id=known[0]["id"] if known else None)
+        require_owner(owner, await self.owner_of("thread", thread_id))
+
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
         """Sets which of the agent's conversations each of several models goes on in; see ``branches``."""
         async with self.engine.begin() as connection:
@@ -170,12 +180,15 @@ class History(SQLAlchemyDataLayer):
 
     async def delete_conversation(self, conversation_id: str, owner: str) -> None:
         """Erases what the page shows of a conversation of ``owner``, by the id that the session store knows it by."""
+        for thread_id in await self.threads_with(conversation_id, owner):
+            await self.delete_thread(thread_id)
+
+    async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
+        """The conversations on ``owner``'s page that go on in that one of the session store."""
         async with self.engine.connect() as connection:
             query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
             rows = await _rows(connection, query, owner=owner, id=f"%{conversation_id}%")
-        for row in rows:
-            if conversation_id in conversations_of(decoded_value(row["metadata"], {})):
-                await self.delete_thread(row["id"])
+        return [row["id"] for row in rows if conversation_id in conversations_of(decoded_value(row["metadata"], {}))]
 
     # -- steps and elements --------------------------------------------------------------------------------------
 

@@ -60,12 +60,14 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
 def api_router(runtime: Runtime) -> APIRouter:
     """Every route of our own."""
     from chat_app.interface.feedback_routes import feedback_router
+    from chat_app.interface.file_routes import file_router
     from chat_app.interface.settings_routes import settings_router
 
     router = APIRouter()
     router.include_router(health_router(runtime), tags=["health"])
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
+    router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(consult_router(runtime), prefix="/api/v1")
     router.include_router(conversation_router(runtime), prefix="/api/v1")
     router.include_router(thread_router(runtime), prefix="/api/v1", tags=["conversations"])

@@ -28,7 +28,7 @@ from chat_app.interface.live_turns import LiveTurn
 from chat_app.interface.pace import Pace
 from chat_app.interface.page_options import page_options
 from chat_app.interface.page_question import PageQuestion
-from chat_app.interface.page_settings import KEY, show_panel
+from chat_app.interface.page_settings import KEY, change
 from chat_app.interface.phrases import language_of, say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.sockets import emit, is_there, owner_of, send, sessions_of
@@ -157,8 +157,10 @@ class Page:
             await turn.saved.wait()
         for task in keeping:
             task.cancel()
-        if question.uploads:
-            await show_panel(self.runtime, session)
+        if question.added:
+            # Also where nothing is chosen: the panel lists what there is to choose from.
+            chosen = question.options_now().documents
+            await change(self.runtime, session, {"documents": chosen}, shown=False)
 
     def _question(self, session: WebsocketSession, owner: str, message: Message, run_id: str) -> PageQuestion:
         uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]

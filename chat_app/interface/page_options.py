@@ -40,6 +40,12 @@ class PageOptions(BaseModel):
     models: tuple[str, ...] = ()
     """Models to ask; none for the default one."""
 
+    def with_documents(self, added: Sequence[str]) -> PageOptions:
+        """The same options with ``added`` among the guidelines to search, where only some are searched."""
+        if not self.documents or set(added) <= set(self.documents):
+            return self
+        return self.model_copy(update={"documents": tuple(dict.fromkeys((*self.documents, *added)))[:MOST_DOCUMENTS]})
+
     def consult_options(self, loaded: Sequence[LoadedGuideline]) -> dict[str, Any]:
         """Keyword arguments of ``consult`` beside the model. A guideline that is gone is left out, as in the panel."""
         return {

@@ -36,7 +36,9 @@ class PageQuestion:
     language: Language = "en"
     turns: dict[str, LiveTurn] = field(init=False)
     taken_in: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the files that came with the question are in the library, or refused."""
+    """Set once the files that came with the question are taken in, or refused."""
+    added: Sequence[str] = ()
+    """The ids of the documents that those files are."""
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _branching: asyncio.Lock = field(default_factory=asyncio.Lock)
     _branches: Mapping[str, str | None] | None = None
@@ -46,6 +48,10 @@ class PageQuestion:
             model: LiveTurn(owner=self.owner, thread_id=self.thread_id, question_id=self.message_id)
             for model in self.models
         }
+
+    def options_now(self) -> PageOptions:
+        """What was chosen; whoever adds a file while only some guidelines are searched wants it searched, too."""
+        return self.options.with_documents(self.added)
 
     @property
     def compared(self) -> bool:

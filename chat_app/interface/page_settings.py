@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainlit.session import WebsocketSession
 from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.errors import InputRejected
+from chat_app.interface.own_documents import searched_beside
 from chat_app.interface.page_options import LoadedGuideline, PageOptions, page_options, settings_panel
-from chat_app.interface.phrases import language_of
+from chat_app.interface.phrases import language_of, say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.sockets import emit, owner_of, sessions_of
 from tools.errors import ToolError
@@ -26,8 +28,9 @@ _PATIENCE = 2.0
 async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
     """Sends the panel with what is loaded now and what the conversation has set."""
     options = page_options(session.chat_settings)
-    loaded = await loaded_guidelines(runtime) if owner_of(session) else ()
-    panel: Any = settings_panel(runtime.settings, options, loaded, language_of(session.language))
+    language = language_of(session.language)
+    loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
+    panel: Any = settings_panel(runtime.settings, options, loaded, language)
     await emit(session, "chat_settings", panel)
 
 
@@ -65,3 +68,21 @@ async def loaded_guidelines(runtime: Runtime) -> Sequence[LoadedGuideline]:
         return await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
     except (ToolError, TimeoutError):
         return ()
+
+
+class _OwnFile(NamedTuple):
+    id: str
+    title: str
+
+
+async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[LoadedGuideline]:
+    """What the conversation has beside the library, so named; nothing while that is not known."""
+    owner = owner_of(session)
+    if runtime.app is None or owner is None:
+        return ()
+    try:
+        _, files = await searched_beside(runtime, runtime.app, session.thread_id, owner)
+    except InputRejected:
+        return ()
+    language = language_of(session.language)
+    return [_OwnFile(f.id, say(language, "{title} (this conversation only)", title=f.title)) for f in files]

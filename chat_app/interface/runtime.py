@@ -17,7 +17,9 @@ from chat_app.interface.branches import forget
 from chat_app.interface.identity import Identity
 from chat_app.interface.limits import UserLimits
 from chat_app.interface.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.own_documents import scope_of_thread
 from chat_app.settings import Settings
+from tools.guidelines import erase_files
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
@@ -109,11 +111,21 @@ class Runtime:
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
         """Deleted is deleted: neither a running answer nor the session store brings a conversation back."""
         await self.turns.end_conversation(thread_id, owner)
+        await self._erase_files(thread_id)
         if self.app is None:
             return
         for conversation in conversations:
             await self.turns.end_conversation(conversation, owner)
         await forget(self.app.sessions, owner, set(conversations))
+
+    async def _erase_files(self, thread_id: str) -> None:
+        scope = scope_of_thread(thread_id)
+        if scope is None:
+            return
+        if self.app is not None:
+            await self.app.guidelines.erase(scope)
+        else:
+            await asyncio.to_thread(erase_files, self.settings.storage.data_dir / "guidelines", scope)
 
     def _show(self, progress: str) -> None:
         self._progress = progress

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from chat_app.interface.markdown_text import cell, literal, table
 from chat_app.interface.phrases import Language, say, translated
+from chat_app.interface.uploads import MAY_SHARE, OWN
 from tools.types import Function, FunctionOutput
 
 _NAMES = {
@@ -17,10 +18,10 @@ _NAMES = {
     "get_drug_label": "Drug label",
     "check_drug_interactions": "Interactions",
     "file_search": "Guidelines",
-    "add_guideline": "Add guideline",
+    "add_guideline": "Add file",
 }
 _ICONS = {"Drug database": "pill", "Drug label": "pill", "Interactions": "shuffle", "Guidelines": "book-open",
-          "Add guideline": "file-plus"}
+          "Add file": "file-plus"}
 _SUBJECTS = ("drug_name", "drug_names", "drugs", "question", "query", "name", "text")
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
@@ -116,7 +117,7 @@ def _result(output: JsonValue, language: Language) -> str:
         shown.append(_passages(passages, language) or say(language, "No passage was found."))
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
-        fields = [(k, cell(v)) for k, v in output.items()]
+        fields = [(k, cell(v)) for k, v in output.items() if k not in (OWN, MAY_SHARE)]
         shown.append(_rows_of(listed) or table(_said(language, "Field", "Value"), fields))
     for key, label in (("did_you_mean", "Did you mean"), ("note", "Note")):
         if words := cell(output.get(key)):

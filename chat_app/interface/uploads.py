@@ -1,6 +1,8 @@
-"""A guideline dropped into the chat: checked, taken in page by page as a step, then searchable.
+"""A file dropped into the chat: checked, taken in page by page as a step, then searchable in that conversation.
 
-The step's events are those of any tool, so the page shows progress and refusals as it shows look-ups.
+The step's events are those of any tool, so the page shows progress and refusals as it shows look-ups. Whoever may add
+to the library is asked, under the answer, whether everybody is to have the file; until then the conversation alone has
+it.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -28,14 +30,21 @@ from chat_app.events import (
 )
 from chat_app.interface.phrases import Language, say, translated
 from tools.errors import SourceRejected, ToolError
-from tools.guidelines.models import Document, IngestProgress
+from tools.guidelines import Document, IngestProgress, scope_of
 from tools.types import Function, FunctionOutput, ToolProgress
 
 TOOL = "add_guideline"
-NO_UPLOAD = "You may not add guidelines here. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may."
+OWN, MAY_SHARE = "document", "may_share"
+"""Keys of the step's result: the id of a file that is the conversation's own, and whether its user may share it."""
+ALONE = "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation."
+FOR_NOW = "For now it is for this conversation alone."
 MAX_BYTES = 50_000_000
 _PDF = b"%PDF-"
 _LONGEST_NAME = 120
+
+
+FileState = Literal["asked", "own", "library"]
+"""Whether the user is asked for whom a file is, or has said so: for the conversation, for everybody."""
 
 
 class Upload(NamedTuple):
@@ -45,18 +54,10 @@ class Upload(NamedTuple):
     path: Path
 
 
-class Library(Protocol):
-    """What is needed of the guideline library."""
+class Shelf(Protocol):
+    """Where the file goes: to its conversation alone."""
 
     async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document: ...
-
-
-class Closed:
-    """The library for somebody who may not add to it."""
-
-    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
-        """Raises ``SourceRejected`` with the reason."""
-        raise SourceRejected(NO_UPLOAD)
 
 
 def safe_name(name: str) -> str:
@@ -78,13 +79,18 @@ def check_upload(upload: Upload) -> None:
             raise SourceRejected("The file is not a PDF, whatever its name says.")
 
 
-async def upload_events(library: Library, upload: Upload, language: Language = "en") -> AsyncIterator[AgentEvent]:
-    """Takes one file in; yields the step's events, then a sentence that says what there is now."""
+async def upload_events(
+    shelf: Shelf, upload: Upload, language: Language = "en", *, may_share: bool = False
+) -> AsyncIterator[AgentEvent]:
+    """Takes one file in; yields the step's events, then sentences that say what there is now, and for whom.
+
+    ``may_share``: the user may add it to the library for everybody.
+    """
     call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
     yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
     began = time.monotonic()
     reports: asyncio.Queue[IngestProgress | None] = asyncio.Queue(maxsize=1000)
-    adding = asyncio.create_task(_add(library, upload, reports))
+    adding = asyncio.create_task(_add(shelf, upload, reports))
     try:
         while (report := await reports.get()) is not None:
             item = _stage(report, language)
@@ -95,15 +101,15 @@ async def upload_events(library: Library, upload: Upload, language: Language = "
         adding.cancel()
     spent = (time.monotonic() - began) * 1000
     output = FunctionOutput(
-        name=TOOL, input=call, output=_facts(document), error=error, duration_ms=spent,
+        name=TOOL, input=call, output=_facts(document, may_share=may_share), error=error, duration_ms=spent,
         summary=f"{document.pages} pages" if document else "",
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
-    yield TextDelta(text=_sentence(document, error, language))
+    yield TextDelta(text=_sentence(document, error, language, may_share=may_share))
 
 
 async def _add(
-    library: Library, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
+    shelf: Shelf, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
 ) -> tuple[Document | None, str | None]:
     def report(progress: IngestProgress) -> None:
         if not reports.full():
@@ -114,7 +120,7 @@ async def _add(
         await asyncio.to_thread(check_upload, upload)
         named = folder / safe_name(upload.name)
         await asyncio.to_thread(shutil.copyfile, upload.path, named)
-        return await library.add(named, progress=report), None
+        return await shelf.add(named, progress=report), None
     except ToolError as error:
         return None, str(error)
     finally:
@@ -122,12 +128,28 @@ async def _add(
         await reports.put(None)
 
 
-def _facts(document: Document | None) -> JsonValue:
+def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
     if document is None:
         return None
-    missing = ", ".join(str(page) for page in document.unsearchable_pages)
-    return {"title": document.title, "version": document.version or document.date, "pages": document.pages,
-            "passages": document.passages, "pages without text": missing}
+    facts: dict[str, JsonValue] = {
+        "title": document.title, "version": document.version or document.date, "pages": document.pages,
+        "passages": document.passages, "pages without text": _gaps(document),
+    }
+    return facts | ({OWN: document.id, MAY_SHARE: may_share} if scope_of(document.id) else {})
+
+
+def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
+    """The files among a turn's ``outputs`` of which is asked for whom they are."""
+    asked: FileState = "asked"
+    found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
+    return [
+        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked}
+        for facts in found if facts.get(MAY_SHARE)
+    ]  # fmt: skip
+
+
+def _gaps(document: Document) -> str:
+    return ", ".join(str(page) for page in document.unsearchable_pages)
 
 
 def _stage(report: IngestProgress, language: Language) -> str:
@@ -137,11 +159,16 @@ def _stage(report: IngestProgress, language: Language) -> str:
     return say(language, "{stage}, page {done} of {total}", stage=stage, done=report.done, total=report.total)
 
 
-def _sentence(document: Document | None, error: str | None, language: Language) -> str:
+def _sentence(document: Document | None, error: str | None, language: Language, *, may_share: bool) -> str:
     if document is None:
         return f"{say(language, 'The file was not taken in.')} {translated(language, error or '')}\n\n"
-    gaps = len(document.unsearchable_pages)
-    note = say(language, " {gaps} of its pages hold no text and are not searchable.", gaps=gaps) if gaps else ""
-    loaded = say(language, "“{title}” is loaded and searchable: {pages} pages.", title=document.title,
-                 pages=document.pages)  # fmt: skip
-    return f"{loaded}{note}\n\n"
+    if scope_of(document.id) is None:
+        known = say(language, "“{title}” is in the library already: everybody finds it, in every conversation.",
+                    title=document.title)  # fmt: skip
+        return f"{known}\n\n"
+    said = [say(language, "“{title}” is searchable in this conversation: {passages} passages on {pages} pages.",
+                title=document.title, passages=document.passages, pages=document.pages)]  # fmt: skip
+    if document.unsearchable_pages:
+        said.append(say(language, "Pages without text, which are not searchable: {gaps}.", gaps=_gaps(document)))
+    said.append(say(language, FOR_NOW if may_share else ALONE))
+    return f"{' '.join(said)}\n\n"

@@ -80,6 +80,55 @@ function Tries({ tries, abstained, question, thread }) {
   );
 }
 
+// Leaves a file to its conversation, or adds it to the library. Why it did not work, or null.
+async function share(thread, file, whom) {
+  const request = {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ for: whom })
+  };
+  try {
+    const answer = await fetch(`/api/v1/threads/${encodeURIComponent(thread)}/files/${encodeURIComponent(file)}`, request);
+    return answer.ok ? null : (await answer.json()).detail;
+  } catch {
+    return t('notShared');
+  }
+}
+
+// For whom a file is that was dropped into the chat: for this conversation, unless its owner says otherwise.
+function OwnFile({ thread, file }) {
+  const [state, setState] = useState(file.state);
+  const [failed, setFailed] = useState('');
+  useEffect(() => setState(file.state), [file.state]);
+
+  const decide = async (whom, then) => {
+    setState('busy');
+    const problem = await share(thread, file.document, whom);
+    setFailed(problem || '');
+    setState(problem ? 'asked' : then);
+  };
+
+  if (state === 'own' || state === 'library') {
+    return <p className="asc-notice" role="status">{t(state === 'own' ? 'staysHere' : 'isShared', file.title)}</p>;
+  }
+  return (
+    <div className="asc-own-file" role="group" aria-label={t('whoSearches', file.title)} data-state={state}>
+      <p>{t('whoSearches', file.title)}</p>
+      <div className="asc-follow-ups">
+        <button type="button" className="asc-action asc-chosen" disabled={state === 'busy'} onClick={() => decide('conversation', 'own')}>
+          {t('onlyHere')}
+        </button>
+        <button type="button" className="asc-action" disabled={state === 'busy'} onClick={() => decide('library', 'library')}>
+          {t('forEveryone')}
+        </button>
+      </div>
+      {state === 'busy' ? <p className="asc-notice" role="status">{t('sharing')}</p> : null}
+      {failed ? <p className="asc-notice" role="alert">{failed}</p> : null}
+    </div>
+  );
+}
+
 export default function References() {
   const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
   const followUps = props.follow_ups || [];
@@ -108,6 +157,9 @@ export default function References() {
           {t('dropped', dropped)}
         </p>
       ) : null}
+      {(props.files || []).map((file) => (
+        <OwnFile key={file.document} thread={thread} file={file} />
+      ))}
       {references.length ? (
         <div className="asc-references">
           <h3>{t('references')}</h3>

@@ -166,7 +166,7 @@ async def test_a_file_that_the_library_has_is_searched_there_and_not_kept_again(
     assert await library.own_documents(HERE) == []
 
 
-async def test_a_file_that_comes_into_the_library_later_is_found_once(library: GuidelineLibrary, tmp_path: Path) -> None:
+async def test_a_file_that_the_library_gets_later_is_found_once(library: GuidelineLibrary, tmp_path: Path) -> None:
     path = letter(tmp_path / "in")
     own = await library.add(path, scope=HERE)
     await library.add(path)

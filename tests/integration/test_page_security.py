@@ -192,19 +192,13 @@ async def test_settings_of_a_conversation_are_changed_by_its_owner_alone(shared_
     assert ana.post(address, json={"models": ["x"]}).status_code == 422
 
 
-async def test_only_who_may_add_guidelines_can_upload_one_and_others_are_told_why(shared_page: ServedPage) -> None:
-    answers = {}
+async def test_everybody_can_send_a_file_up_and_the_page_says_who_may_share_one(shared_page: ServedPage) -> None:
     for user in ("ana", "bob"):
         client = signed_in(shared_page, user)
         async with socket_of(shared_page, client) as (_, _events, session):
             file = {"file": ("x.pdf", b"%PDF-1.4", "application/pdf")}
-            answers[user] = client.post(f"/project/file?session_id={session}", files=file)
+            assert client.post(f"/project/file?session_id={session}", files=file).status_code == 200
             assert client.get("/api/v1/status").json()["may_upload"] is (user == "ana")
-    assert answers["ana"].status_code == 200
-    assert answers["bob"].status_code == 403
-    # What the page shows of a refusal is the detail of an answer of this type.
-    assert answers["bob"].headers["content-type"] == "application/json"
-    assert "You may not add guidelines here" in answers["bob"].json()["detail"]
 
 
 async def test_an_upload_is_refused_for_a_wrong_type_and_for_another_users_socket(demo_page: ServedPage) -> None:

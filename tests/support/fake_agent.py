@@ -36,6 +36,7 @@ from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
+from tools.guidelines.scopes import Scope, own_id
 from tools.types import Function, FunctionOutput, Passage
 
 GUIDELINE = Passage(
@@ -68,29 +69,41 @@ class FakeStats(BaseModel):
 @dataclass
 class FakeGuidelines:
     pdf: Path | None = None
+    own: dict[Scope, list[Document]] = field(default_factory=dict)
 
     async def documents(self) -> list[FakeDocument]:
         return [FakeDocument(id="hypertension", title="Hypertension in adults", date="2015-12-01"),
                 FakeDocument(id="diabetes", title="Type 2 diabetes", unsearchable_pages=(2, 3, 5), superseded=("v1",))]
 
-    async def passage(self, passage_id: str) -> Passage | None:
+    async def own_documents(self, scope: Scope) -> list[Document]:
+        return self.own.get(scope, [])
+
+    async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
         return GUIDELINE if passage_id == GUIDELINE.id else None
 
     async def page_image(self, document_id: str, page: int, *, highlight: Sequence[str] = (),
-                         scale: float = 2.0) -> bytes:
+                         scale: float = 2.0, scope: Scope | None = None) -> bytes:
         if document_id != "hypertension" or page > 6:
             raise SourceRejected("There is no such page.")
         return _png(page)
 
-    def original(self, document_id: str) -> Path:
+    def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         if self.pdf is None:
             raise SourceRejected("There is no such guideline in the library.")
         return self.pdf
 
-    async def check(self) -> list[str]:
+    async def check_index(self) -> list[str]:
         return []
 
-    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
+    async def erase(self, scope: Scope) -> bool:
+        return self.own.pop(scope, None) is not None
+
+    async def share(self, document_id: str, scope: Scope) -> Document | None:
+        known = next((document for document in self.own.get(scope, []) if document.id == document_id), None)
+        return known.model_copy(update={"id": "new"}) if known else None
+
+    async def add(self, path: Path, *, scope: Scope,
+                  progress: Callable[[IngestProgress], None] | None = None) -> Document:
         """Takes any PDF but one whose name says that it is encrypted."""
         if "encrypted" in path.name:
             raise SourceRejected(f"{path.name}: the file is encrypted; remove its password and add it again.")
@@ -98,8 +111,10 @@ class FakeGuidelines:
             await asyncio.sleep(0.05)
             if progress:
                 progress(IngestProgress(file_name=path.name, stage="reading", done=page, total=3))
-        return Document(id="new", title=path.stem, file_name=path.name, sha256="0" * 64, pages=3, passages=9,
-                        added_at=datetime.now(UTC))
+        added = Document(id=own_id(scope, path.name), title=path.stem, file_name=path.name, sha256="0" * 64, pages=3,
+                         passages=9, added_at=datetime.now(UTC))
+        self.own.setdefault(scope, []).append(added)
+        return added
 
 
 class FakeDrugs:

@@ -1,0 +1,116 @@
+"""What the page says of a file that was dropped into the chat, and for whom it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
+from chat_app.interface.own_documents import scope_of_thread
+from chat_app.interface.page_options import PageOptions
+from chat_app.interface.phrases import Language
+from chat_app.interface.tool_steps import step_content
+from chat_app.interface.uploads import Upload, files_of, upload_events
+from tools.errors import SourceRejected
+from tools.guidelines import Document, IngestProgress, Scope
+from tools.guidelines.scopes import own_id, scope_of
+
+SCOPE = Scope("0" * 32)
+THREAD = "6f9619ff-8b86-4011-b42d-00c04fc964ff"
+
+
+class Given:
+    """A shelf that has one answer."""
+
+    def __init__(self, answer: Document | str) -> None:
+        self._answer = answer
+
+    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
+        if isinstance(self._answer, str):
+            raise SourceRejected(self._answer)
+        return self._answer
+
+
+def document(name: str = own_id(SCOPE, "x.pdf")) -> Document:
+    return Document(id=name, title="Sepsis", file_name="x.pdf", sha256="0" * 64, pages=12, passages=30,
+                    unsearchable_pages=(3, 5), added_at=datetime.now(UTC))  # fmt: skip
+
+
+async def taken_in(
+    folder: Path, answer: Document | str, *, may_share: bool = False, language: Language = "en"
+) -> tuple[str, ToolOutputRunItem]:
+    """What is said at the end, and the step."""
+    file = folder / "x.pdf"
+    file.write_bytes(b"%PDF-1.4")
+    events = [e async for e in upload_events(Given(answer), Upload("x.pdf", file), language, may_share=may_share)]
+    steps = [event.item for event in events if isinstance(event, RunItemStreamEvent)]
+    output = next(item for item in steps if isinstance(item, ToolOutputRunItem))
+    return "".join(event.text for event in events if isinstance(event, TextDelta)), output
+
+
+@pytest.mark.parametrize(("language", "sentences"), [
+    ("en", ["“Sepsis” is searchable in this conversation: 30 passages on 12 pages.",
+            "Pages without text, which are not searchable: 3, 5.", "deleted with the conversation"]),
+    ("de", ["„Sepsis“ ist in dieser Unterhaltung durchsuchbar: 30 Textstellen auf 12 Seiten.",
+            "Seiten ohne Text, die nicht durchsuchbar sind: 3, 5.", "wird mit ihr gelöscht"]),
+])  # fmt: skip
+async def test_who_may_not_share_a_file_is_told_that_it_is_for_the_conversation_alone(
+    language: Language, sentences: list[str], tmp_path: Path
+) -> None:
+    said, step = await taken_in(tmp_path, document(), language=language)
+    for sentence in sentences:
+        assert sentence in said
+    assert files_of([step.function_output]) == []
+
+
+async def test_who_may_share_a_file_is_asked_for_whom_it_is(tmp_path: Path) -> None:
+    said, step = await taken_in(tmp_path, document(), may_share=True)
+    assert "For now it is for this conversation alone." in said
+    assert files_of([step.function_output]) == [{"document": document().id, "title": "Sepsis", "state": "asked"}]
+
+
+async def test_of_a_file_that_the_library_has_nothing_is_asked(tmp_path: Path) -> None:
+    said, step = await taken_in(tmp_path, document("sepsis"), may_share=True)
+    assert "in the library already" in said
+    assert files_of([step.function_output]) == []
+
+
+async def test_a_refused_file_says_why_and_nothing_is_asked(tmp_path: Path) -> None:
+    said, step = await taken_in(tmp_path, "x.pdf is empty (0 bytes).", may_share=True)
+    assert said == "The file was not taken in. x.pdf is empty (0 bytes).\n\n"
+    assert files_of([step.function_output]) == []
+
+
+async def test_the_step_shows_no_keys(tmp_path: Path) -> None:
+    _, step = await taken_in(tmp_path, document(), may_share=True)
+    content = step_content(step.function_output)
+    assert "Sepsis" in content
+    assert "own-" not in content
+    assert "may_share" not in content
+    assert json.dumps(step.function_output.output)
+
+
+@pytest.mark.parametrize(
+    "name", [THREAD.upper(), THREAD.replace("-", ""), f"{{{THREAD}}}", f"urn:uuid:{THREAD}", "", "x"]
+)
+def test_another_spelling_of_a_conversations_name_does_not_find_its_files(name: str) -> None:
+    assert scope_of_thread(THREAD) == THREAD.replace("-", "")
+    assert scope_of_thread(name) is None
+
+
+@pytest.mark.parametrize("name", [
+    "sepsis", "own-sepsis", f"own-{'0' * 31}-{'1' * 16}", f"own-{'0' * 32}-{'1' * 16}-sepsis",
+    f"x-own-{'0' * 32}-{'1' * 16}",
+])  # fmt: skip
+def test_a_document_of_the_library_is_no_conversations(name: str) -> None:
+    assert scope_of(name) is None
+    assert scope_of(f"guideline:{name}@0123456789ab:3") is None
+
+
+def test_a_file_joins_the_chosen_guidelines_where_only_some_are_searched() -> None:
+    assert PageOptions().with_documents(["new"]).documents == ()
+    assert PageOptions(documents=("a",)).with_documents(["new", "a"]).documents == ("a", "new")
