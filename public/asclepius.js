@@ -207,13 +207,6 @@
     }
   });
 
-  // -- the conversation's own address ---------------------------------------------------------------------------------
-
-  window.addEventListener('message', (event) => {
-    const thread = event.source === window && event.data && event.data.asclepius_thread;
-    if (typeof thread === 'string' && location.pathname === '/') history.replaceState({}, '', `/thread/${thread}`);
-  });
-
   // -- copying ------------------------------------------------------------------------------------------------------
 
   async function copy(text) {
@@ -366,11 +359,8 @@
   function rephrase(question) {
     const box = document.getElementById('chat-input');
     if (!box) return;
-    // Around the page's own setter, or it would not notice the change.
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, question);
-    box.dispatchEvent(new Event('input', { bubbles: true }));
     box.focus();
-    box.setSelectionRange(question.length, question.length);
+    window.asclepiusDraft.fill(box, question);
   }
 
   window.asclepius = {

@@ -37,7 +37,8 @@ _FOREIGN_TAGS = re.compile(
     r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
     r"|<!-- FONT (?:START|END) -->"
 )
-# Chainlit takes one script; its words, and the list of what is loaded, stand in scripts of their own before it.
+# Chainlit takes one script; those that it builds on stand before it.
+_OWN_SCRIPTS = ("words.js", "library.js", "draft.js", "connection.js")
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -60,7 +61,7 @@ def content_policy(nonce: str) -> str:
 
 def own_page(html: str, nonce: str) -> str:
     """Chainlit's page without its references to other hosts, its inline scripts allowed by ``nonce``."""
-    before = "".join(rf'\1{name}" defer></script>' for name in ("words.js", "library.js"))
+    before = "".join(rf'\1{name}" defer></script>' for name in _OWN_SCRIPTS)
     html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
     return html.replace("<script>", f'<script nonce="{nonce}">')
 

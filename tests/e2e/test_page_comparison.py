@@ -24,7 +24,6 @@ def offered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
 
 async def choose(page: Page, *models: str) -> None:
     """Adds ``models`` in the settings."""
-    await page.wait_for_load_state("networkidle")
     await page.locator("#chat-settings-open-modal").click()
     dialog = page.get_by_role("dialog")
     for model in models:

@@ -59,8 +59,6 @@ async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bo
 
 async def ask(page: Page, question: str) -> None:
     """Types ``question`` and sends it."""
-    # The page draws its box anew, and empty, when it gets its starters; it is whole when nothing more is fetched.
-    await page.wait_for_load_state("networkidle")
     await page.locator("#chat-input").fill(question)
     # Enabled once the page is connected and nothing is being answered.
     await page.locator("#chat-submit:not([disabled])").wait_for()
