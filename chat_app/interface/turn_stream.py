@@ -147,7 +147,23 @@ async def with_pauses(
     finally:
         if waiting is not None:
             waiting.cancel()
-            await asyncio.wait({waiting})
+            await _over(waiting)
+
+
+async def _over(task: asyncio.Task[T]) -> None:
+    """Returns when ``task`` is done, however often this is cancelled meanwhile.
+
+    The server cancels the answer to a client that has left with every turn of the loop until it has ended. A stream
+    must not be closed before the task that reads it has let go.
+    """
+    again: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as cancelled:
+            again = cancelled
+    if again is not None:
+        raise again
 
 
 async def _next(items: AsyncGenerator[T, None]) -> T:

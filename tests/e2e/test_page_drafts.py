@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Browser, Page, Route, WebSocketRoute, expect
+from playwright.async_api import Browser, Route, WebSocketRoute, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.page_server import ServedPage

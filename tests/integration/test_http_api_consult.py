@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -325,6 +326,32 @@ async def test_leaving_a_silent_stream_closes_what_it_waits_for() -> None:
     stream = items()
     async with aclosing(stream), aclosing(with_pauses(stream, every=0.01)) as paused:
         assert await anext(paused) is None
+    assert closed.is_set()
+
+
+async def test_a_client_that_leaves_lets_a_stream_that_takes_its_time_to_close_do_so() -> None:
+    """As the server cancels an answer whose client has gone: again and again until it has ended."""
+    waiting, closed = asyncio.Event(), asyncio.Event()
+
+    async def items() -> AsyncGenerator[str, None]:
+        try:
+            waiting.set()
+            await asyncio.Event().wait()
+            yield "never"
+        finally:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            closed.set()
+
+    async def answer() -> None:
+        async with aclosing(items()) as stream, aclosing(with_pauses(stream)) as paused:
+            async for _ in paused:
+                pass
+
+    async with anyio.create_task_group() as serving:
+        serving.start_soon(answer)
+        await waiting.wait()
+        serving.cancel_scope.cancel()
     assert closed.is_set()
 
 
