@@ -100,7 +100,7 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
         return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
     app = runtime.app
     checks = {
-        "model": model.check(app.model), "guidelines": app.guidelines.check(), "drugs": app.drugs.check(),
+        "model": model.check(app.model), "guidelines": app.guidelines.check_index(), "drugs": app.drugs.check(),
         "sessions": _sessions(app.sessions),
     }
     results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
