@@ -1,4 +1,4 @@
-"""The composition root: the only place that builds clients and wires them to each other.
+"""The composition root: with ``content.py`` the only place that builds clients and wires them to each other.
 
 ``open_app`` starts what has to be started, builds the rest, and ends all of it when its block is left. What loads
 slowly (index, demonstration content) is begun by ``warm_up`` and does not hold up the page.
@@ -18,6 +18,7 @@ from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
+from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, embedded_services
 from chat_app.errors import InputRejected
 from chat_app.generation.generator import Generator
@@ -31,7 +32,7 @@ from chat_app.settings import ModelSettings, Settings
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.errors import ToolError
-from tools.guidelines import Embedder, GuidelineLibrary, IngestProgress, guideline_tools, open_embedder
+from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -141,11 +142,8 @@ async def open_app(
 
 def _wire(settings: Settings, services: EmbeddedServices) -> App:
     urls = services.urls
-    token = settings.storage.milvus_token.get_secret_value() if settings.storage.milvus_token else None
-    drugs = DrugDatabase(urls.milvus_uri, token)
-    guidelines = GuidelineLibrary(
-        urls.milvus_uri, settings.storage.data_dir / "guidelines", token, embedder=embedder(settings)
-    )
+    content = content_at(services, settings)
+    drugs, guidelines = content.drugs, content.guidelines
     sessions = RedisSessionStore(urls.redis_url, ttl=settings.storage.session_ttl)
     from_guidelines, from_drugs = guideline_tools(guidelines), drug_tools(drugs)
     tools = ToolManager([*from_guidelines, *from_drugs])
@@ -196,15 +194,6 @@ def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
     )
 
 
-def embedder(settings: Settings) -> Embedder | None:
-    """The embedding model of the settings, which is reached or opened when it is first used; None for none."""
-    model = settings.model
-    if not model.embeddings:
-        return None
-    key = model.embeddings_key.get_secret_value() if model.embeddings_key else None
-    return open_embedder(model.embeddings, model=model.embeddings_model, api_key=key)
-
-
 def _hosted_search(settings: Settings, base_url: str | None, server_name: str) -> HostedSearch:
     stores = VectorStoreAdapter(api_key=_key(settings, settings.model), base_url=base_url)
     return HostedSearch(stores, settings.storage.data_dir / "hosted-search", server_key=server_name)
@@ -227,7 +216,7 @@ def _key(settings: Settings, model: ModelSettings) -> str:
 
 async def _close(app: App) -> None:
     app.tools.close()
-    results = await asyncio.gather(
+    await close_all(
         app.agent.aclose(),
         app.route.aclose(),
         app.sessions.aclose(),
@@ -235,8 +224,4 @@ async def _close(app: App) -> None:
         app.guidelines.aclose(),
         app.trace.aclose(),
         app.recorder.aclose(),
-        return_exceptions=True,
     )
-    for result in results:
-        if isinstance(result, Exception):
-            logger.warning("A connection did not close: %s", type(result).__name__)

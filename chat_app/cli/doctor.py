@@ -99,13 +99,14 @@ async def _drugs(app: App) -> list[Finding]:
 
 async def _guidelines(app: App) -> list[Finding]:
     try:
-        problems = [*await app.guidelines.check(), *await app.route.check()]
-        documents = await app.guidelines.documents()
+        problems = [*await app.guidelines.check(), *await app.guidelines.check_own(), *await app.route.check()]
+        documents, own = await app.guidelines.documents(), await app.guidelines.own_count()
     except ToolError as error:
-        problems, documents = [str(error)], []
+        problems, documents, own = [str(error)], [], 0
     if not problems and not documents:
         problems = ["No guideline is loaded. Run `asclepius guidelines add PATH`."]
     if problems:
         return [Finding(part="guidelines", ok=False, detail=problem) for problem in problems]
     pages = sum(document.pages for document in documents)
-    return [Finding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages")]
+    beside = f"; {own} more belong to conversations" if own else ""
+    return [Finding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages{beside}")]

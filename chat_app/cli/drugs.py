@@ -39,9 +39,9 @@ def import_(
 async def _import(paths: list[Path], *, replace: bool) -> ImportReport:
     from chat_app.cli.progress import progress_bars
 
-    async with shell.opened() as asclepius:
+    async with shell.opened_content() as content:
         with progress_bars() as show:
-            return await asclepius.drugs.import_paths(
+            return await content.drugs.import_paths(
                 paths, replace=replace, progress=lambda p: show(f"{p.stage} {p.label}", p.done, p.total)
             )
 
@@ -86,8 +86,8 @@ async def _search(
     from tools.drug_database import DrugQuery
 
     query = DrugQuery(name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit)
-    async with shell.opened() as asclepius:
-        return await asclepius.drugs.search(query)
+    async with shell.opened_content() as content:
+        return await content.drugs.search(query)
 
 
 @app.command()
@@ -116,10 +116,10 @@ def show(name: str, json: shell.Json = False) -> None:
 async def _show(name: str) -> DrugRecord | None:
     from tools.drug_database import DrugQuery
 
-    async with shell.opened() as asclepius:
-        found = await asclepius.drugs.search(DrugQuery(name=name, limit=1))
+    async with shell.opened_content() as content:
+        found = await content.drugs.search(DrugQuery(name=name, limit=1))
         sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym", "code"}]
-        return await asclepius.drugs.record(sure[0].record.key) if sure else None
+        return await content.drugs.record(sure[0].record.key) if sure else None
 
 
 @app.command()
@@ -138,8 +138,8 @@ def stats(json: shell.Json = False) -> None:
 
 
 async def _stats() -> DrugDatabaseStats:
-    async with shell.opened() as asclepius:
-        return await asclepius.drugs.stats()
+    async with shell.opened_content() as content:
+        return await content.drugs.stats()
 
 
 @app.command()
@@ -162,10 +162,10 @@ def clear(
 async def _clear(source: str | None) -> DrugDatabaseStats:
     from chat_app.cli.progress import progress_bars
 
-    async with shell.opened() as asclepius:
+    async with shell.opened_content() as content:
         with progress_bars() as show:
-            await asclepius.drugs.clear(source, lambda p: show(f"{p.stage} {p.label}", p.done, p.total))
-        return await asclepius.drugs.stats()
+            await content.drugs.clear(source, lambda p: show(f"{p.stage} {p.label}", p.done, p.total))
+        return await content.drugs.stats()
 
 
 @app.command()
@@ -181,5 +181,5 @@ def check(json: shell.Json = False) -> None:
 
 
 async def _check() -> list[str]:
-    async with shell.opened() as asclepius:
-        return await asclepius.drugs.check()
+    async with shell.opened_content() as content:
+        return await content.drugs.check()

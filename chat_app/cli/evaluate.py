@@ -60,15 +60,15 @@ async def _retrieval(
 ) -> RetrievalReport | AbstentionReport:
     import asyncio
 
-    from chat_app.bootstrap import embedder as embedder_of
     from chat_app.cli.progress import progress_bars
+    from chat_app.content import embedder as embedder_of
     from tools.guidelines import open_embedder
     from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, read_collection
 
     collection = await asyncio.to_thread(read_collection, folder)
-    async with shell.opened() as asclepius:
-        embedder = open_embedder(embeddings, model=model) if embeddings else embedder_of(asclepius.settings)
-        uri, token = asclepius.services.urls.milvus_uri, asclepius.settings.storage.milvus_token
+    async with shell.opened_content() as content:
+        embedder = open_embedder(embeddings, model=model) if embeddings else embedder_of(content.settings)
+        uri, token = content.services.urls.milvus_uri, content.settings.storage.milvus_token
         secret = token.get_secret_value() if token else None
         evaluate = evaluate_abstention if abstention else evaluate_retrieval
         with progress_bars() as show:
@@ -99,9 +99,9 @@ def pages(
 async def _pages(file: Path, *, within_document: bool) -> PagesReport:
     from tools.guidelines.page_evaluation import evaluate_pages
 
-    async with shell.opened() as asclepius:
-        await asclepius.guidelines.load()
-        return await evaluate_pages(asclepius.guidelines, file, within_document=within_document)
+    async with shell.opened_content() as content:
+        await content.guidelines.load()
+        return await evaluate_pages(content.guidelines, file, within_document=within_document)
 
 
 @app.command()
@@ -126,8 +126,8 @@ async def _drugs(file: Path) -> DrugEvaluation:
     from tools.drug_database.evaluation import evaluate, read_queries
 
     queries = read_queries(file)
-    async with shell.opened() as asclepius:
-        return await evaluate(asclepius.drugs, queries)
+    async with shell.opened_content() as content:
+        return await evaluate(content.drugs, queries)
 
 
 @app.command()

@@ -40,11 +40,11 @@ async def _add(paths: list[tuple[Path, bool]]) -> FolderReport:
 
     documents: list[Document] = []
     refused: list[Refusal] = []
-    async with shell.opened() as asclepius:
+    async with shell.opened_content() as content:
         with progress_bars() as show:
             for path, is_folder in paths:
                 adding = _add_folder if is_folder else _add_file
-                report = await adding(asclepius.guidelines, path, _progress(show))
+                report = await adding(content.guidelines, path, _progress(show))
                 documents += report.documents
                 refused += report.refused
     return FolderReport(documents=tuple(documents), refused=tuple(refused))
@@ -84,9 +84,9 @@ def reindex(json: shell.Json = False) -> None:
 async def _reindex() -> FolderReport:
     from chat_app.cli.progress import progress_bars
 
-    async with shell.opened() as asclepius:
+    async with shell.opened_content() as content:
         with progress_bars() as show:
-            return await asclepius.guidelines.reindex(progress=_progress(show))
+            return await content.guidelines.reindex(progress=_progress(show))
 
 
 def _progress(show: ShowProgress) -> Callable[[IngestProgress], None]:
@@ -103,6 +103,8 @@ def _tell(report: FolderReport, *, json: bool) -> None:
             if document.unsearchable_pages:
                 pages = ", ".join(map(str, document.unsearchable_pages))
                 typer.echo(f"  Not searchable, since they hold no text: pages {pages}")
+        if report.own_documents:
+            typer.echo(f"Documents that belong to conversations: {report.own_documents}")
     if report.refused:
         shell.fail("; ".join(refusal.reason for refusal in report.refused))
 
@@ -112,7 +114,7 @@ def list_documents(json: shell.Json = False) -> None:
     """What is loaded and searchable, and what is damaged."""
     from tools.guidelines.library_search import damaged_record
 
-    documents, damaged = shell.run(_documents_and_damaged)
+    documents, damaged, own = shell.run(_everything)
     for name in damaged:
         typer.echo(damaged_record(name), err=True)
     if json:
@@ -120,16 +122,20 @@ def list_documents(json: shell.Json = False) -> None:
         return
     rows = [(d.id, d.title, d.issuer, d.version or d.date, d.pages, len(d.unsearchable_pages) or "") for d in documents]
     shell.print_table(("id", "title", "issuer", "version", "pages", "unreadable"), rows)
+    if own:
+        typer.echo(f"Beside these, documents that belong to conversations: {own}.")
 
 
 async def _documents() -> list[Document]:
-    async with shell.opened() as asclepius:
-        return await asclepius.guidelines.documents()
+    async with shell.opened_content() as content:
+        return await content.guidelines.documents()
 
 
-async def _documents_and_damaged() -> tuple[list[Document], tuple[str, ...]]:
-    async with shell.opened() as asclepius:
-        return await asclepius.guidelines.documents(), await asclepius.guidelines.damaged()
+async def _everything() -> tuple[list[Document], tuple[str, ...], int]:
+    """What is loaded, what is damaged, and how many documents are no business of whoever has a shell."""
+    async with shell.opened_content() as content:
+        library = content.guidelines
+        return await library.documents(), await library.damaged(), await library.own_count()
 
 
 @app.command()
@@ -156,8 +162,8 @@ def remove(document_id: str) -> None:
 
 
 async def _remove(document_id: str) -> bool:
-    async with shell.opened() as asclepius:
-        return await asclepius.guidelines.remove(document_id)
+    async with shell.opened_content() as content:
+        return await content.guidelines.remove(document_id)
 
 
 @app.command()
@@ -193,9 +199,9 @@ async def _search(
     chosen = SearchFilter(
         documents=tuple(documents or ()), issuers=tuple(issuers or ()), issued_from=since, issued_to=until
     )
-    async with shell.opened() as asclepius:
-        await asclepius.guidelines.load()
-        return await asclepius.guidelines.search(question, limit=limit, chosen=chosen)
+    async with shell.opened_content() as content:
+        await content.guidelines.load()
+        return await content.guidelines.search(question, limit=limit, chosen=chosen)
 
 
 @app.command()

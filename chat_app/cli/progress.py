@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from chat_app.bootstrap import App, LoadProgress
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App, LoadProgress
 
 
 class ShowProgress(Protocol):

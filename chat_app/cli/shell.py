@@ -18,6 +18,7 @@ from tools.errors import ToolError
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
+    from chat_app.content import Content
 
 T = TypeVar("T")
 
@@ -92,6 +93,17 @@ async def opened() -> AsyncGenerator[App, None]:
     guard_logs()
     async with open_app(settings(), on_progress=note_if_terminal) as app:
         yield app
+
+
+@asynccontextmanager
+async def opened_content() -> AsyncGenerator[Content, None]:
+    """The guidelines and drugs alone, which are there sooner; at the same services."""
+    from chat_app.content import open_content
+    from chat_app.tracing.log_guard import guard_logs
+
+    guard_logs()
+    async with open_content(settings(), on_progress=note_if_terminal) as content:
+        yield content
 
 
 def note_if_terminal(message: str) -> None:
