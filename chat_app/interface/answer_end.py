@@ -77,6 +77,7 @@ class AnswerEnd:
             "files": files_of(self._look_ups.outputs),
             "extracts": self.extracts,
             "model": self._model,
+            "compared": bool(self.ids.column),
         }
         return {
             "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",

@@ -1,4 +1,11 @@
+import { messagesState, updateMessageById } from '@chainlit/react-client';
+import { MessageCircle, ThumbsDown, ThumbsUp } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { useRecoilCallback } from 'recoil';
+
+import { Button } from '@/components/ui/button';
+import { Dialog, DialogContent, DialogFooter, DialogHeader, DialogTitle } from '@/components/ui/dialog';
+import { Textarea } from '@/components/ui/textarea';
 
 const page = () => window.asclepius;
 const t = (key, ...values) => page().t(key, ...values);
@@ -129,6 +136,106 @@ function OwnFile({ thread, file }) {
   );
 }
 
+function stepOf(steps, id) {
+  for (const step of steps) {
+    const found = step.id === id ? step : stepOf(step.steps || [], id);
+    if (found) return found;
+  }
+  return null;
+}
+
+// What the reader thinks of one of several models' answers, kept with its column. Read once and not with every word that
+// another column gets.
+function useFeedback(column) {
+  const stored = useRecoilCallback(({ snapshot }) => () => stepOf(snapshot.getLoadable(messagesState).contents, column)?.feedback, [column]);
+  const keep = useRecoilCallback(({ set }) => (feedback) => set(messagesState, (steps) => updateMessageById(steps, column, { feedback })), [column]);
+  const [feedback, setFeedback] = useState(stored);
+  const rate = async (value, comment) => {
+    const { feedbackId } = await apiClient.setFeedback({ forId: column, value, comment: comment || null }, '');
+    const given = { id: feedbackId, forId: column, value, comment: comment || null };
+    keep(given);
+    setFeedback(given);
+  };
+  const takeBack = async () => {
+    await apiClient.deleteFeedback(feedback.id);
+    keep(undefined);
+    setFeedback(undefined);
+  };
+  return { feedback, rate, takeBack };
+}
+
+function Comment({ rating, given, onSend, onClose }) {
+  const [comment, setComment] = useState(given);
+  const Thumb = rating === 1 ? ThumbsUp : ThumbsDown;
+  return (
+    <Dialog open onOpenChange={onClose}>
+      <DialogContent aria-describedby={undefined}>
+        <DialogHeader>
+          <DialogTitle className="flex items-center gap-2">
+            <Thumb aria-hidden="true" /> {t('rateTitle')}
+          </DialogTitle>
+        </DialogHeader>
+        <Textarea
+          className="min-h-[100px]"
+          aria-label={t('rateComment')}
+          placeholder={t('rateComment')}
+          maxLength={4000}
+          value={comment}
+          onChange={(event) => setComment(event.target.value)}
+        />
+        <DialogFooter>
+          <Button id="submit-feedback" onClick={() => onSend(comment)}>
+            {t('rateSend')}
+          </Button>
+        </DialogFooter>
+      </DialogContent>
+    </Dialog>
+  );
+}
+
+const RATINGS = [
+  { value: 1, name: 'good', sign: 'positive', Thumb: ThumbsUp, colour: 'text-green-600' },
+  { value: 0, name: 'bad', sign: 'negative', Thumb: ThumbsDown, colour: 'text-red-600' }
+];
+
+function Rating({ column, model }) {
+  const { feedback, rate, takeBack } = useFeedback(column);
+  const [asked, setAsked] = useState(null);
+  const [failed, setFailed] = useState(false);
+  const attempt = (change) => change.then(() => setFailed(false), () => setFailed(true));
+  const press = (value) => (feedback?.value === value ? attempt(takeBack()) : setAsked(value));
+  const send = (comment) => {
+    setAsked(null);
+    attempt(rate(asked, comment));
+  };
+  return (
+    <span className="asc-rating" role="group" aria-label={t('rate', model)}>
+      {RATINGS.map(({ value, name, sign, Thumb, colour }) => (
+        <Button
+          key={value}
+          variant="ghost"
+          size="icon"
+          aria-label={t(name)}
+          aria-pressed={feedback?.value === value}
+          className={feedback?.value === value ? `${colour} ${sign}-feedback-on` : `text-muted-foreground ${sign}-feedback-off`}
+          onClick={() => press(value)}
+        >
+          <Thumb />
+        </Button>
+      ))}
+      {feedback?.comment ? (
+        <Button variant="ghost" size="icon" aria-label={t('rateEdit')} onClick={() => setAsked(feedback.value)}>
+          <MessageCircle />
+        </Button>
+      ) : null}
+      {asked === null ? null : (
+        <Comment rating={asked} given={feedback?.comment || ''} onSend={send} onClose={() => setAsked(null)} />
+      )}
+      {failed ? <span className="asc-notice" role="alert">{t('notRated')}</span> : null}
+    </span>
+  );
+}
+
 export default function References() {
   const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
   const followUps = props.follow_ups || [];
@@ -182,6 +289,7 @@ export default function References() {
       ) : null}
       <p className="asc-foot">
         {extracts && references.length ? <span className="asc-extracts">{t('extracts')}</span> : null}
+        {props.compared ? <Rating column={message} model={props.model} /> : null}
         {plain ? (
           <button type="button" className="asc-action" onClick={copy} aria-live="polite">
             {copied || (references.length ? t('copyAll') : t('copy'))}

@@ -120,6 +120,39 @@ async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_
         assert f"## Answer of {SECOND}\n\nI am {SECOND}" in exported
 
 
+async def test_each_column_is_rated_by_keyboard_with_a_comment_that_is_there_after_a_reload(
+    browser: Browser, offered: ServedPage
+) -> None:
+    async with recorded(browser, "comparison-feedback") as context:
+        page = await context.new_page()
+        await page.goto(offered.url)
+        await choose(page, SECOND)
+        await ask(page, "say: I am {model}")
+        await answered(page, count=2)
+        first, second = (page.get_by_role("group", name=f"Rate the answer of {name}") for name in (FIRST, SECOND))
+        await second.get_by_role("button", name="Not helpful").press("Enter")
+        comment = page.get_by_role("dialog").get_by_role("textbox", name="A comment")
+        await expect(comment).to_be_focused()
+        await page.keyboard.type("the dose is missing")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await first.get_by_role("button", name="Helpful", exact=True).click()
+        await page.locator("#submit-feedback").click()
+        await page.wait_for_url("**/thread/*")
+        for _ in range(2):
+            await expect(second.get_by_role("button", name="Not helpful", pressed=True)).to_be_visible()
+            await expect(first.get_by_role("button", name="Helpful", exact=True, pressed=True)).to_be_visible()
+            await page.reload()
+        await second.get_by_role("button", name="Edit feedback").click()
+        await expect(comment).to_have_value("the dose is missing")
+        await page.keyboard.press("Escape")
+        await first.get_by_role("button", name="Helpful", exact=True).click()
+        await expect(first.get_by_role("button", pressed=True)).to_have_count(0)
+        await page.reload()
+        await expect(second.get_by_role("button", pressed=True)).to_have_count(1)
+        await expect(first.get_by_role("button", pressed=True)).to_have_count(0)
+
+
 async def test_an_edited_question_is_answered_anew_by_every_model(browser: Browser, offered: ServedPage) -> None:
     async with recorded(browser, "comparison-edit") as context:
         page = await context.new_page()
