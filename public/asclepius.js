@@ -253,7 +253,6 @@
       const answer = await fetch(`${api}/status`, { credentials: 'same-origin' });
       if (!answer.ok) return;
       const status = await answer.json();
-      document.documentElement.classList.toggle('asc-no-upload', !status.may_upload);
       const fresh = statement(status);
       if (!status.loading) fresh.dataset.settled = 'yes';
       const old = document.getElementById('asc-statement');

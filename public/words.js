@@ -72,7 +72,7 @@ window.asclepiusWords = {
     takeAway: "Take away {0}",
     tryThis: "Nothing that was searched answers this. You can try:",
     notChanged: "The setting could not be changed. Reload the page and try again.",
-    whoSearches: "Who is to find “{0}”?",
+    whoSearches: "Who should find “{0}”?",
     onlyHere: "Only this conversation",
     forEveryone: "Add to the library for everyone",
     sharing: "Adding to the library…",

@@ -100,8 +100,8 @@ _UPLOADS: Final = {
     "unchanged": "unverändert",
     "done": "fertig",
     "{stage}, page {done} of {total}": "{stage}, Seite {done} von {total}",
-    "“{title}” is searchable in this conversation: {passages} passages on {pages} pages.":
-        "„{title}“ ist in dieser Unterhaltung durchsuchbar: {passages} Textstellen auf {pages} Seiten.",
+    "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.":
+        "„{title}“ ist in dieser Unterhaltung durchsuchbar. Seiten: {pages}; Textstellen: {passages}.",
     "Pages without text, which are not searchable: {gaps}.": "Seiten ohne Text, die nicht durchsuchbar sind: {gaps}.",
     "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation.":
         "Die Datei gehört allein zu dieser Unterhaltung: Niemand sonst findet sie, und sie wird mit ihr gelöscht.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from chainlit.session import WebsocketSession
@@ -84,5 +85,7 @@ async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[Lo
         _, files = await searched_beside(runtime, runtime.app, session.thread_id, owner)
     except InputRejected:
         return ()
-    language = language_of(session.language)
-    return [_OwnFile(f.id, say(language, "{title} (this conversation only)", title=f.title)) for f in files]
+    titles = [file.title for file in files]
+    names = {f.id: f.title if titles.count(f.title) == 1 else f"{f.title}, {f.file_name}" for f in files}
+    shown = partial(say, language_of(session.language), "{title} (this conversation only)")
+    return [_OwnFile(name, shown(title=title)) for name, title in names.items()]

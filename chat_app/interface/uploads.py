@@ -166,7 +166,7 @@ def _sentence(document: Document | None, error: str | None, language: Language, 
         known = say(language, "“{title}” is in the library already: everybody finds it, in every conversation.",
                     title=document.title)  # fmt: skip
         return f"{known}\n\n"
-    said = [say(language, "“{title}” is searchable in this conversation: {passages} passages on {pages} pages.",
+    said = [say(language, "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.",
                 title=document.title, passages=document.passages, pages=document.pages)]  # fmt: skip
     if document.unsearchable_pages:
         said.append(say(language, "Pages without text, which are not searchable: {gaps}.", gaps=_gaps(document)))

@@ -167,7 +167,7 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         await expect(page.locator(".step[data-step-type='tool']")).to_contain_text(
             "Add file: New sepsis.pdf · 3 pages"
         )
-        assert "“New sepsis” is searchable in this conversation: 9 passages on 3 pages." in await answer_text(page)
+        assert "“New sepsis” is searchable in this conversation. Pages: 3; passages: 9." in await answer_text(page)
         assert "and a question" in await answer_text(page)
         for name, content, reason in (
             ("fake.pdf", b"<html>", "not a PDF"),

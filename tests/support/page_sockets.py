@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import httpx
@@ -14,9 +14,17 @@ import socketio
 from tests.support.page_server import ServedPage
 
 
+class Addressed(Protocol):
+    """A page that is served."""
+
+    @property
+    def url(self) -> str: ...
+
+
 @asynccontextmanager
 async def socket_of(
-    page: ServedPage, client: httpx.Client, thread_id: str = "", *, session: str = "", ready: bool = True
+    page: Addressed, client: httpx.Client | httpx.AsyncClient, thread_id: str = "", *, session: str = "",
+    ready: bool = True,
 ) -> AsyncGenerator[tuple[socketio.AsyncClient, list[tuple[str, Any]], str]]:
     """A page's socket, as Chainlit's page opens it, with what it gets and the id of its session.
 

@@ -78,7 +78,7 @@ async def test_a_file_is_taken_in_by_the_first_turn_alone_and_the_others_go_on_w
     settings = Settings(storage={"data_dir": tmp_path})
     first, second = await answers(asked(tmp_path), Running(settings, refused))
     said = ["".join(e.text for e in events if isinstance(e, TextDelta)) for events in (first, second)]
-    taken_in = "“New” is searchable in this conversation: 9 passages on 3 pages."
+    taken_in = "“New” is searchable in this conversation. Pages: 3; passages: 9."
     assert said[0].startswith(taken_in) is not bool(refused)
     assert said[0].endswith("done") is not bool(refused)
     assert said[1] == "done"

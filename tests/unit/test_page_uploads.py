@@ -53,9 +53,9 @@ async def taken_in(
 
 
 @pytest.mark.parametrize(("language", "sentences"), [
-    ("en", ["“Sepsis” is searchable in this conversation: 30 passages on 12 pages.",
+    ("en", ["“Sepsis” is searchable in this conversation. Pages: 12; passages: 30.",
             "Pages without text, which are not searchable: 3, 5.", "deleted with the conversation"]),
-    ("de", ["„Sepsis“ ist in dieser Unterhaltung durchsuchbar: 30 Textstellen auf 12 Seiten.",
+    ("de", ["„Sepsis“ ist in dieser Unterhaltung durchsuchbar. Seiten: 12; Textstellen: 30.",
             "Seiten ohne Text, die nicht durchsuchbar sind: 3, 5.", "wird mit ihr gelöscht"]),
 ])  # fmt: skip
 async def test_who_may_not_share_a_file_is_told_that_it_is_for_the_conversation_alone(
