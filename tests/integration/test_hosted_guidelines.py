@@ -45,6 +45,14 @@ def environment(provider: str) -> dict[str, str]:
     return {"OPENAI_BASE_URL": provider, "OPENAI_API_KEY": KEY}
 
 
+@pytest.fixture
+def synced(clinic: Served, environment: dict[str, str]) -> Served:
+    """The app with its guidelines at the server, uploaded again only where they are not searched there."""
+    if tools_called(turn(clinic)) != ["file_search"]:
+        asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
+    return clinic
+
+
 def turn(running: Served, question: str = QUESTION, **options: object) -> list[Json]:
     """The events of one question, asked over the running app's HTTP API."""
 
@@ -103,10 +111,9 @@ def test_auto_searches_at_the_server_once_the_operator_has_uploaded(
 
 
 def test_what_the_server_found_is_cited_as_the_same_passages_with_page_and_verified_quotes(
-    clinic: Served, environment: dict[str, str]
+    synced: Served,
 ) -> None:
-    asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
-    events = turn(clinic)
+    events = turn(synced)
     listed = references(events)
     numbers = [event["number"] for event in events if event["type"] == "citation"]
     assert [reference["number"] for reference in listed] == list(dict.fromkeys(numbers))
@@ -116,37 +123,34 @@ def test_what_the_server_found_is_cited_as_the_same_passages_with_page_and_verif
     for reference in stored:
         passage = reference["passage"]
         assert all(quote in passage["text"] for quote in reference["quotes"])
-        same = json.loads(opened(clinic, f"passages/{urllib.parse.quote(passage['id'])}"))
+        same = json.loads(opened(synced, f"passages/{urllib.parse.quote(passage['id'])}"))
         assert (same["text"], same["page"], same["title"]) == (passage["text"], passage["page"], passage["title"])
         page = f"guidelines/{passage['document_id']}/pages/{passage['page']}.png"
         query = urllib.parse.urlencode({"quote": (reference["quotes"] or [""])[0], "scale": 0.5})
-        assert opened(clinic, f"{page}?{query}").startswith(b"\x89PNG")
+        assert opened(synced, f"{page}?{query}").startswith(b"\x89PNG")
 
 
 def test_a_passage_found_at_the_server_is_the_one_that_the_own_tool_finds(
-    clinic: Served, environment: dict[str, str]
+    synced: Served, environment: dict[str, str]
 ) -> None:
-    asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
-    hosted = references(turn(clinic))
-    asclepius("guidelines", "sync", "--withdraw", data_dir=clinic.data_dir, **environment)
-    own = references(turn(clinic))
+    hosted = references(turn(synced))
+    asclepius("guidelines", "sync", "--withdraw", data_dir=synced.data_dir, **environment)
+    own = references(turn(synced))
     quoted_by_own = {reference["passage"]["id"] for reference in own if reference["quotes"]}
     assert quoted_by_own & {reference["passage"]["id"] for reference in hosted if reference["quotes"]}
 
 
 def test_a_guideline_that_changes_here_is_not_searched_at_the_server_until_the_next_sync(
-    clinic: Served, environment: dict[str, str], tmp_path: Path
+    synced: Served, environment: dict[str, str]
 ) -> None:
-    data = clinic.data_dir
-    asclepius("guidelines", "sync", data_dir=data, **environment)
-    assert tools_called(turn(clinic)) == ["file_search"]
+    data = synced.data_dir
     asclepius("guidelines", "remove", "asthma", data_dir=data, **environment)
-    wait_until(lambda: tools_called(turn(clinic)) == ["search_clinical_guidelines"], what="the own tool")
+    wait_until(lambda: tools_called(turn(synced)) == ["search_clinical_guidelines"], what="the own tool")
 
     report = json.loads(asclepius("guidelines", "sync", "--json", data_dir=data, **environment).stdout)
 
     assert report["removed"] == ["asthma"]
-    assert tools_called(turn(clinic)) == ["file_search"]
+    assert tools_called(turn(synced)) == ["file_search"]
     demo = Path(__file__).parents[2] / "tools" / "guidelines" / "demo"
     asclepius("guidelines", "add", str(demo / "asthma.pdf"), data_dir=data, **environment)
 
@@ -154,9 +158,7 @@ def test_a_guideline_that_changes_here_is_not_searched_at_the_server_until_the_n
 def test_a_store_that_vanished_at_the_server_costs_at_most_one_answer(
     clinic: Served, provider: str, environment: dict[str, str]
 ) -> None:
-    report = json.loads(
-        asclepius("guidelines", "sync", "--json", data_dir=clinic.data_dir, **environment).stdout
-    )
+    report = json.loads(asclepius("guidelines", "sync", "--json", data_dir=clinic.data_dir, **environment).stdout)
     assert tools_called(turn(clinic)) == ["file_search"]
     with openai.OpenAI(api_key=KEY, base_url=provider) as client:
         client.vector_stores.delete(report["vector_store_id"])
@@ -165,11 +167,10 @@ def test_a_store_that_vanished_at_the_server_costs_at_most_one_answer(
 
 
 def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
-    clinic: Served, environment: dict[str, str]
+    synced: Served,
 ) -> None:
-    asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
     for chosen in (["asthma"], ["asthma", "type-2-diabetes"]):
-        events = turn(clinic, "When is hospital admission or referral needed?", documents=chosen)
+        events = turn(synced, "When is hospital admission or referral needed?", documents=chosen)
         assert tools_called(events) == ["file_search"]
         (found,) = [event["item"]["function_output"]["output"]["results"] for event in events
                     if event.get("name") == "agent.tool_call_complete"]  # fmt: skip
@@ -178,10 +179,9 @@ def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
 
 
 def test_guidelines_switched_off_are_searched_neither_here_nor_there(
-    clinic: Served, environment: dict[str, str]
+    synced: Served,
 ) -> None:
-    asclepius("guidelines", "sync", data_dir=clinic.data_dir, **environment)
-    events = turn(clinic, use_clinical_guidelines=False)
+    events = turn(synced, use_clinical_guidelines=False)
     assert not {"file_search", "search_clinical_guidelines"} & set(tools_called(events))
 
 
