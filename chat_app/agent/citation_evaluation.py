@@ -30,6 +30,7 @@ from chat_app.events import (
 )
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.page_words import page_texts, stands_on
+from tools.guidelines.row_places import row_stands_on
 from tools.types import Passage
 
 USER = "evaluation"
@@ -146,7 +147,11 @@ class _Sources:
             return stands_on(quote, 1, [passage.text])
         async with self._reading:
             texts = self._texts.get(passage.document_id) or await self._read(passage.document_id)
-        return stands_on(quote, passage.page or 1, texts)
+            if stands_on(quote, passage.page or 1, texts):
+                return True
+            path = self._library.original(passage.document_id)
+            is_row = "\t" in quote and path.suffix == ".pdf"
+            return is_row and await asyncio.to_thread(row_stands_on, path, passage.page or 1, quote)
 
     async def _read(self, document_id: str) -> list[str]:
         texts = await asyncio.to_thread(page_texts, self._library.original(document_id))

@@ -18,10 +18,13 @@ from tools.guidelines.layout import Layout
 from tools.guidelines.library import DEMO_FOLDER
 from tools.guidelines.models import Extraction
 from tools.guidelines.page_evaluation import evaluate_pages
+from tools.guidelines.page_words import page_texts, stands_on
 from tools.guidelines.passages import passages
 from tools.guidelines.pdf_lines import read_page
+from tools.guidelines.row_places import row_stands_on
 from tools.guidelines.running_heads import find_running_heads
-from tools.guidelines.tables import APART
+from tools.guidelines.table_rows import APART
+from tools.guidelines.tables import row_text
 from tools.guidelines.text import comparable, sentences
 
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "guideline_questions.json"
@@ -115,6 +118,42 @@ def test_the_row_of_a_printed_table_is_a_passage(
     rows = [passage.text.replace(APART, "") for passage in found if passage.page == page]
 
     assert any(row in text for text in rows if text.startswith(("Table", "TABLE")))
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "header", "row"),
+    [
+        ("who_asymptomatic_sti_2025", 55, ("Name", "1. Employment and consulting", "2. Research support"),
+         ("Nathalie Kapp (International Planned Parenthood Federation, United Kingdom)", "-", "-")),
+        ("nhlbi_obesity_1998", 52, ("BMI", "Kilograms", "Pounds"), ("19.8 to 26", "11.5 to 16", "25 to 35")),
+        ("nhlbi_obesity_1998", 108, ("Nutrient", "Recommended Intake"), ("Calcium6", "1,000 to 1,500 mg")),
+        ("type-2-diabetes", 5, ("Check", "First", "Then"), ("Neuropathy: 10 g monofilament and one other test",)),
+    ],
+)  # fmt: skip
+def test_a_table_without_a_caption_has_its_rows(
+    name: str, page: int, header: tuple[str, ...], row: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    blocks = read(path_of(name, request)).pages[page - 1].blocks
+    tables = [block.table for block in blocks if block.table is not None and not block.table.caption]
+
+    assert [table.header[: len(header)] for table in tables] == [header]
+    assert row in [cells[: len(row)] for cells in tables[0].rows]
+    assert not {block.text for block in blocks if block.kind == "heading"} & {"and consulting", "interests", "plan"}
+
+
+@pytest.mark.parametrize("name", [*REAL, *DEMO])
+def test_every_row_that_may_be_quoted_stands_on_its_page(name: str, request: pytest.FixtureRequest) -> None:
+    path = path_of(name, request)
+    texts = page_texts(path)
+    rows = [
+        (page.number, row_text(row)) for page in read(path).pages for block in page.blocks if block.table is not None
+        for row in block.table.rows if sum(map(bool, row)) > 1
+    ]  # fmt: skip
+    quotable = [(page, row) for page, row in rows if APART not in row]
+    astray = [(page, row) for page, row in quotable if not stands_on(row, page, texts)]
+
+    assert [row for page, row in astray if not row_stands_on(path, page, row)] == []
+    assert len(quotable) >= 0.9 * len(rows)
 
 
 @pytest.mark.parametrize(

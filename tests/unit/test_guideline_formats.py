@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reportlab.lib.pagesizes import A4
-from reportlab.pdfgen.canvas import Canvas
 
+from tests.support.pdf_pages import Pages
 from tools.errors import SourceRejected
 from tools.guidelines.docx_format import read_docx
-from tools.guidelines.extract import extract
 from tools.guidelines.models import Block, Extraction
 from tools.guidelines.ocr import paragraphs
-from tools.guidelines.render import find_quote, find_quote_or_cells
-from tools.guidelines.tables import APART
+from tools.guidelines.render import find_quote
 from tools.guidelines.text_formats import decode, read_html, read_markdown, read_plain
 
 MARKDOWN = """---
@@ -153,27 +150,6 @@ def test_a_word_document_with_entities_or_a_bomb_inside_is_refused(tmp_path: Pat
         read_docx(tmp_path / "broken.docx")
 
 
-class Pages:
-    """A PDF written line by line: ``(x, y, text)``, with ``bold`` and ``size`` where they matter."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._canvas = Canvas(str(path), pagesize=A4)
-
-    def page(self, *lines: tuple[float, float, str] | tuple[float, float, str, float, bool]) -> Pages:
-        for line in lines:
-            x, y, text = line[:3]
-            size, bold = (line[3], line[4]) if len(line) == 5 else (10, False)
-            self._canvas.setFont("Helvetica-Bold" if bold else "Helvetica", size)
-            self._canvas.drawString(x, y, text)
-        self._canvas.showPage()
-        return self
-
-    def read(self) -> Extraction:
-        self._canvas.save()
-        return extract(self._path, ".pdf", progress=lambda done, total: None)
-
-
 def texts(blocks: tuple[Block, ...]) -> list[str]:
     return [block.text for block in blocks]
 
@@ -225,33 +201,6 @@ def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert words.index("left line 5") < words.index("right line 0")
 
 
-def test_a_table_drawn_column_by_column_gets_its_rows_back(tmp_path: Path) -> None:
-    rows = [("Drug", "Dose", "Times a day"), ("Lisinopril", "10-40 mg", "1"), ("Captopril", "25-100 mg", "2")]
-    lines: list[tuple[float, float, str, float, bool]] = [(72, 700, "Table 1. Usual doses", 10, True)]
-    for column, x in enumerate((72.0, 200.0, 320.0)):
-        lines += [(x, 680.0 - 16 * at, row[column], 9, at == 0) for at, row in enumerate(rows)]
-    words = "The text of the page goes on here with a line of prose under it"
-    body = [(72.0, 560.0 - 13 * at, words) for at in range(9)]
-    extraction = Pages(tmp_path / "table.pdf").page(*lines, *body).read()
-
-    table = next(block.table for block in extraction.pages[0].blocks if block.table is not None)
-    assert table.caption == "Table 1. Usual doses"
-    assert table.header == rows[0]
-    assert [tuple(cell.removeprefix(APART) for cell in row) for row in table.rows] == rows[1:]
-    # The file holds no row in one piece: none can be quoted as a whole.
-    assert all(cell.startswith(APART) for row in table.rows for cell in row[1:])
-
-
-def test_a_table_drawn_row_by_row_can_be_quoted(tmp_path: Path) -> None:
-    rows = [("Drug", "Dose"), ("Lisinopril", "10-40 mg"), ("Captopril", "25-100 mg")]
-    lines: list[tuple[float, float, str, float, bool]] = [(72, 700, "Table 1. Usual doses", 10, True)]
-    for at, row in enumerate(rows):
-        lines += [(x, 680.0 - 16 * at, cell, 9, at == 0) for x, cell in zip((72.0, 200.0), row, strict=True)]
-    extraction = Pages(tmp_path / "table.pdf").page(*lines).read()
-
-    assert next(block.table for block in extraction.pages[0].blocks if block.table is not None).rows == tuple(rows[1:])
-
-
 @pytest.mark.parametrize(
     "quote",
     ["never give both drugs", "Never  give\nboth drugs", "never-give both drugs", "give both drugs"],
@@ -270,13 +219,6 @@ def comparable_words(text: str) -> str:
 
 def test_a_quote_that_is_not_there_marks_nothing() -> None:
     assert find_quote("First words. Never give both drugs together.", "always give all three of the drugs") is None
-
-
-def test_the_cells_of_a_row_are_found_wherever_they_were_drawn() -> None:
-    text = "Drug\r\nfurosemide\r\ntorsemide\r\nmg a day\r\n20-80\r\n2.5-10\r\n2\r\n1"
-    spans = find_quote_or_cells(text, "Table 9. Doses\nDrug\tmg a day\ntorsemide\t2.5-10\t1")
-
-    assert [text[start:end] for start, end in spans] == ["Drug", "mg a day", "torsemide", "2.5-10"]
 
 
 def test_a_quote_that_runs_over_the_page_is_marked_as_far_as_it_stands_there() -> None:

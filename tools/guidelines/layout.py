@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from tools.guidelines.models import Block, BlockKind, PageContent, TableRows
 from tools.guidelines.pdf_lines import Line, PdfPage
 from tools.guidelines.running_heads import find_running_heads
-from tools.guidelines.tables import FoundTable, find_tables, table_text
+from tools.guidelines.table_rows import FoundTable
+from tools.guidelines.tables import find_tables, table_text
 from tools.guidelines.text import comparable
 
 _BULLET = re.compile(r"^(?:[■●•▪◆◦‣►▸✓–]|[-*])\s+(?=\S)|^[■●•▪◆◦‣►▸]\s*$")
 _ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
-_CAPTION = re.compile(r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+[A-Z]?\d*[-.]?\d+[a-z]?\b(?=[.: ]|$)")
+_CAPTION = re.compile(
+    r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
+    r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
+)
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 MAX_LEVEL = 4
@@ -26,6 +30,10 @@ BELOW_OUTLINE = 10
 """Level of a printed heading that the outline does not name."""
 HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
+HEADING_WIDTH = 0.75
+"""Of the type's height, for each character: a wider line has white in it, as a table's header. Headings take 0.5."""
+HEADINGS_ABREAST = 3
+"""More lines of one type beside each other are a table's header, or labels in a figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +178,10 @@ def _face(line: Line) -> tuple[int, bool]:
 
 def _could_be_heading(line: Line) -> bool:
     words = line.text.split()
+    white = len(words) > 1 and line.right - line.left > HEADING_WIDTH * line.size * len(line.text)
     return (
         len(words) <= HEADING_WORDS
+        and not white
         and not line.text.endswith((".", ",", ";"))
         and len(line.text) > 2
         and line.text.lower() != line.text.upper()
@@ -205,11 +215,25 @@ def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) 
             continue
         last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
         kind = _kind(line, layout)
+        if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
+            kind = "text"
         if last is not None and _continues(last, line, kind):
             last.lines.append(line)
         else:
             drafts.append(_Draft(kind, [line]))
     return drafts
+
+
+def _is_second_line(line: Line, last: _Draft | None) -> bool:
+    """True where a line goes on with one above it in the same type that is no heading, such as a table's header."""
+    if last is None or last.kind == "heading" or not line.text[0].islower():
+        return False
+    return _face(line) == _face(last.last) and 0 < last.last.base - line.base <= 1.9 * line.size
+
+
+def _abreast(line: Line, lines: Sequence[Line]) -> int:
+    """How many lines of its type stand at the height of ``line``."""
+    return sum(abs(other.base - line.base) < 1 and _face(other) == _face(line) for other in lines)
 
 
 def _kind(line: Line, layout: Layout) -> BlockKind:

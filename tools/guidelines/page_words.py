@@ -49,16 +49,16 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
     White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
     label of a table or figure may stand apart from its caption, as files often keep them.
     """
-    words = _compared(quote)
+    words = compared(quote)
     if not words or not 1 <= page <= len(texts):
         return False
-    here = _compared(texts[page - 1])
+    here = compared(texts[page - 1])
     if words in here:
         return True
     label = _LABEL.match(quote)
-    if label and _compared(label[0]) in here:
+    if label and compared(label[0]) in here:
         return stands_on(quote[label.end() :], page, texts)
-    following = _compared(texts[page]) if page < len(texts) else ""
+    following = compared(texts[page]) if page < len(texts) else ""
     return any(
         words[:cut] in here and words[cut:] in following[: _RUNNING_HEAD + len(words) - cut]
         for cut in range(_LEAST_BEFORE, len(words) - _LEAST_AFTER + 1)
@@ -77,5 +77,5 @@ def _untagged(text: str) -> str:
     return html.unescape(_TAGS.sub(" ", text))
 
 
-def _compared(text: str) -> str:
+def compared(text: str) -> str:
     return _IGNORED.sub("", unicodedata.normalize("NFKC", text.translate(_QUOTATION_MARKS)))

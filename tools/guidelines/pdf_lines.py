@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from pypdfium2 import raw
 
 from tools.guidelines.pdf_characters import PageCharacters
+from tools.guidelines.pdf_rules import Rule, read_rules
 from tools.guidelines.text import LINE_HYPHENS, clean
 
 BOLD_WEIGHT = 600
@@ -24,9 +25,14 @@ CELL_GAP = 0.75
 """Of the type's height: a wider space between words parts two cells. A space between words is about 0.2."""
 LEAST_GAP = 6.0
 """In points: less parts no cells in any type."""
+LEAST_ROWS = 3
+WIDE_LINE = 0.62
+"""Of the type's height, for each character: a line wider than this holds white. Prose takes 0.4 to 0.5."""
+TALLEST_ROW = 200.0
+"""Points that text rises by at most from the end of one cell to the next; to the next column of prose it rises more."""
 MAX_LEADERS = 8
 """A page with more rows of dots is a list of contents, whose entries are no captions."""
-TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?)?\d", re.MULTILINE)
+TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?){0,3}\d", re.MULTILINE)
 _SPACES = re.compile(r"\s+")
 _HYPHEN_ENDS = frozenset(LINE_HYPHENS)
 MAX_PAGE_CHARACTERS = 200_000
@@ -55,7 +61,7 @@ class Line(NamedTuple):
     hyphenated: bool
     """True when it ends in a hyphen that PDFium took for a line-end hyphen."""
     cells: tuple[Cell, ...] = ()
-    """Its parts, looked up only on pages with a table's caption."""
+    """Its parts, looked up only where a table may be."""
 
     @property
     def top(self) -> float:
@@ -71,6 +77,8 @@ class PdfPage:
     lines: tuple[Line, ...]
     pictures: int
     """Pictures on a page that has no text; 0 is not looked up where there is text."""
+    rules: tuple[Rule, ...] = ()
+    """Its horizontal rules, looked up only where its lines stand as those of a table do."""
 
 
 class PageTooLarge(ValueError):
@@ -84,10 +92,11 @@ def read_page(document: Any, index: int) -> PdfPage:
     try:
         if text_page.count_chars() > MAX_PAGE_CHARACTERS:
             raise PageTooLarge(f"page {index + 1} holds {text_page.count_chars():,} characters")
-        lines = _lines(text_page)
+        lines, tabular = _lines(text_page)
         width, height = page.get_size()
         pictures = 0 if lines else _pictures(page)
-        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), pictures)
+        rules = read_rules(page) if tabular else ()
+        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), pictures, rules)
     finally:
         text_page.close()
         page.close()
@@ -109,19 +118,22 @@ def _pictures(page: Any) -> int:
     return found
 
 
-def _lines(text_page: Any) -> list[Line]:
+def _lines(text_page: Any) -> tuple[list[Line], bool]:
+    """The lines of a page, and whether some stand as those of a table do."""
     text: str = text_page.get_text_range()
     parts = list(_parts(text))
     if not parts:
-        return []
+        return [], False
     words, firsts, lasts, hyphenated = zip(*parts, strict=True)
     characters = PageCharacters(text_page)
     lefts, bases = characters.origins(firsts)
     _, rights = characters.sides(lasts)
     sizes, bold = _sizes(parts, characters), _bold(parts, characters)
-    chosen = _in_tables(text, parts, bases, bold)
+    tabular = _has_cells(text) and _stand_as_rows(words, lefts, rights, bases, sizes)
+    chosen = list(range(len(parts))) if tabular else _under_captions(text, parts, bases, bold)
     cells = _cells(text, parts, sizes, chosen, characters) if chosen else repeat(())
-    return list(map(Line, words, lefts, map(max, lefts, rights), bases, sizes, bold, hyphenated, cells))
+    lines = list(map(Line, words, lefts, map(max, lefts, rights), bases, sizes, bold, hyphenated, cells))
+    return lines, tabular
 
 
 class _Part(NamedTuple):
@@ -180,10 +192,31 @@ def _bold(parts: Sequence[_Part], characters: PageCharacters) -> list[bool]:
     return bold
 
 
-def _in_tables(text: str, parts: Sequence[_Part], bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
+def _has_cells(text: str) -> bool:
+    """False for a list of contents, and for what has characters beyond the basic plane: no simple places for cells."""
+    return text.count(". . .") < MAX_LEADERS and _units(text) == len(text)
+
+
+def _stand_as_rows(
+    words: Sequence[str],
+    lefts: Sequence[float],
+    rights: Sequence[float],
+    bases: Sequence[float],
+    sizes: Sequence[float],
+) -> bool:
+    """Whether some lines are far wider than their words, or go on beside or above the line before, as rows do."""
+    wide = beside = 0
+    last = -math.inf
+    for text, left, right, base, size in zip(words, lefts, rights, bases, sizes, strict=True):
+        wide += right - left > WIDE_LINE * size * len(text)
+        beside += -1 < base - last < TALLEST_ROW
+        last = base
+    return max(wide, beside) >= LEAST_ROWS
+
+
+def _under_captions(text: str, parts: Sequence[_Part], bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
     """Which lines may belong to a table: those that stand no higher than the first caption of one on the page."""
-    # What has characters beyond the basic plane has no simple places for its cells.
-    if not _names_table(text) or text.count(". . .") >= MAX_LEADERS or _units(text) > len(text):
+    if not _names_table(text) or not _has_cells(text):
         return []
     captions = [base for part, base, heavy in zip(parts, bases, bold, strict=True) if is_caption(part.words, heavy)]
     highest = max(captions, default=-math.inf)

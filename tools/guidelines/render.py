@@ -10,6 +10,7 @@ from typing import Any
 
 from tools.errors import SourceRejected
 from tools.guidelines.pdf_open import open_pdf
+from tools.guidelines.row_places import row_spans
 from tools.guidelines.text import comparable
 
 MAX_PIXELS = 40_000_000
@@ -18,8 +19,6 @@ _PEN = (255, 232, 92)
 """Yellow; each channel is multiplied with the page's, so that the words stay as they are printed."""
 _MIN_MATCH = 24
 """Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
-_MIN_CELL = 4
-"""Letters and signs: a shorter cell of a table stands in too many places."""
 
 
 def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> bytes:
@@ -55,13 +54,13 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
     """Where the words of ``quotes`` stand: (left, bottom, right, top) in points; empty when they are not there.
 
     White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
-    page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells.
+    page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
+    where they stand beside each other.
     """
     text_page = page.get_textpage()
     try:
-        text = text_page.get_text_range()
         places: list[tuple[float, float, float, float]] = []
-        for start, end in _joined(span for quote in quotes for span in find_quote_or_cells(text, quote)):
+        for start, end in _joined(span for quote in quotes for span in quote_spans(text_page, quote)):
             count = text_page.count_rects(start, end - start)
             places += [text_page.get_rect(index) for index in range(count)]
         return places
@@ -80,14 +79,14 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def find_quote_or_cells(text: str, quote: str) -> list[tuple[int, int]]:
-    """The spans of ``quote``: one, or for a row of cells parted by tabs one for each cell; none where it is not."""
+def quote_spans(text_page: Any, quote: str) -> list[tuple[int, int]]:
+    """The spans of ``quote`` in the text of an open page: one, or several for a table's row; none where it is not."""
+    text: str = text_page.get_text_range()
     whole = _find(text, comparable(quote))
     if whole is not None:
         return [whole]
-    cells = [comparable(cell) for line in quote.splitlines() for cell in line.split("\t")]
-    if len(cells) > 1:
-        return [span for cell in cells if len(cell) >= _MIN_CELL and (span := _find(text, cell)) is not None]
+    if "\t" in quote:
+        return row_spans(text_page, quote)
     part = find_quote(text, quote)
     return [part] if part is not None else []
 

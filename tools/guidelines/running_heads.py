@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tools.guidelines.pdf_lines import Line, PdfPage
+from tools.guidelines.pdf_rules import ruled_areas
 
 _NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
 _PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
@@ -42,7 +43,7 @@ class RunningHeads:
         bases = [line.base for line in lines]
         outermost = {min(bases), max(bases)} if bases else set[float]()
         dropped = {
-            id(line) for line in in_margins(lines, page.height) if self._drops(line, page, line.base in outermost)
+            id(line) for line in in_margins(page, lines) if self._drops(line, page, line.base in outermost)
         }
         return [line for line in lines if id(line) not in dropped]
 
@@ -65,7 +66,7 @@ class RunningHeads:
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
     heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
-    margins = [in_margins(page.lines, page.height) for page in pages]
+    margins = [in_margins(page, page.lines) for page in pages]
     for margin in margins:
         heads.update({near for line in margin for near in _near(line)})
         bands.update({round(line.base / _GRID) for line in margin})
@@ -102,12 +103,16 @@ def _near(line: Line) -> Iterable[Place]:
     return ((shape, column, row) for column in columns for row in rows)
 
 
-def in_margins(lines: Sequence[Line], height: float) -> list[Line]:
-    """The short lines in the strips at the top and the bottom of a page where running heads stand."""
-    bottom, top = height * _MARGIN, height * (1 - _MARGIN)
+def in_margins(page: PdfPage, lines: Sequence[Line]) -> list[Line]:
+    """The short lines in the strips at the top and the bottom of a page where running heads stand.
+
+    Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
+    """
+    bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
     return [
         line for line in lines
         if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
+        and not any(lower < line.base < upper for lower, upper in ruled_areas(page.rules, page.width))
     ]  # fmt: skip
 
 

@@ -1,0 +1,50 @@
+"""PDF files for tests, written line by line, so that a test says what stands where and in which order it was drawn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase.pdfmetrics import registerFont
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import Canvas
+
+from tools.guidelines.extract import extract
+from tools.guidelines.models import Extraction
+
+BOLD = "VeraBd"
+"""A font in the file itself: of the standard fonts PDFium does not know the weight."""
+Drawn = tuple[float, float, str] | tuple[float, float, str, float, bool]
+"""``x``, ``y`` and text, with type size and ``bold`` where they matter."""
+
+
+class Pages:
+    """A PDF in the making; ``read`` closes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        registerFont(TTFont(BOLD, f"{BOLD}.ttf"))
+        self._canvas = Canvas(str(path), pagesize=A4)
+
+    def rules(self, left: float, right: float, *heights: float, joints: Sequence[float] = ()) -> Pages:
+        """Horizontal rules of the page that is written next, each in pieces that meet at ``joints``."""
+        ends = [left, *joints, right]
+        for height in heights:
+            for start, end in itertools.pairwise(ends):
+                self._canvas.line(start, height, end, height)
+        return self
+
+    def page(self, *lines: Drawn) -> Pages:
+        for line in lines:
+            x, y, text = line[:3]
+            size, bold = (line[3], line[4]) if len(line) == 5 else (10, False)
+            self._canvas.setFont(BOLD if bold else "Helvetica", size)
+            self._canvas.drawString(x, y, text)
+        self._canvas.showPage()
+        return self
+
+    def read(self) -> Extraction:
+        self._canvas.save()
+        return extract(self.path, ".pdf", progress=lambda done, total: None)
