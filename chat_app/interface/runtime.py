@@ -111,14 +111,18 @@ class Runtime:
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
         """Deleted is deleted: neither a running answer nor the session store brings a conversation back."""
         await self.turns.end_conversation(thread_id, owner)
-        await self._erase_files(thread_id)
+        await self._erase_files(thread_id, owner)
         if self.app is None:
             return
         for conversation in conversations:
             await self.turns.end_conversation(conversation, owner)
         await forget(self.app.sessions, owner, set(conversations))
 
-    async def _erase_files(self, thread_id: str) -> None:
+    async def _erase_files(self, thread_id: str, owner: str) -> None:
+        # Chainlit, as for the history: not before the page's folder stands.
+        from chat_app.interface.sockets import drop_uploads
+
+        await asyncio.to_thread(drop_uploads, thread_id, owner)
         scope = scope_of_thread(thread_id)
         if scope is None:
             return

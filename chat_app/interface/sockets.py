@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,13 @@ def owner_of(session: WebsocketSession) -> str | None:
 def sessions_of(thread_id: str, owner: str) -> list[WebsocketSession]:
     """The sockets that have that conversation open, all of ``owner``."""
     return [s for s in list(ws_sessions_id.values()) if s.thread_id == thread_id and owner_of(s) == owner]
+
+
+def drop_uploads(thread_id: str, owner: str) -> None:
+    """Erases the files that were sent up from that conversation: Chainlit keeps them as long as its sockets."""
+    for session in sessions_of(thread_id, owner):
+        session.files.clear()
+        shutil.rmtree(session.files_dir, ignore_errors=True)
 
 
 def is_there(session: WebsocketSession, socket: str) -> bool:

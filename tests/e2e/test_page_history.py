@@ -169,6 +169,21 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         )
         assert "“New sepsis” is searchable in this conversation. Pages: 3; passages: 9." in await answer_text(page)
         assert "and a question" in await answer_text(page)
+        asked_whom = page.get_by_role("group", name="Who should find “New sepsis”?")
+        assert await asked_whom.get_by_role("button").all_inner_texts() == [
+            "Only this conversation", "Add to the library for everyone",
+        ]  # fmt: skip
+        await asked_whom.get_by_role("button").first.click()
+        decided = page.get_by_text("“New sepsis” stays in this conversation alone.")
+        await expect(decided).to_be_visible()
+        await page.reload()
+        await expect(decided).to_be_visible()
+        await expect(asked_whom).to_have_count(0)
+        await page.locator("#chat-settings-open-modal").click()
+        await page.get_by_role("dialog").locator("div:has(> label[for='documents']) .group").click()
+        await expect(page.get_by_role("option", name="New sepsis (this conversation only)")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Escape")
         for name, content, reason in (
             ("fake.pdf", b"<html>", "not a PDF"),
             ("encrypted.pdf", pdf, "the file is encrypted"),

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.integration.test_guideline_library import write_pdf
+from tests.support.pdfs import write_pdf
 from tests.support.services import milvus_lite_server
 from tools.errors import SourceRejected
 from tools.guidelines import Document, GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of

@@ -11,9 +11,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from reportlab.lib.pagesizes import A4
-from reportlab.pdfgen.canvas import Canvas
 
+from tests.support.pdfs import write_pdf
 from tools.errors import SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.guidelines.library import DEMO_FOLDER
@@ -35,20 +34,6 @@ async def library_at(uri: str, folder: Path) -> AsyncIterator[GuidelineLibrary]:
 async def library(milvus_uri: str, tmp_path: Path) -> AsyncIterator[GuidelineLibrary]:
     async with library_at(milvus_uri, tmp_path / "library") as opened:
         yield opened
-
-
-def write_pdf(path: Path, *pages: str, title: str = "A short guideline") -> Path:
-    canvas = Canvas(str(path), pagesize=A4)
-    canvas.setTitle(title)
-    for text in pages:
-        block = canvas.beginText(72, 700)
-        block.setFont("Helvetica", 11)
-        for line in text.splitlines():
-            block.textLine(line)
-        canvas.drawText(block)
-        canvas.showPage()
-    canvas.save()
-    return path
 
 
 async def test_a_sentence_of_an_added_guideline_is_found_on_its_page(library: GuidelineLibrary, tmp_path: Path) -> None:

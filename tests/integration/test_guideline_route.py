@@ -18,8 +18,9 @@ from chat_app.generation.hosted_search import HostedSearch
 from chat_app.generation.vector_store_adapter import VectorStoreAdapter
 from tests.support.engine import clinic, consult, ended, guideline_tool
 from tests.support.offline_server import offline_server
+from tests.support.pdfs import write_pdf
 from tests.support.scripted_server import ScriptedServer, Status, text_reply
-from tools.guidelines import GuidelineLibrary
+from tools.guidelines import GuidelineLibrary, Scope, guideline_tools, scope_of
 from tools.guidelines.library import DEMO_FOLDER
 
 KEY = "sk-test"
@@ -287,3 +288,26 @@ async def test_an_empty_library_is_never_searched_at_a_server(milvus_uri: str, s
         assert await route.prepare() == []
         assert await route.vector_store() is None
     await library.aclose()
+
+
+async def test_a_question_of_a_conversation_with_files_is_searched_here_and_they_are_never_uploaded(
+    library: GuidelineLibrary, server: str, tmp_path: Path, redis_url: str
+) -> None:
+    here = Scope("c" * 32)
+    words = "The dose of zolpidazine is 12 mg once daily in adults with asthma."
+    await library.add(write_pdf(tmp_path / "letter.pdf", words), scope=here)
+    adapter = VectorStoreAdapter(api_key=KEY, base_url=server)
+    hosted = HostedSearch(adapter, tmp_path / "state", server_key=server)
+    route = GuidelineRoute(library, hosted, choice="hosted", offline=False)
+    joined = HostedPassages(library.passages_of, hosted.version_of)
+    async with clinic(server, redis_url, guideline_tools(library), route=route, hosted=joined) as agent:
+        uploaded = (await route.sync()).uploaded
+        events = await consult(agent, "What is the dose of zolpidazine in asthma?", scope=here)
+        elsewhere = await consult(agent, "What is the dose of zolpidazine in asthma?")
+        await route.withdraw()
+    assert uploaded == ("asthma",)
+    assert set(searches(events)) == {"search_clinical_guidelines"}
+    (ready,) = (event for event in events if isinstance(event, ReferencesReady))
+    assert [scope_of(reference.passage.id) for reference in ready.references] == [here]
+    assert set(searches(elsewhere)) == {"file_search"}
+    assert not any(words in str(event) for event in elsewhere)

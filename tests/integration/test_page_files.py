@@ -14,8 +14,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.integration.test_guideline_library import write_pdf
 from tests.support.page_sockets import seen, socket_of
+from tests.support.pdfs import write_pdf
 from tests.support.served import Served, asclepius, serve
 
 SETTINGS = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_UPLOADERS": "ana", "ASCLEPIUS_LOAD_DEMO": "false"}
@@ -183,6 +183,8 @@ async def test_it_is_erased_with_its_conversation(over: str, app: Served, letter
             listed = (await bob.get("/api/v1/conversations")).json()["conversations"]
             assert (await bob.delete(f"/api/v1/conversations/{listed[0]['id']}")).status_code == 204
         assert not folder_of(app, answer.thread).exists()
+        kept = [path for path in app.data_dir.rglob("*") if path.is_file() and letter.pdf in path.read_bytes()]
+        assert kept == []
         assert (await bob.get(f"/api/v1/passages/{reference['passage_id']}")).status_code == 404
 
 

@@ -1,0 +1,23 @@
+"""Small PDFs that are made for a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+
+def write_pdf(path: Path, *pages: str, title: str = "A short guideline") -> Path:
+    """A PDF with the lines of each of ``pages``."""
+    canvas = Canvas(str(path), pagesize=A4)
+    canvas.setTitle(title)
+    for text in pages:
+        block = canvas.beginText(72, 700)
+        block.setFont("Helvetica", 11)
+        for line in text.splitlines():
+            block.textLine(line)
+        canvas.drawText(block)
+        canvas.showPage()
+    canvas.save()
+    return path
