@@ -306,6 +306,14 @@
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
       node.setAttribute('aria-label', t('takeAway', node.parentElement.textContent.trim()));
     }
+    // A table that is wider than the screen is scrolled by keyboard, too.
+    for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {
+      const wide = box.scrollWidth > box.clientWidth;
+      for (const [name, value] of [['tabindex', '0'], ['role', 'group'], ['aria-label', t('table')]]) {
+        if (wide) box.setAttribute(name, value);
+        else box.removeAttribute(name);
+      }
+    }
     // A list whose groups are no list items is none.
     for (const list of document.querySelectorAll('ul[data-sidebar="menu"]:not([role])')) {
       if ([...list.children].some((child) => child.tagName !== 'LI')) list.setAttribute('role', 'presentation');
@@ -332,7 +340,7 @@
   });
 
   let due = false;
-  new MutationObserver(() => {
+  function mendSoon() {
     if (due) return;
     due = true;
     setTimeout(() => {
@@ -340,7 +348,9 @@
       mend();
       fillStart();
     }, 100);
-  }).observe(document.documentElement, { childList: true, subtree: true });
+  }
+  new MutationObserver(mendSoon).observe(document.documentElement, { childList: true, subtree: true });
+  window.addEventListener('resize', mendSoon);
 
   // -- trying something else ----------------------------------------------------------------------------------------
 

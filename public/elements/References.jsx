@@ -26,7 +26,7 @@ function Outcome({ outcome, question, extracts }) {
   if (outcome.kind === 'completed') return null;
   return (
     <div className={`asc-outcome asc-${outcome.kind}`} role="status" data-outcome={outcome.kind} data-reason={outcome.reason || ''}>
-      <strong>{words(outcome)}.</strong> {outcome.message}
+      <strong>{words(outcome)}.</strong> {outcome.message}{' '}
       {outcome.retryable && question ? (
         <button type="button" className="asc-action" onClick={() => sendUserMessage(question)}>
           {t('askAgain')}

@@ -27,8 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    """The page with the stand-in agent."""
-    with fake_page(tmp_path_factory.mktemp("page"), pdf=DEMO_PDF) as page:
+    """The page with the stand-in agent, and three models to choose from."""
+    models = {"ASCLEPIUS_MODELS": "ada-large,bob-small"}
+    with fake_page(tmp_path_factory.mktemp("page"), environment=models, pdf=DEMO_PDF) as page:
         yield page
 
 

@@ -2,60 +2,126 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.axe import RULES, axe_source
-from tests.support.browser import answered, ask, recorded
+from tests.support.browser import answered, ask, ask_with_file, choose_models, recorded
 from tests.support.page_server import ServedPage
 from tools.guidelines.page_words import page_texts
 
 QUESTION = "What are the contraindications for ACE inhibitors?"
 
 
-async def _violations(page: Page, axe: str) -> list[str]:
-    # Chainlit fades its parts in; colours are judged once they stand still.
-    await page.wait_for_timeout(800)
-    await page.evaluate(axe)
-    found = await page.evaluate("(rules) => axe.run(document, {runOnly: rules})", RULES)
-    return [f"{v['id']}: {node['html'][:160]}" for v in found["violations"] for node in v["nodes"]]
+# Colours are judged once they stand still, names once the page has given them.
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important }"
+SETTLED = """() => new Promise((done) => {
+  let timer;
+  const wait = () => { clearTimeout(timer); timer = setTimeout(() => { seen.disconnect(); done(); }, 150); };
+  const seen = new MutationObserver(wait);
+  seen.observe(document, { subtree: true, childList: true, attributes: true });
+  wait();
+})"""
+# As Chainlit's page does when a theme is chosen.
+THEME = """(theme) => {
+  const root = document.documentElement;
+  root.classList.remove('light', 'dark');
+  root.classList.add(theme);
+  for (const [name, value] of Object.entries(window.theme[theme])) root.style.setProperty(name, value);
+}"""
+RUN = "(rules) => axe.run(document, {runOnly: rules})"
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-async def test_axe_finds_nothing_on_start_answer_step_panel_and_history(
-    browser: Browser, fake: ServedPage, dark: bool
-) -> None:
-    axe = axe_source()
-    if axe is None:
+class Axe:
+    """Judges the states of one page, each light and dark and on a phone, and keeps what is wrong."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self.found: dict[str, list[str]] = {}
+
+    async def judge(self, state: str) -> None:
+        await self._page.add_style_tag(content=STILL)
+        for theme, width in (("light", 1280), ("dark", 1280), ("dark", 390)):
+            await self._page.set_viewport_size({"width": width, "height": 860})
+            await self._page.evaluate(THEME, theme)
+            await self._page.evaluate(SETTLED)
+            result = await self._page.evaluate(RUN, RULES)
+            wrong = [f"{v['id']}: {node['html'][:160]}" for v in result["violations"] for node in v["nodes"]]
+            if wrong:
+                self.found[f"{state}, {theme}, {width}"] = wrong
+        await self._page.set_viewport_size({"width": 1280, "height": 860})
+        await self._page.evaluate(SETTLED)
+
+
+@asynccontextmanager
+async def _judged(browser: Browser, name: str, url: str) -> AsyncIterator[tuple[Page, Axe]]:
+    """A page, and its judge; the block fails when anything was wrong."""
+    source = axe_source()
+    if source is None:
         pytest.skip("axe-core cannot be fetched (npm)")
-    async with recorded(browser, f"axe-{dark}", dark=dark) as context:
+    async with recorded(browser, name) as context:
+        await context.add_init_script(source)
         page = await context.new_page()
-        await page.goto(fake.url)
+        await page.goto(url)
         await page.locator("#asc-statement").wait_for()
-        found = {"start": await _violations(page, axe)}
+        axe = Axe(page)
+        yield page, axe
+        assert axe.found == {}
+
+
+async def test_axe_finds_nothing_on_start_answer_step_panel_history_and_settings(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with _judged(browser, "axe", fake.url) as (page, axe):
+        await axe.judge("start")
         await page.locator("a[href='#loaded']").click()
         await page.locator("#asc-panel [data-guideline]").first.wait_for()
-        found["library"] = await _violations(page, axe)
+        await axe.judge("library")
         await page.keyboard.press("Escape")
         await ask(page, QUESTION)
         await answered(page)
-        found["answer"] = await _violations(page, axe)
         await page.locator(".step[data-step-type='tool'] button").first.click()
-        found["step"] = await _violations(page, axe)
+        await axe.judge("answer and step")
         await page.locator("a[href^='#cite-']").first.click()
         await page.locator(".asc-page-box[data-state='shown']").wait_for()
-        found["panel"] = await _violations(page, axe)
+        await axe.judge("panel")
         await page.keyboard.press("Escape")
         await page.locator("#header #sidebar-trigger-button").click()
-        found["history"] = await _violations(page, axe)
         await ask(page, "truncated")
         await answered(page, count=2)
-        found["incomplete"] = await _violations(page, axe)
+        await axe.judge("incomplete, history")
         await page.locator("#chat-settings-open-modal").click()
-        found["settings"] = await _violations(page, axe)
-    assert {state: violations for state, violations in found.items() if violations} == {}
+        await axe.judge("settings")
+
+
+async def test_axe_finds_nothing_on_an_abstention_an_upload_a_comparison_and_its_feedback(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with _judged(browser, "axe-more", fake.url) as (page, axe):
+        await ask(page, "nothing on metfromin")
+        await answered(page)
+        await expect(page.locator(".asc-tries button").first).to_be_visible()
+        await axe.judge("abstention")
+        await ask_with_file(page, "say: thank you", "gated axe.pdf", b"%PDF-1.7\n" + b"x" * 100)
+        await expect(page.locator(".step[data-step-type='tool']").last).to_contain_text("2 of 3")
+        await axe.judge("upload")
+        fake.open_gate("axe")
+        await answered(page, count=2)
+        await choose_models(page, "ada-large")
+        await ask(page, QUESTION)
+        await answered(page, count=4)
+        await axe.judge("comparison")
+        rating = page.get_by_role("group", name="Rate the answer of ada-large")
+        await rating.get_by_role("button", name="Not helpful").click()
+        await axe.judge("comment")
+        await page.get_by_role("dialog").get_by_role("textbox").fill("too long")
+        await page.locator("#submit-feedback").click()
+        await rating.get_by_role("button", name="Edit feedback").wait_for()
+        await axe.judge("rated")
 
 
 async def test_the_end_of_an_answer_is_announced(browser: Browser, fake: ServedPage) -> None:

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from playwright.async_api import Browser, expect
 
-import pytest
-from playwright.async_api import Browser, Page, expect
-
-from tests.support.browser import PHONE, answered, ask, recorded
-from tests.support.page_server import ServedPage, fake_page
+from tests.support.browser import PHONE, answered, ask, choose_models, recorded
+from tests.support.page_server import ServedPage
 
 COLUMN = ".step[data-step-type='llm']"
 FIRST, SECOND = "asclepius-extractive", "ada-large"
 
 
-@pytest.fixture(scope="module")
-def offered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    """The page with three models to choose from."""
-    environment = {"ASCLEPIUS_MODELS": f"{SECOND},bob-small"}
-    with fake_page(tmp_path_factory.mktemp("models"), environment=environment) as page:
-        yield page
-
-
-async def choose(page: Page, *models: str) -> None:
-    """Adds ``models`` in the settings."""
-    await page.locator("#chat-settings-open-modal").click()
-    dialog = page.get_by_role("dialog")
-    for model in models:
-        await dialog.locator("[cmdk-input]").last.click()
-        await dialog.get_by_role("option", name=model).click()
-    await dialog.get_by_role("button", name="Confirm").click()
-    await expect(dialog).to_have_count(0)
-
-
 async def test_models_answer_side_by_side_each_with_its_name_and_its_references(
-    browser: Browser, offered: ServedPage
+    browser: Browser, fake: ServedPage
 ) -> None:
     async with recorded(browser, "comparison") as context:
         page = await context.new_page()
-        await page.goto(offered.url)
-        await choose(page, SECOND)
+        await page.goto(fake.url)
+        await choose_models(page, SECOND)
         await ask(page, "ACE inhibitors?")
         await answered(page, count=2)
         columns = page.locator(COLUMN)
@@ -65,12 +43,12 @@ async def test_models_answer_side_by_side_each_with_its_name_and_its_references(
 
 
 async def test_a_page_that_reloads_while_models_answer_catches_up_in_every_column_and_stop_ends_them_all(
-    browser: Browser, offered: ServedPage
+    browser: Browser, fake: ServedPage
 ) -> None:
     async with recorded(browser, "comparison-reload") as context:
         page = await context.new_page()
-        await page.goto(offered.url)
-        await choose(page, SECOND)
+        await page.goto(fake.url)
+        await choose_models(page, SECOND)
         await ask(page, "gated 40 of 80 columns")
         columns = page.locator(COLUMN)
         await expect(columns.nth(1)).to_contain_text("n40 ")
@@ -79,7 +57,7 @@ async def test_a_page_that_reloads_while_models_answer_catches_up_in_every_colum
             await expect(columns.nth(place).locator("h3").first).to_contain_text(name)
             await expect(columns.nth(place)).to_contain_text("n1 n2 n3")
             await expect(columns.nth(place)).to_contain_text("n40 ")
-        offered.open_gate("columns")
+        fake.open_gate("columns")
         await answered(page, count=2)
         for place in range(2):
             await expect(columns.nth(place)).to_contain_text("n79 n80")
@@ -92,12 +70,12 @@ async def test_a_page_that_reloads_while_models_answer_catches_up_in_every_colum
 
 
 async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_conversation_of_its_own(
-    browser: Browser, offered: ServedPage
+    browser: Browser, fake: ServedPage
 ) -> None:
     async with recorded(browser, "comparison-history") as context:
         page = await context.new_page()
-        await page.goto(offered.url)
-        await choose(page, SECOND)
+        await page.goto(fake.url)
+        await choose_models(page, SECOND)
         await ask(page, "say: I am {model}")
         await answered(page, count=2)
         columns = page.locator(COLUMN)
@@ -115,18 +93,18 @@ async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_
         assert all(name.startswith("session_") for name in kept)
         assert kept[0] != kept[1]
         thread = page.url.rpartition("/")[2]
-        exported = await (await page.request.get(f"{offered.url}/api/v1/threads/{thread}/export.md")).text()
+        exported = await (await page.request.get(f"{fake.url}/api/v1/threads/{thread}/export.md")).text()
         assert f"## Answer of {FIRST}\n\nI am {FIRST}" in exported
         assert f"## Answer of {SECOND}\n\nI am {SECOND}" in exported
 
 
 async def test_each_column_is_rated_by_keyboard_with_a_comment_that_is_there_after_a_reload(
-    browser: Browser, offered: ServedPage
+    browser: Browser, fake: ServedPage
 ) -> None:
     async with recorded(browser, "comparison-feedback") as context:
         page = await context.new_page()
-        await page.goto(offered.url)
-        await choose(page, SECOND)
+        await page.goto(fake.url)
+        await choose_models(page, SECOND)
         await ask(page, "say: I am {model}")
         await answered(page, count=2)
         first, second = (page.get_by_role("group", name=f"Rate the answer of {name}") for name in (FIRST, SECOND))
@@ -153,11 +131,11 @@ async def test_each_column_is_rated_by_keyboard_with_a_comment_that_is_there_aft
         await expect(first.get_by_role("button", pressed=True)).to_have_count(0)
 
 
-async def test_an_edited_question_is_answered_anew_by_every_model(browser: Browser, offered: ServedPage) -> None:
+async def test_an_edited_question_is_answered_anew_by_every_model(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "comparison-edit") as context:
         page = await context.new_page()
-        await page.goto(offered.url)
-        await choose(page, SECOND)
+        await page.goto(fake.url)
+        await choose_models(page, SECOND)
         await ask(page, "say: first of {model}")
         await answered(page, count=2)
         await page.locator("[data-step-type='user_message']").hover()

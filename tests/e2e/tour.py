@@ -1,4 +1,4 @@
-"""``make screenshots``: the page in sixteen states, light, dark and on a phone, as pictures in ``build/screenshots``.
+"""``make screenshots``: the page in twenty states, light, dark and on a phone, as pictures in ``build/screenshots``.
 
 Those on guidelines and drugs on the whole app; the others on the stand-in agent, so that each can be held still.
 ``--readme`` also writes the pictures of the README, compressed, into ``docs/images``.
@@ -24,6 +24,7 @@ OUT = Path("build") / "screenshots"
 IMAGES = PROJECT / "docs" / "images"
 PATIENCE = 120_000
 ACE = "What are the contraindications for ACE inhibitors?"
+OTHER_MODEL = "ada-large"
 METFORMIN = "What formulations of metformin are available in our database?"
 
 
@@ -120,6 +121,33 @@ async def _held_still(page: Page, look: _Look, fake: ServedPage) -> None:
     await look.shoot(page, "16-about")
 
 
+async def _nothing_answers(page: Page, look: _Look, fake: ServedPage) -> None:
+    await _open(page, fake.url)
+    await ask(page, "nothing on metfromin")
+    await answered(page)
+    await look.shoot(page, "17-abstained")
+
+
+async def _compared(page: Page, look: _Look, app: Served) -> None:
+    await _open(page, app.url)
+    await page.locator("#chat-settings-open-modal").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.locator("[cmdk-input]").last.click()
+    await dialog.get_by_role("option", name=OTHER_MODEL).click()
+    await look.shoot(page, "18-models")
+    await dialog.get_by_role("button", name="Confirm").click()
+    await ask(page, ACE)
+    await answered(page, count=2)
+    await page.locator("[data-step-type='user_message']").last.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "19-compared")
+    rating = page.get_by_role("group", name=f"Rate the answer of {OTHER_MODEL}")
+    await rating.get_by_role("button", name="Not helpful").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Submit feedback").click()
+    await rating.get_by_role("button", pressed=True).wait_for()
+    await rating.evaluate("node => node.scrollIntoView({block: 'center'})")
+    await look.shoot(page, "20-compared-ends")
+
+
 async def _tour(app: Served, fake: ServedPage) -> None:
     async with chromium() as browser:
         for look in LOOKS:
@@ -130,9 +158,12 @@ async def _tour(app: Served, fake: ServedPage) -> None:
                 page = await context.new_page()
                 await _answers(page, look, app)
                 await _sources(page, look)
+                await _compared(page, look, app)
             async with recorded(browser, f"tour-held-{look.name}", dark=look.dark, phone=look.phone) as context:
                 context.set_default_timeout(PATIENCE)
-                await _held_still(await context.new_page(), look, fake)
+                page = await context.new_page()
+                await _held_still(page, look, fake)
+                await _nothing_answers(page, look, fake)
 
 
 def _compress() -> None:
@@ -144,7 +175,7 @@ def _compress() -> None:
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        serve(Path(folder) / "data") as app,
+        serve(Path(folder) / "data", ASCLEPIUS_MODELS=OTHER_MODEL) as app,
         fake_page(Path(folder) / "fake") as fake,
     ):
         asyncio.run(_tour(app, fake))

@@ -88,3 +88,14 @@ async def answer_text(page: Page, *, index: int = -1) -> str:
     texts = page.locator(".ai-message .message-content > .flex.flex-col.gap-4:has(> .prose)")
     chosen = texts.nth(index) if index >= 0 else texts.last
     return await chosen.inner_text()
+
+
+async def choose_models(page: Page, *models: str) -> None:
+    """Adds ``models`` in the settings."""
+    await page.locator("#chat-settings-open-modal").click()
+    dialog = page.get_by_role("dialog")
+    for model in models:
+        await dialog.locator("[cmdk-input]").last.click()
+        await dialog.get_by_role("option", name=model).click()
+    await dialog.get_by_role("button", name="Confirm").click()
+    await dialog.wait_for(state="detached")

@@ -69,6 +69,7 @@ class FakeStats(BaseModel):
 @dataclass
 class FakeGuidelines:
     pdf: Path | None = None
+    gates: Path = Path("gates")
     own: dict[Scope, list[Document]] = field(default_factory=dict)
 
     async def documents(self) -> list[FakeDocument]:
@@ -104,11 +105,16 @@ class FakeGuidelines:
 
     async def add(self, path: Path, *, scope: Scope,
                   progress: Callable[[IngestProgress], None] | None = None) -> Document:
-        """Takes any PDF but one whose name says that it is encrypted."""
+        """Takes any PDF but one whose name says that it is encrypted.
+
+        One called ``gated … NAME`` stops after its second page until ``gates/NAME`` exists.
+        """
         if "encrypted" in path.name:
             raise SourceRejected(f"{path.name}: the file is encrypted; remove its password and add it again.")
         for page in range(1, 4):
             await asyncio.sleep(0.05)
+            while page == 3 and path.stem.startswith("gated") and not (self.gates / path.stem.split()[-1]).exists():
+                await asyncio.sleep(0.02)
             if progress:
                 progress(IngestProgress(file_name=path.name, stage="reading", done=page, total=3))
         added = Document(id=own_id(scope, path.name), title=path.stem, file_name=path.name, sha256="0" * 64, pages=3,
@@ -326,7 +332,8 @@ def fake_app(agent: FakeAgent | None = None, pdf: Path | None = None) -> Any:
 
     @asynccontextmanager
     async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
-        yield FakeApp(settings, agent or FakeAgent(), FakeGuidelines(pdf))
+        played = agent or FakeAgent()
+        yield FakeApp(settings, played, FakeGuidelines(pdf, gates=played.gates or Path("gates")))
 
     return open_app
 
