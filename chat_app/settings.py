@@ -70,7 +70,8 @@ class ModelSettings(BaseSettings):
     uploaded the guidelines, and else here; auto uploads nothing by itself."""
     embeddings: str | None = None
     """Search guidelines by meaning, too: base URL of a server with /v1/embeddings, which then gets the words of every
-    guideline and question, or a directory with model.onnx and tokenizer.json. Then `asclepius guidelines reindex`."""
+    guideline, dropped file and question, or a directory with model.onnx and tokenizer.json. Then `asclepius guidelines
+    reindex`."""
     embeddings_model: str = ""
     """Model that the embeddings server is asked for."""
     embeddings_key: SecretStr | None = None
