@@ -282,7 +282,9 @@
   function mend() {
     for (const [selector, name] of names) {
       for (const node of document.querySelectorAll(selector)) {
-        if (!node.getAttribute('aria-label') && !node.textContent.trim()) node.setAttribute('aria-label', t(name));
+        // Chainlit's own names are English, for whoever hears them alone.
+        const named = node.textContent.trim() && !node.querySelector(':scope > .sr-only');
+        if (!node.getAttribute('aria-label') && !named) node.setAttribute('aria-label', t(name));
       }
     }
     // Inside a link nothing may be a button; the menu opens by keyboard with F2 (below).

@@ -185,6 +185,10 @@ _OUTCOMES: Final = {
         "zu Ende ist, oder halten Sie eine an.",
     "At most {most} questions can be asked in a minute. Ask again in {wait} seconds.":
         "In einer Minute sind höchstens {most} Fragen möglich. Fragen Sie wieder in {wait} Sekunden.",
+    "At most {most} models can be asked at once. Ask fewer.":
+        "Zugleich lassen sich höchstens {most} Modelle fragen. Wählen Sie weniger.",
+    "The message holds half a character (a lone surrogate). Type that character again.":
+        "Die Nachricht enthält ein halbes Zeichen. Geben Sie dieses Zeichen noch einmal ein.",
     "The message is empty. Type a question.": "Die Nachricht ist leer. Geben Sie eine Frage ein.",
     "The message has {length} characters; at most {most} can be taken. Shorten it.":
         "Die Nachricht hat {length} Zeichen; höchstens {most} sind möglich. Kürzen Sie sie.",
@@ -205,6 +209,8 @@ _MODEL_SERVER: Final = {
         "Der Modellserver ist nicht erreichbar. Prüfen Sie OPENAI_BASE_URL und das Netz.",
     "The model server gave an answer that cannot be read. Check OPENAI_BASE_URL.":
         "Der Modellserver gab eine Antwort, die sich nicht lesen lässt. Prüfen Sie OPENAI_BASE_URL.",
+    "What answers at OPENAI_BASE_URL is not a Responses server (it sent {kind}). Check the address.":
+        "Was unter OPENAI_BASE_URL antwortet, ist kein Responses-Server (es sandte {kind}). Prüfen Sie die Adresse.",
     "The model server is busy and asks to wait.": "Der Modellserver ist ausgelastet und bittet zu warten.",
     "The model server fails at the moment (HTTP {status}).": "Der Modellserver ist gestört (HTTP {status}).",
     "The model server refused the key. Set OPENAI_API_KEY to a valid one.":

@@ -64,7 +64,7 @@ function Reference({ message, reference }) {
 }
 
 // What to try when nothing answers, or when a name was perhaps another one.
-function Tries({ tries, abstained, question, thread }) {
+function Tries({ tries, abstained, extracts, question, thread }) {
   const [failed, setFailed] = useState(false);
   const go = async (entry) => {
     if (!entry.question) return page().rephrase(question);
@@ -82,6 +82,7 @@ function Tries({ tries, abstained, question, thread }) {
           </button>
         ))}
       </div>
+      {abstained && extracts ? <p className="asc-notice">{t('theirWords')}</p> : null}
       {failed ? <p className="asc-notice" role="alert">{t('notChanged')}</p> : null}
     </div>
   );
@@ -277,7 +278,7 @@ export default function References() {
           </ol>
         </div>
       ) : null}
-      {tries.length ? <Tries tries={tries} abstained={props.abstained} question={question} thread={thread} /> : null}
+      {tries.length ? <Tries tries={tries} abstained={props.abstained} extracts={extracts} question={question} thread={thread} /> : null}
       {followUps.length ? (
         <div className="asc-follow-ups" role="group" aria-label={t('goOn')}>
           {followUps.map((followUp) => (
