@@ -78,10 +78,15 @@ def test_a_wrapped_cell_of_an_aligned_table_is_joined_and_the_name_of_a_group_is
         (200, 638, "less with age", 9, False),
         (82, 622, "Captopril", 9, False), (200, 622, "25 mg", 9, False),
         (82, 606, "Enalapril", 9, False), (200, 606, "5 mg", 9, False),
+        (92, 596, "with food", 9, False),
+        (82, 580, "Ramipril", 9, False), (200, 580, "2.5 mg", 9, False),
     ]  # fmt: skip
 
     (table,) = tables(Pages(tmp_path / "table.pdf").page(*lines, *prose(560)).read())
-    assert table.rows[:2] == (("ACE inhibitors", ""), ("Lisinopril", "10 to 40 mg, less with age"))
+    assert table.rows == (
+        ("ACE inhibitors", ""), ("Lisinopril", "10 to 40 mg, less with age"), ("Captopril", "25 mg"),
+        ("Enalapril with food", "5 mg"), ("Ramipril", "2.5 mg"),
+    )  # fmt: skip
 
 
 def test_what_may_belong_to_the_row_above_or_below_makes_no_table(tmp_path: Path) -> None:
@@ -93,8 +98,7 @@ def test_what_may_belong_to_the_row_above_or_below_makes_no_table(tmp_path: Path
 
 def two_columns() -> list[Drawn]:
     return [line for at in range(9) for line in (
-        (72.0, 700.0 - 12 * at, f"left line {at} of the first column goes on"),
-        (320.0, 700.0 - 12 * at, f"right line {at} of the second column goes on"),
+        (72.0, 700.0 - 12 * at, f"left line {at} goes on"), (400.0, 700.0 - 12 * at, f"right line {at} goes on"),
     )]  # fmt: skip
 
 
@@ -117,6 +121,10 @@ def in_rows(first: Sequence[str], second: Sequence[str], left: float = 72, right
                      id="notes"),
         pytest.param([*in_rows(["Milk", "Bread", "Rice", "Juice"], ["1 cup", "1 slice", "2 cups", "3"]),
                       (143, 644, "\u20444 cup")], id="a fraction in two lines"),
+        pytest.param([(72, 700, "Low"), (210, 700, "9 mg"), (79, 686, "Mild"), (222, 686, "77 mg"), (77, 672, "High"),
+                      (231, 672, "8 mg"), (89, 658, "All"), (202, 658, "123456 mg")], id="labels of a figure"),
+        pytest.param([*in_rows(["Milk"] * 6, ["1 cup"] * 6), (72, 616, "Usual portion for adults"), (220, 616, "cups"),
+                      (300, 616, "pints"), (72, 602, "Rice"), (140, 602, "2 cups")], id="a row across the columns"),
         pytest.param(sorted(in_rows(["Ann Lee", "Geneva", "Bo Roe", "Lyon"], ["Cy Poe", "Paris", "Di Fox", "Rome"],
                                     right=320), key=lambda line: line[0]), id="names in two columns"),
     ],
@@ -225,7 +233,7 @@ def wrapped(tmp_path: Path) -> Path:
         ("Bo Roe\tAdvised a maker of vaccines until 2023\tFull participation", False),
         ("Bo Roe\tAdvised a maker of vaccines until 2024\tDeclare", False),
         ("Bo Roe\tAdvised a maker until 2023\tDeclare", False),
-        ("Cy Poe\t12", False),
+        ("Cy Poe\tDecl", False),
         ("Declare\tCy Poe", False),
         ("", False),
     ],

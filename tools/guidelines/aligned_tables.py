@@ -68,7 +68,7 @@ def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTa
 def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[_Group]:
     group: list[int] = []
     for index, line in enumerate(lines):
-        if group and not _goes_on(lines[group[-1]], line, follows=group[-1] == index - 1):
+        if group and not _goes_on(lines[group[-1]], line):
             yield _group(lines, group)
             group = []
         if line.cells and index not in taken:
@@ -77,8 +77,8 @@ def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[_Group]:
         yield _group(lines, group)
 
 
-def _goes_on(last: Line, line: Line, *, follows: bool) -> bool:
-    return follows and abs(last.base - line.base) <= SAME_BASE and line.left >= last.right
+def _goes_on(last: Line, line: Line) -> bool:
+    return abs(last.base - line.base) <= SAME_BASE and line.left >= last.right
 
 
 def _group(lines: Sequence[Line], group: Sequence[int]) -> _Group:
