@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,13 +27,26 @@ KEY = "chat_settings"
 _PATIENCE = 2.0
 
 
+# What each page shows: it keeps that when its socket breaks and comes back.
+_shown: WeakKeyDictionary[WebsocketSession, list[dict[str, Any]]] = WeakKeyDictionary()
+
+
 async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
-    """Sends the panel with what is loaded now and what the conversation has set."""
-    options = page_options(session.chat_settings)
-    language = language_of(session.language)
+    """Shows the panel with what is loaded now and what the conversation has set.
+
+    A page that shows just that is left alone: it would forget what somebody is about to choose.
+    """
+    panel: Any = await _panel(runtime, session)
+    if _shown.get(session) != panel:
+        _shown[session] = panel
+        await emit(session, "chat_settings", panel)
+
+
+async def _panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
     loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
-    panel: Any = settings_panel(runtime.settings, options, loaded, language)
-    await emit(session, "chat_settings", panel)
+    # Read last: what is changed while the library is asked holds.
+    options = page_options(session.chat_settings)
+    return settings_panel(runtime.settings, options, loaded, language_of(session.language))
 
 
 async def change(
@@ -50,7 +64,9 @@ async def change(
     session.chat_settings = dict(kept)
     for other in sessions_of(session.thread_id, owner):
         other.chat_settings = dict(kept)
-        if other is not session or not shown:
+        if other is session and shown:
+            _shown[session] = await _panel(runtime, session)
+        else:
             await show_panel(runtime, other)
     if not session.has_first_interaction:
         # It is kept with the first question.

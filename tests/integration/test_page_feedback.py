@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from uuid import uuid4
 
 import httpx
 
 from tests.support.page_server import fake_page
-from tests.support.page_sockets import seen, socket_of
+from tests.support.page_sockets import asking, seen, socket_of
 
 MODELS = ["asclepius-extractive", "ada-large"]
 
@@ -30,9 +29,7 @@ async def test_a_column_is_rated_by_who_asked_alone_and_no_other_column_with_it(
         async with socket_of(page, mine) as (socket, events, _):
             await seen(events, "chat_settings")
             await socket.emit("chat_settings_change", {"models": MODELS})
-            message = {"id": str(uuid4()), "type": "user_message", "output": "say: compared", "name": "x",
-                       "metadata": {}, "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
-            await socket.emit("client_message", {"message": message, "fileReferences": []})
+            await socket.emit("client_message", asking("say: compared"))
             columns = await seen(events, "element", 2)
             await seen(events, "task_end", 2)
         rated, unrated = (column["props"]["message"] for column in columns)

@@ -1,4 +1,4 @@
-"""A page whose socket breaks while it is being opened gets its conversation all the same."""
+"""A page whose socket breaks, while it is being opened or later, keeps its conversation and its settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.support.page_server import ServedPage, fake_page
-from tests.support.page_sockets import asked, seen, socket_of
+from tests.support.page_sockets import asked, asking, seen, socket_of
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +37,15 @@ async def test_a_conversation_is_opened_by_the_second_socket_when_the_first_went
         (opened,) = await seen(events, "resume_thread")
     assert opened["id"] == thread
     assert "kept" in [step["output"] for step in opened["steps"]]
+
+
+async def test_a_socket_that_comes_back_leaves_the_settings_that_its_page_shows_alone(
+    page: ServedPage, visitor: httpx.Client
+) -> None:
+    tab = str(uuid4())
+    async with socket_of(page, visitor, session=tab) as (_, events, _):
+        await seen(events, "chat_settings")
+    async with socket_of(page, visitor, session=tab) as (socket, events, _):
+        await socket.emit("client_message", asking("options"))
+        await seen(events, "element")
+    assert [name for name, _ in events if name == "chat_settings"] == []

@@ -54,12 +54,17 @@ async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list
     return [data for event, data in events if event == name]
 
 
+def asking(question: str) -> dict[str, Any]:
+    """What the page sends when somebody asks."""
+    message = {"id": str(uuid4()), "type": "user_message", "output": question, "name": "x", "metadata": {},
+               "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+    return {"message": message, "fileReferences": []}
+
+
 async def asked(page: ServedPage, client: httpx.Client, question: str) -> tuple[str, str, str]:
     """Asks over a socket; returns the conversation's, the run's and the References element's id."""
     async with socket_of(page, client) as (socket, events, _):
-        message = {"id": str(uuid4()), "type": "user_message", "output": question, "name": "x", "metadata": {},
-                   "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
-        await socket.emit("client_message", {"message": message, "fileReferences": []})
+        await socket.emit("client_message", asking(question))
         element = (await seen(events, "element"))[0]
         run = next(data for event, data in events if event == "new_message" and data.get("type") == "run")
         await seen(events, "task_end", 2)
