@@ -15,8 +15,9 @@ import pytest
 from tests.support.pdfs import write_pdf
 from tests.support.services import milvus_lite_server
 from tools.errors import SourceRejected
-from tools.guidelines import Document, GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of
+from tools.guidelines import GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of
 from tools.guidelines.intake import MOST_OWN, OWN_FILE
+from tools.guidelines.scopes import own_id
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 OWN = "Mrs Maier tolerated zolpidazine 12 mg daily from the first week on, without any rash."
@@ -269,15 +270,15 @@ async def test_what_is_wrong_with_it_is_said_without_its_name(library: Guideline
 async def test_a_conversation_can_have_so_many_files_and_a_new_version_of_one_of_them(
     library: GuidelineLibrary, tmp_path: Path
 ) -> None:
-    document: Document | None = None
-    for number in range(MOST_OWN):
-        document = await library.add(letter(tmp_path / "in", f"{OWN} {number}", name=f"{number}.pdf"), scope=HERE)
-    assert document is not None
+    first = await library.add(letter(tmp_path / "in"), scope=HERE)
+    (record,) = (tmp_path / "library" / "conversations" / HERE / "documents").iterdir()
+    for number in range(MOST_OWN - 1):
+        other = own_id(HERE, f"{number}.pdf")
+        record.with_name(f"{other}.json").write_text(record.read_text().replace(first.id, other))
 
     with pytest.raises(SourceRejected, match="Begin another one"):
         await library.add(letter(tmp_path / "in", CHANGED, name="more.pdf"), scope=HERE)
-    again = await library.add(letter(tmp_path / "new", CHANGED, name=f"{MOST_OWN - 1}.pdf"), scope=HERE)
-    assert again.id == document.id
+    assert (await library.add(letter(tmp_path / "new", CHANGED), scope=HERE)).id == first.id
 
 
 async def test_nothing_that_is_logged_holds_the_name_or_the_words_of_a_file(

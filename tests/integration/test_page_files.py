@@ -25,7 +25,9 @@ NAME = "Maier letter.pdf"
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The app with an empty library, for users that a proxy names; ``ana`` may add to the library."""
-    with serve(tmp_path_factory.mktemp("files") / "data", loaded=False, **SETTINGS) as running:
+    folder = tmp_path_factory.mktemp("files")
+    traces = {"ASCLEPIUS_TRACE_DIR": str(folder / "traces"), "ASCLEPIUS_TRACE_CALLS": "all"}
+    with serve(folder / "data", loaded=False, **SETTINGS, **traces) as running:
         yield running
 
 
@@ -142,15 +144,13 @@ async def test_it_is_listed_in_its_conversations_panel_and_nowhere_else(app: Ser
 
 async def test_who_may_add_to_the_library_is_asked_and_nobody_else_can(app: Served, letter: Letter) -> None:
     async with user_of(app, "ana") as ana, user_of(app, "bob") as bob:
-        own = (await asked(app, bob, letter.question, file=letter.pdf)).own[0]
-        bobs = (await asked(app, bob, letter.question, file=letter.pdf)).thread
-        other = f"/api/v1/threads/{bobs}/files/{own['document_id'].partition('@')[0]}"
-        assert (await bob.post(other, json={"for": "library"})).status_code == 404
         answer = await asked(app, ana, letter.question, file=letter.pdf)
         file = answer.props["files"][0]
         address = f"/api/v1/threads/{answer.thread}/files/{file['document']}"
         assert file["state"] == "asked"
         assert (await bob.post(address, json={"for": "library"})).status_code == 404
+        another = f"/api/v1/threads/{answer.thread}/files/own-{'0' * 32}-{'1' * 16}"
+        assert (await ana.post(another, json={"for": "library"})).status_code == 404
         assert (await ana.post(address, json={"for": "conversation"})).json() == {"state": "own"}
         assert (await asked(app, bob, letter.question)).props["references"] == []
 
@@ -200,7 +200,7 @@ async def test_the_api_searches_it_when_it_goes_on_with_that_conversation(app: S
         assert found["cleo"] == []
 
 
-async def test_it_is_there_after_a_restart_and_no_log_names_it(app: Served, letter: Letter) -> None:
+async def test_it_is_there_after_a_restart_and_no_log_or_trace_names_it(app: Served, letter: Letter) -> None:
     async with user_of(app, "bob") as bob:
         answer = await asked(app, bob, letter.question, file=letter.pdf)
     # The last test of this file: what it starts has the data of the app that it ends.
@@ -211,5 +211,8 @@ async def test_it_is_there_after_a_restart_and_no_log_names_it(app: Served, lett
             assert (await asked(again, bob, letter.question, thread=answer.thread)).own
             assert (await bob.get(f"/api/v1/passages/{answer.own[0]['passage_id']}")).status_code == 200
         said = again.log.read_text().lower()
-    assert "maier" not in said
-    assert letter.drug not in said
+    traces = [path for path in (app.data_dir.parent / "traces").rglob("*") if path.is_file()]
+    assert any(path.read_bytes() for path in traces)
+    for words in (said, *(path.read_text().lower() for path in traces)):
+        assert "maier" not in words
+        assert letter.drug not in words
