@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
+from operator import mul, sub
 from statistics import mode
 from typing import Any, NamedTuple
 
@@ -129,7 +130,7 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     lefts, bases = characters.origins(firsts)
     _, rights = characters.sides(lasts)
     sizes, bold = _sizes(parts, characters), _bold(parts, characters)
-    tabular = _has_cells(text) and _stand_as_rows(words, lefts, rights, bases, sizes)
+    tabular = _stand_as_rows(words, lefts, rights, bases, sizes) and _has_cells(text)
     chosen = list(range(len(parts))) if tabular else _under_captions(text, parts, bases, bold)
     cells = _cells(text, parts, sizes, chosen, characters) if chosen else repeat(())
     lines = list(map(Line, words, lefts, map(max, lefts, rights), bases, sizes, bold, hyphenated, cells))
@@ -205,13 +206,12 @@ def _stand_as_rows(
     sizes: Sequence[float],
 ) -> bool:
     """Whether some lines are far wider than their words, or go on beside or above the line before, as rows do."""
-    wide = beside = 0
-    last = -math.inf
-    for text, left, right, base, size in zip(words, lefts, rights, bases, sizes, strict=True):
-        wide += right - left > WIDE_LINE * size * len(text)
-        beside += -1 < base - last < TALLEST_ROW
-        last = base
-    return max(wide, beside) >= LEAST_ROWS
+    # Built of C loops, for every line of every page comes through here.
+    risen = map(sub, islice(bases, 1, None), bases)
+    widths, usual = map(sub, rights, lefts), map(mul, sizes, map(len, words))
+    beside = [rise for rise in risen if -1 < rise < TALLEST_ROW]
+    wide = [width for width, high in zip(widths, usual, strict=True) if width > WIDE_LINE * high]
+    return max(len(wide), len(beside)) >= LEAST_ROWS
 
 
 def _under_captions(text: str, parts: Sequence[_Part], bases: Sequence[float], bold: Sequence[bool]) -> list[int]:

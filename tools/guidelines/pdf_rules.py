@@ -6,6 +6,7 @@ Runs in the worker process.
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
@@ -24,6 +25,21 @@ _LEAST_WIDTH = 0.3
 """Of the page's width, for the rules of a table."""
 MAX_OBJECTS = 5_000
 """A page that draws more is a picture made of lines."""
+
+
+_FLOAT = 4
+_ADDRESS = ctypes.c_void_p
+
+
+def _typed(function: Any, result: Any, *given: Any) -> Any:
+    """``function`` taking and giving plain addresses: pointer objects cost more than PDFium's answer."""
+    return ctypes.CFUNCTYPE(result, *given)(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+_COUNT = _typed(raw.FPDFPage_CountObjects, ctypes.c_int, _ADDRESS)
+_OBJECT = _typed(raw.FPDFPage_GetObject, _ADDRESS, _ADDRESS, ctypes.c_int)
+_KIND = _typed(raw.FPDFPageObj_GetType, ctypes.c_int, _ADDRESS)
+_BOUNDS = _typed(raw.FPDFPageObj_GetBounds, ctypes.c_int, *(_ADDRESS,) * 5)
 
 
 class Rule(NamedTuple):
@@ -50,23 +66,22 @@ def read_rules(page: Any) -> tuple[Rule, ...]:
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
     """Left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
-    found: list[tuple[float, float, float]] = []
-    count = raw.FPDFPage_CountObjects(page.raw)
+    handle = ctypes.cast(page.raw, ctypes.c_void_p).value
+    count = _COUNT(handle)
     if count > MAX_OBJECTS:
-        return found
-    things = list(map(raw.FPDFPage_GetObject, repeat(page.raw), range(count)))
-    types = map(raw.FPDFPageObj_GetType, things)
-    sides = (ctypes.c_float * 4)()
-    places = [ctypes.cast(ctypes.byref(sides, 4 * at), ctypes.POINTER(ctypes.c_float)) for at in range(4)]
-    for thing, kind in zip(things, types, strict=True):
-        if kind == raw.FPDF_PAGEOBJ_PATH and raw.FPDFPageObj_GetBounds(thing, *places):
-            left, bottom, right, top = sides
-            if right - left < _SHORTEST:
-                continue
-            if top - bottom <= _THICKEST:
-                found.append((left, right, (bottom + top) / 2))
-            else:
-                found += ((left, right, bottom), (left, right, top))
+        return []
+    things = list(map(_OBJECT, repeat(handle), range(count)))
+    paths = [thing for thing, kind in zip(things, map(_KIND, things), strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
+    sides = array("f", bytes(4 * _FLOAT * len(paths)))
+    start, _ = sides.buffer_info()
+    end = start + 4 * _FLOAT * len(paths)
+    list(map(_BOUNDS, paths, *(range(start + at * _FLOAT, end + at * _FLOAT, 4 * _FLOAT) for at in range(4))))
+    found: list[tuple[float, float, float]] = []
+    for left, bottom, right, top in zip(sides[::4], sides[1::4], sides[2::4], sides[3::4], strict=True):
+        if right - left < _SHORTEST:
+            continue
+        heights = ((bottom + top) / 2,) if top - bottom <= _THICKEST else (bottom, top)
+        found += ((left, right, height) for height in heights)
     return found
 
 
