@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.browser import chromium, chromium_path
@@ -21,6 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(item.path).parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
+            if pytest_asyncio.is_async_test(item):
+                item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             if chromium_path() is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium on this machine (ASCLEPIUS_CHROMIUM)"))
 
@@ -33,7 +36,8 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
         yield page
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    """Started once, in the event loop that all these tests share; each test has a profile of its own in it."""
     async with chromium() as running:
         yield running
