@@ -14,7 +14,9 @@ from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
 
 # Chainlit writes where it is imported: into a folder of this run's, never into the working directory.
-os.environ.setdefault("CHAINLIT_APP_ROOT", tempfile.mkdtemp(prefix="asclepius-chainlit-"))
+# It is gone with the process.
+_CHAINLIT_ROOT = tempfile.TemporaryDirectory(prefix="asclepius-chainlit-")
+os.environ.setdefault("CHAINLIT_APP_ROOT", _CHAINLIT_ROOT.name)
 
 PROJECT = Path(__file__).resolve().parent.parent
 
