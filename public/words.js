@@ -167,3 +167,14 @@ window.asclepiusWords = {
     button: "Schaltfläche"
   }
 };
+
+// Says a phrase in the browser's language, its places filled.
+(() => {
+  'use strict';
+
+  const words = window.asclepiusWords;
+  const wanted = navigator.language.slice(0, 2);
+  const language = Object.hasOwn(words, wanted) ? wanted : 'en';
+  document.documentElement.lang = language;
+  window.asclepiusSay = (key, ...values) => words[language][key].replace(/\{(\d)\}/g, (_, at) => values[at]);
+})();

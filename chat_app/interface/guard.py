@@ -38,7 +38,7 @@ _FOREIGN_TAGS = re.compile(
     r"|<!-- FONT (?:START|END) -->"
 )
 # Chainlit takes one script; those that it builds on stand before it.
-_OWN_SCRIPTS = ("words.js", "library.js", "draft.js", "connection.js")
+_OWN_SCRIPTS = ("words.js", "mending.js", "library.js", "draft.js", "connection.js")
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {
     "x-content-type-options": "nosniff",

@@ -149,18 +149,18 @@ function stepOf(steps, id) {
 // another column gets.
 function useFeedback(column) {
   const stored = useRecoilCallback(({ snapshot }) => () => stepOf(snapshot.getLoadable(messagesState).contents, column)?.feedback, [column]);
-  const keep = useRecoilCallback(({ set }) => (feedback) => set(messagesState, (steps) => updateMessageById(steps, column, { feedback })), [column]);
   const [feedback, setFeedback] = useState(stored);
-  const rate = async (value, comment) => {
-    const { feedbackId } = await apiClient.setFeedback({ forId: column, value, comment: comment || null }, '');
-    const given = { id: feedbackId, forId: column, value, comment: comment || null };
-    keep(given);
+  const keep = useRecoilCallback(({ set }) => (given) => {
+    set(messagesState, (steps) => updateMessageById(steps, column, { feedback: given }));
     setFeedback(given);
+  }, [column]);
+  const rate = async (value, comment) => {
+    const { feedbackId } = await apiClient.setFeedback({ forId: column, value, comment }, '');
+    keep({ id: feedbackId, forId: column, value, comment });
   };
   const takeBack = async () => {
     await apiClient.deleteFeedback(feedback.id);
     keep(undefined);
-    setFeedback(undefined);
   };
   return { feedback, rate, takeBack };
 }
@@ -168,6 +168,7 @@ function useFeedback(column) {
 function Comment({ rating, given, onSend, onClose }) {
   const [comment, setComment] = useState(given);
   const Thumb = rating === 1 ? ThumbsUp : ThumbsDown;
+  const write = (event) => setComment(event.target.value);
   return (
     <Dialog open onOpenChange={onClose}>
       <DialogContent aria-describedby={undefined}>
@@ -176,18 +177,9 @@ function Comment({ rating, given, onSend, onClose }) {
             <Thumb aria-hidden="true" /> {t('rateTitle')}
           </DialogTitle>
         </DialogHeader>
-        <Textarea
-          className="min-h-[100px]"
-          aria-label={t('rateComment')}
-          placeholder={t('rateComment')}
-          maxLength={4000}
-          value={comment}
-          onChange={(event) => setComment(event.target.value)}
-        />
+        <Textarea className="min-h-[100px]" aria-label={t('rateComment')} placeholder={t('rateComment')} maxLength={4000} value={comment} onChange={write} />
         <DialogFooter>
-          <Button id="submit-feedback" onClick={() => onSend(comment)}>
-            {t('rateSend')}
-          </Button>
+          <Button id="submit-feedback" onClick={() => onSend(comment || null)}>{t('rateSend')}</Button>
         </DialogFooter>
       </DialogContent>
     </Dialog>
@@ -260,11 +252,7 @@ export default function References() {
       {notices.map((notice) => (
         <p className="asc-notice" key={notice}>{notice}</p>
       ))}
-      {dropped ? (
-        <p className="asc-notice">
-          {t('dropped', dropped)}
-        </p>
-      ) : null}
+      {dropped ? <p className="asc-notice">{t('dropped', dropped)}</p> : null}
       {(props.files || []).map((file) => (
         <OwnFile key={file.document} thread={thread} file={file} />
       ))}

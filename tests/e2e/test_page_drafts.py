@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
-from playwright.async_api import Browser, Route, WebSocketRoute, expect
+from playwright.async_api import Browser, Page, Route, WebSocketRoute, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.page_server import ServedPage
@@ -39,28 +40,32 @@ class HeldSocket:
 
     def __init__(self, word: str) -> None:
         self._word = word
-        self._waiting: list[str | bytes] | None = None
-        self._page: WebSocketRoute | None = None
+        self._holds = asyncio.Event()
+        self._released = False
+        self._waiting: list[tuple[WebSocketRoute, str | bytes]] = []
 
-    def connect(self, page: WebSocketRoute) -> None:
-        self._page = page
-        page.connect_to_server().on_message(self._pass_on)
+    async def attach(self, page: Page) -> None:
+        # By one way alone: what comes before the page has changed to a socket would not be seen here.
+        await page.add_init_script("window.transports = ['websocket']")
+        await page.route_web_socket("**/ws/socket.io/**", self._connect)
 
-    def _pass_on(self, message: str | bytes) -> None:
-        assert self._page is not None
-        if self._waiting is None and self._word and self._word in str(message):
-            self._waiting = []
-        if self._waiting is None:
-            self._page.send(message)
+    def _connect(self, route: WebSocketRoute) -> None:
+        route.connect_to_server().on_message(partial(self._pass_on, route))
+
+    def _pass_on(self, page: WebSocketRoute, message: str | bytes) -> None:
+        if not self._released and self._word in str(message):
+            self._holds.set()
+        if self._holds.is_set() and not self._released:
+            self._waiting.append((page, message))
         else:
-            self._waiting.append(message)
+            page.send(message)
 
-    def release(self) -> None:
-        assert self._page is not None
-        assert self._waiting, "what is waited for has come"
-        waiting, self._waiting, self._word = self._waiting, None, ""
-        for message in waiting:
-            self._page.send(message)
+    async def release(self) -> None:
+        """Once what is held back has come."""
+        await asyncio.wait_for(self._holds.wait(), 20)
+        self._released = True
+        for page, message in self._waiting:
+            page.send(message)
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
@@ -101,12 +106,12 @@ async def test_what_is_typed_while_a_conversation_is_taken_up_again_stays_with_i
         await answered(page)
         await page.wait_for_url("**/thread/*")
         socket = HeldSocket('"resume_thread"')
-        await page.route_web_socket("**/ws/socket.io/**", socket.connect)
+        await socket.attach(page)
         await page.reload(wait_until="commit")
         await page.locator("#welcome-screen #chat-input").fill("say: three")
         for _ in "three":
             await page.keyboard.press("ArrowLeft")
-        socket.release()
+        await socket.release()
         await answered(page)
         await page.keyboard.type("two and ")
         await expect(page.locator("#chat-input")).to_have_value("say: two and three")
@@ -121,13 +126,13 @@ async def test_each_conversation_keeps_what_was_typed_in_it_also_before_it_had_i
     async with recorded(browser, "draft-each") as context:
         page = await context.new_page()
         socket = HeldSocket('"asclepius_thread"')
-        await page.route_web_socket("**/ws/socket.io/**", socket.connect)
+        await socket.attach(page)
         await page.goto(fake.url)
         await ask(page, "say: the quokka answer")
         box = page.locator("#chat-input")
         await expect(page.locator("#welcome-screen")).to_have_count(0)
         await box.fill("half a question")
-        socket.release()
+        await socket.release()
         await answered(page)
         await page.locator("#header #sidebar-trigger-button").click()
         await page.locator("#new-chat-button").click()
