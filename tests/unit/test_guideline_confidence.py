@@ -42,6 +42,32 @@ def test_a_question_that_names_nothing_is_not_answered(question: str) -> None:
     assert sure(question) == 0.0
 
 
+LONG = "Apixaban, warfarin, edoxaban or dabigatran reduced in malaria, dengue, cholera or plague?"
+
+
+def sure_beside(others: list[float], question: str, *, best: float) -> float:
+    """How sure the search is of ``PASSAGE`` found with the BM25 score ``best``, before others with these scores."""
+    scores = [best, *others]
+    found = Found(tuple(terms(question)), tuple(Candidate(f"g@1:{at}", s, s, None) for at, s in enumerate(scores)))
+    held = {"g@1:0": terms(PASSAGE)}
+    return confidence(found, lambda name: held.get(name, []), COMMON)
+
+
+def test_a_passage_that_stands_out_answers_a_long_question_of_which_it_holds_a_part() -> None:
+    alone, one_of_many = sure_beside([1.0] * 10, LONG, best=40.0), sure_beside([38.0] * 10, LONG, best=40.0)
+
+    assert alone >= ANSWERABLE_FROM
+    assert one_of_many < ANSWERABLE_FROM
+
+
+def test_a_question_that_stands_together_is_answered_however_many_passages_hold_it() -> None:
+    assert sure_beside([6.0] * 10, "apixaban reduced", best=6.0) >= ANSWERABLE_FROM
+
+
+def test_a_small_library_is_no_surer_than_a_large_one_that_holds_nothing_else() -> None:
+    assert sure_beside([], LONG, best=10.0) == pytest.approx(sure_beside([0.0] * 20, LONG, best=10.0))
+
+
 SCALE = CosineScale(REFERENCE_RELATED, REFERENCE_UNRELATED)
 
 
