@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class Axe:
 
 
 @asynccontextmanager
-async def _judged(browser: Browser, name: str, url: str) -> AsyncIterator[tuple[Page, Axe]]:
+async def _judged(browser: Browser, name: str, url: str) -> AsyncGenerator[tuple[Page, Axe]]:
     """A page, and its judge; the block fails when anything was wrong."""
     source = axe_source()
     if source is None:
