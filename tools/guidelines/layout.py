@@ -149,10 +149,9 @@ class Layout:
         return f"{text[:-1]}-" if text.endswith("\x02") else text
 
     def _append(self, text: str, line: Line) -> str:
-        words = line.text + ("\x02" if line.hyphenated else "")
-        if text.endswith("\x02"):
-            return self._mend(text[:-1], words)
-        if text.endswith("-") and text[-2:-1].isalnum() and words[:1].isalnum():
+        words = f"{line.text}\x02" if line.hyphenated else line.text
+        end = text[-1:]
+        if end == "\x02" or (end == "-" and text[-2:-1].isalnum() and words[:1].isalnum()):
             return self._mend(text[:-1], words)
         return f"{text} {words}" if text else words
 

@@ -109,10 +109,11 @@ def in_margins(page: PdfPage, lines: Sequence[Line]) -> list[Line]:
     Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
     """
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
+    areas = ruled_areas(page.rules, page.width)
     return [
         line for line in lines
         if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
-        and not any(lower < line.base < upper for lower, upper in ruled_areas(page.rules, page.width))
+        and not any(lower < line.base < upper for lower, upper in areas)
     ]  # fmt: skip
 
 

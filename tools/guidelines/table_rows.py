@@ -223,6 +223,8 @@ def column_of(cell: Cell, columns: Sequence[Column]) -> int:
         shared = min(cell.right, right) - max(cell.left, left)
         if shared > most:
             best, most = index, shared
+        if left <= cell.left and cell.right <= right:
+            break
     return best
 
 
