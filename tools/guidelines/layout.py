@@ -23,6 +23,7 @@ _CAPTION = re.compile(
     r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
     r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
 )
+_CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 MAX_LEVEL = 4
@@ -168,7 +169,7 @@ class Layout:
 
 def _is_closed(text: str) -> bool:
     """True when the text ends with a sentence's end, a reference number behind it allowed."""
-    return _SENTENCE_CLOSED.search(text[-16:]) is not None
+    return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
 
 
 def _face(line: Line) -> tuple[int, bool]:
@@ -236,9 +237,10 @@ def _abreast(line: Line, lines: Sequence[Line]) -> int:
 
 
 def _kind(line: Line, layout: Layout) -> BlockKind:
-    if _CAPTION.match(line.text):
+    text = line.text
+    if text.startswith(_CAPTION_WORDS) and _CAPTION.match(text):
         return "caption"
-    if _ITEM.match(line.text):
+    if not text[:2].isalpha() and _ITEM.match(text):
         return "item"
     return "heading" if layout.is_heading(line) else "text"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -39,6 +39,8 @@ class PageCharacters:
 
     def __init__(self, text_page: Any) -> None:
         self._page = ctypes.cast(text_page.raw, ctypes.c_void_p).value
+        self._unused = array("d", [0.0])
+        """PDFium writes the bottoms and tops of boxes, too."""
 
     def origins(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
         """Where each stands: the left ends, and the heights of the base line."""
@@ -47,8 +49,9 @@ class PageCharacters:
 
     def sides(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
         """The left and the right sides of their boxes."""
-        values = self._filled(_BOX, indices, 4)
-        return values[::4], values[1::4]
+        unused, _ = self._unused.buffer_info()
+        values = self._filled(_BOX, indices, 2, repeat(unused), repeat(unused))
+        return values[::2], values[1::2]
 
     def weights(self, indices: Sequence[int]) -> list[int]:
         """The weight of each one's font: 400 is regular, 700 bold."""
@@ -62,14 +65,14 @@ class PageCharacters:
         list(map(_MATRIX, repeat(self._page), indices, range(address, address + step * len(indices), step)))
         return list(map(_height, map(_SIZE, repeat(self._page), indices), matrices[2::6], matrices[3::6]))
 
-    def _filled(self, function: Any, indices: Sequence[int], width: int) -> array[float]:
-        """What ``function`` writes for each index: ``width`` numbers in a row."""
+    def _filled(self, function: Any, indices: Sequence[int], width: int, *rest: Iterable[int]) -> array[float]:
+        """What ``function`` writes for each index: ``width`` numbers in a row; ``rest`` are its further places."""
         step = width * _DOUBLE
         values = array("d", bytes(step * len(indices)))
         start, _ = values.buffer_info()
         end = start + step * len(indices)
         places = [range(start + at, end + at, step) for at in range(0, step, _DOUBLE)]
-        list(map(function, repeat(self._page), indices, *places))
+        list(map(function, repeat(self._page), indices, *places, *rest))
         return values
 
 

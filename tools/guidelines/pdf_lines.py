@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -268,11 +269,15 @@ class _Gap(NamedTuple):
 def _gaps(
     text: str, parts: Sequence[_Part], sizes: Sequence[float], chosen: Sequence[int], characters: PageCharacters
 ) -> dict[int, list[_Gap]]:
-    spaces = [(at, *match.span()) for at in chosen for match in _SPACES.finditer(text, parts[at].first, parts[at].last)]
-    _, befores = characters.sides([start - 1 for _, start, _ in spaces])
-    afters, _ = characters.sides([end for _, _, end in spaces])
+    within = [(parts[at].first, parts[at].last) for at in chosen]
+    spaces = [match.span() for first, last in within for match in _SPACES.finditer(text, first, last)]
+    _, befores = characters.sides([start - 1 for start, _ in spaces])
+    afters, _ = characters.sides([end for _, end in spaces])
+    firsts = [first for first, _ in within]
     wide: dict[int, list[_Gap]] = {}
-    for (at, start, end), left, right in zip(spaces, befores, afters, strict=True):
-        if right - left > LEAST_GAP and right - left > sizes[at] * CELL_GAP:
+    for space in [at for at, width in enumerate(map(sub, afters, befores)) if width > LEAST_GAP]:
+        (start, end), left, right = spaces[space], befores[space], afters[space]
+        at = chosen[bisect(firsts, start) - 1]
+        if right - left > sizes[at] * CELL_GAP:
             wide.setdefault(at, []).append(_Gap(start, end, left, right))
     return wide

@@ -36,15 +36,15 @@ class RunningHeads:
     bands: frozenset[int]
     watermarks: frozenset[Place]
     numbers: dict[int, str]
+    margins: dict[int, list[Line]]
 
     def kept(self, page: PdfPage) -> list[Line]:
         """The lines of ``page`` that are its text."""
         lines = [line for line in page.lines if not (line.text in self.marked and _exact(line) in self.watermarks)]
         bases = [line.base for line in lines]
         outermost = {min(bases), max(bases)} if bases else set[float]()
-        dropped = {
-            id(line) for line in in_margins(page, lines) if self._drops(line, page, line.base in outermost)
-        }
+        margin = self.margins[page.number]
+        dropped = {id(line) for line in margin if self._drops(line, page, line.base in outermost)}
         return [line for line in lines if id(line) not in dropped]
 
     def _drops(self, line: Line, page: PdfPage, outermost: bool) -> bool:
@@ -66,8 +66,8 @@ class RunningHeads:
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
     heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
-    margins = [in_margins(page, page.lines) for page in pages]
-    for margin in margins:
+    margins = {page.number: in_margins(page) for page in pages}
+    for margin in margins.values():
         heads.update({near for line in margin for near in _near(line)})
         bands.update({round(line.base / _GRID) for line in margin})
     needed = 2 if len(pages) < 6 else 3
@@ -75,7 +75,8 @@ def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
         heads=frozenset(place for place, count in heads.items() if count >= needed),
         bands=frozenset(place for place, count in bands.items() if count >= max(needed, 0.3 * len(pages))),
         watermarks=_watermarks(pages),
-        numbers=printed_numbers({page.number: margin for page, margin in zip(pages, margins, strict=True)}),
+        numbers=printed_numbers(margins),
+        margins=margins,
     )
 
 
@@ -103,7 +104,7 @@ def _near(line: Line) -> Iterable[Place]:
     return ((shape, column, row) for column in columns for row in rows)
 
 
-def in_margins(page: PdfPage, lines: Sequence[Line]) -> list[Line]:
+def in_margins(page: PdfPage) -> list[Line]:
     """The short lines in the strips at the top and the bottom of a page where running heads stand.
 
     Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
@@ -111,7 +112,7 @@ def in_margins(page: PdfPage, lines: Sequence[Line]) -> list[Line]:
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
     areas = ruled_areas(page.rules, page.width)
     return [
-        line for line in lines
+        line for line in page.lines
         if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
         and not any(lower < line.base < upper for lower, upper in areas)
     ]  # fmt: skip

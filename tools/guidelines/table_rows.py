@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,7 +40,7 @@ _PROSE_WORDS = 4.5
 
 
 Column = tuple[float, float]
-"""From where to where a column reaches across the page."""
+"""From where to where a column reaches across the page. Columns go from left to right and do not overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +219,14 @@ def _holds_prose(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
 
 def column_of(cell: Cell, columns: Sequence[Column]) -> int:
     """The column of which the cell covers most, or the nearest one."""
+    around = bisect(columns, (cell.left, math.inf)) - 1
+    if around >= 0 and cell.right <= columns[around][1]:
+        return around
     best, most = 0, -math.inf
     for index, (left, right) in enumerate(columns):
         shared = min(cell.right, right) - max(cell.left, left)
         if shared > most:
             best, most = index, shared
-        if left <= cell.left and cell.right <= right:
-            break
     return best
 
 
