@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import uuid4
 
@@ -21,21 +20,32 @@ from chainlit.types import Feedback, PageInfo, PaginatedResponse, Pagination, Th
 from fastapi import HTTPException
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.interface.branches import MAIN, conversations_of, is_conversation_key
 from chat_app.interface.history_database import database_engine, database_url, lock_for_setup
 from chat_app.interface.history_rows import (
-    Row,
     decoded_value,
     element_of,
-    encoded_json,
-    encoded_value,
     kept,
     step_of,
     thread_of,
 )
 from chat_app.interface.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
+from chat_app.interface.history_statements import (
+    AFTER_CURSOR,
+    DELETE_STEP,
+    NEWEST_FIRST,
+    OWNERS,
+    SEARCH,
+    STEPS,
+    UPSERT_FEEDBACK,
+    like,
+    now,
+    rows_of,
+    upsert,
+    upsert_thread,
+)
 from chat_app.interface.identity import NotOwner, require_owner
 
 logger = logging.getLogger(__name__)
@@ -43,7 +53,6 @@ logger = logging.getLogger(__name__)
 asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
 """Whose request is being answered; set by the guard in front of the page."""
 
-_LONGEST_NAME = 120
 _MOST_THREADS = 100
 
 
@@ -75,7 +84,7 @@ class History(SQLAlchemyDataLayer):
                 await connection.execute(text(statement))
 
     async def get_current_timestamp(self) -> str:
-        return _now()
+        return now()
 
     # -- conversations -------------------------------------------------------------------------------------------
 
@@ -90,12 +99,12 @@ class History(SQLAlchemyDataLayer):
         # A socket that closes gives back all it read when it opened; which conversation the agent is in moved on since.
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
+            await upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
 
     async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
         """Which of the agent's conversations this one goes on in; None for a new one."""
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
+            await upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
 
     async def claim_thread(self, thread_id: str, owner: str) -> None:
         """Sees to it that a conversation is there and is ``owner``'s, before anything is kept for it elsewhere.
@@ -103,22 +112,22 @@ class History(SQLAlchemyDataLayer):
         Raises ``NotOwner`` for somebody else's.
         """
         async with self.engine.begin() as connection:
-            known = await _rows(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
-            await _upsert_thread(connection, thread_id, user_id=known[0]["id"] if known else None)
+            known = await rows_of(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
+            await upsert_thread(connection, thread_id, user_id=known[0]["id"] if known else None)
         require_owner(owner, await self.owner_of("thread", thread_id))
 
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
         """Sets which of the agent's conversations each of several models goes on in; see ``branches``."""
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, metadata=dict(conversations))
+            await upsert_thread(connection, thread_id, metadata=dict(conversations))
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         async with self.engine.connect() as connection:
-            threads = await _rows(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
+            threads = await rows_of(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
             if not threads:
                 return None
-            steps = await _rows(connection, _STEPS, id=thread_id)
-            elements = await _rows(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
+            steps = await rows_of(connection, STEPS, id=thread_id)
+            elements = await rows_of(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
         found = thread_of(threads[0])
         found["steps"] = [step_of(row) for row in steps]
         found["elements"] = [element_of(row) for row in elements]
@@ -137,7 +146,7 @@ class History(SQLAlchemyDataLayer):
     async def owner_of(self, kind: str, identifier: str) -> str | None:
         """Who owns a ``thread``, ``step``, ``element`` or ``feedback``; None when there is no such thing."""
         async with self.engine.connect() as connection:
-            rows = await _rows(connection, _OWNERS[kind], id=identifier)
+            rows = await rows_of(connection, OWNERS[kind], id=identifier)
         return rows[0]["owner"] if rows else None
 
     async def list_threads(self, pagination: Pagination, filters: ThreadFilter) -> PaginatedResponse[ThreadDict]:
@@ -147,17 +156,17 @@ class History(SQLAlchemyDataLayer):
         parameters: dict[str, Any] = {"user": filters.userId, "limit": first + 1}
         where = ['t."userId" = :user']
         if filters.search:
-            where.append(_SEARCH)
-            parameters["search"] = f"%{_like(filters.search.lower())}%"
+            where.append(SEARCH)
+            parameters["search"] = f"%{like(filters.search.lower())}%"
         if filters.feedback is not None:
             where.append('EXISTS (SELECT 1 FROM feedbacks f WHERE f."threadId" = t."id" AND f."value" = :value)')
             parameters["value"] = int(filters.feedback)
         if pagination.cursor:
-            where.append(_AFTER_CURSOR)
+            where.append(AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor
         async with self.engine.connect() as connection:
-            query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {_NEWEST_FIRST}'  # noqa: S608 - constants
-            rows = await _rows(connection, query, **parameters)
+            query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {NEWEST_FIRST}'  # noqa: S608 - constants
+            rows = await rows_of(connection, query, **parameters)
         page = [thread_of(row) for row in rows[:first]]
         info = PageInfo(hasNextPage=len(rows) > first, startCursor=page[0]["id"] if page else None,
                         endCursor=page[-1]["id"] if page else None)
@@ -166,7 +175,7 @@ class History(SQLAlchemyDataLayer):
     async def metadata_of(self, thread_id: str) -> dict[str, Any]:
         """What is kept about a conversation beside its messages; empty for one that is not there."""
         async with self.engine.connect() as connection:
-            rows = await _rows(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
+            rows = await rows_of(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
         return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
 
     async def delete_thread(self, thread_id: str) -> None:
@@ -187,7 +196,7 @@ class History(SQLAlchemyDataLayer):
         """The conversations on ``owner``'s page that go on in that one of the session store."""
         async with self.engine.connect() as connection:
             query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
-            rows = await _rows(connection, query, owner=owner, id=f"%{conversation_id}%")
+            rows = await rows_of(connection, query, owner=owner, id=f"%{conversation_id}%")
         return [row["id"] for row in rows if conversation_id in conversations_of(decoded_value(row["metadata"], {}))]
 
     # -- steps and elements --------------------------------------------------------------------------------------
@@ -196,11 +205,11 @@ class History(SQLAlchemyDataLayer):
                         metadata: dict[str, Any] | None = None) -> None:
         """Writes a turn whole, or not at all. Raises ``SQLAlchemyError`` or ``OSError``."""
         async with self.engine.begin() as connection:
-            await _upsert_thread(connection, thread_id, metadata=metadata)
+            await upsert_thread(connection, thread_id, metadata=metadata)
             for step in steps:
-                await _upsert(connection, "steps", STEP_COLUMNS, step)
+                await upsert(connection, "steps", STEP_COLUMNS, step)
             for element in elements:
-                await _upsert(connection, "elements", ELEMENT_COLUMNS, element)
+                await upsert(connection, "elements", ELEMENT_COLUMNS, element)
 
     async def create_step(self, step_dict: StepDict) -> None:
         """Chainlit calls this in the background: a failure is logged, once, and nothing else stops."""
@@ -218,7 +227,7 @@ class History(SQLAlchemyDataLayer):
     async def delete_steps(self, step_ids: Sequence[str]) -> None:
         async with self.engine.begin() as connection:
             for step_id in step_ids:
-                for statement in _DELETE_STEP:
+                for statement in DELETE_STEP:
                     await connection.execute(text(statement), {"id": step_id})
 
     async def create_element(self, element: Any) -> None:
@@ -227,7 +236,7 @@ class History(SQLAlchemyDataLayer):
     async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
         async with self.engine.connect() as connection:
             query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
-            rows = await _rows(connection, query, thread=thread_id, id=element_id)
+            rows = await rows_of(connection, query, thread=thread_id, id=element_id)
         return element_of(rows[0]) if rows else None
 
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
@@ -237,12 +246,12 @@ class History(SQLAlchemyDataLayer):
 
     async def upsert_feedback(self, feedback: Feedback) -> str:
         async with self.engine.begin() as connection:
-            steps = await _rows(connection, 'SELECT "threadId" FROM steps WHERE "id" = :id', id=feedback.forId)
+            steps = await rows_of(connection, 'SELECT "threadId" FROM steps WHERE "id" = :id', id=feedback.forId)
             if not steps:
                 raise NotOwner
-            values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": _now(),
+            values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": now(),
                       "value": int(feedback.value), "comment": kept(feedback.comment)}
-            rows = await _rows(connection, _UPSERT_FEEDBACK, **values)
+            rows = await rows_of(connection, UPSERT_FEEDBACK, **values)
         return str(rows[0]["id"])
 
     async def delete_feedback(self, feedback_id: str) -> bool:
@@ -257,80 +266,3 @@ class History(SQLAlchemyDataLayer):
         if not self._warned:
             self._warned = True
             logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", type(error).__name__)
-
-
-_STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
-    FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
-    WHERE s."threadId" = :id ORDER BY s."createdAt", s."type" DESC"""
-_OWNERS = {
-    "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
-    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '
-            'WHERE s."id" = :id',
-    "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
-               'WHERE e."id" = :id',
-    "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
-                'WHERE f."id" = :id',
-}
-_SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SELECT 1 FROM steps s
-    WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message', 'llm')
-    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'))"""
-_AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
-_NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
-_DELETE_STEP = (
-    'DELETE FROM feedbacks WHERE "forId" = :id', 'DELETE FROM elements WHERE "forId" = :id',
-    'DELETE FROM steps WHERE "id" = :id',
-)
-_UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
-    VALUES (:id, :for, :thread, :value, :comment, :at)
-    ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
-# An owner, once set, stays: a thread cannot be taken over by naming it.
-_UPSERT_THREAD = """INSERT INTO threads
-    ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
-    VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
-    ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
-        "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
-        "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
-        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}"""
-# In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
-_MERGED = {
-    "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
-    "postgresql": """CAST(jsonb_strip_nulls(CAST(COALESCE(threads."metadata", '{}') AS jsonb)
-        || CAST(:patch AS jsonb)) AS text)""",
-}
-
-
-async def _rows(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
-    result = await connection.execute(text(query), parameters)
-    return [dict(row) for row in result.mappings()]
-
-
-async def _upsert_thread(connection: AsyncConnection, thread_id: str, *, name: str | None = None,
-                         user_id: str | None = None, metadata: dict[str, Any] | None = None,
-                         tags: list[str] | None = None) -> None:
-    patch = metadata or {}
-    values = {
-        "id": thread_id, "now": _now(), "user": user_id,
-        "name": " ".join(kept(name).split())[:_LONGEST_NAME] if name else None,
-        "tags": encoded_json(tags) if tags is not None else None,
-        "metadata": encoded_json({key: value for key, value in patch.items() if value is not None}),
-        "patch": encoded_json(patch),
-    }
-    statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
-    await connection.execute(text(statement), values)
-
-
-async def _upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    row = {column: encoded_value(column, values[column]) for column in columns if column in values}
-    names = ", ".join(f'"{column}"' for column in row)
-    marks = ", ".join(f":{column}" for column in row)
-    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in row if column != "id")
-    statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
-    await connection.execute(text(statement), row)
-
-
-def _like(words: str) -> str:
-    return words.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
