@@ -5,6 +5,8 @@ Both compare text without regard to case in every script, and neither's errors h
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -62,8 +64,11 @@ def _sqlite_settings(connection: Any, _record: Any) -> None:
     # SQLite's own knows the letters of English alone.
     connection.create_function("LOWER", 1, _lower, deterministic=True)
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
+    for pragma in ("busy_timeout=5000", "synchronous=NORMAL"):
         cursor.execute(f"PRAGMA {pragma}")
+    # This one does not wait. Whoever holds the file is a server that has just set the same, and the file keeps it.
+    with suppress(sqlite3.OperationalError):
+        cursor.execute("PRAGMA journal_mode=WAL")
     cursor.close()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,6 +14,7 @@ from uuid import uuid4
 import pytest
 from chainlit.types import Feedback, Pagination, ThreadFilter
 from chainlit.user import User
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import ConfigurationError
@@ -207,6 +210,16 @@ async def test_servers_that_start_at_once_make_the_tables_once(database: str) ->
     assert await owned(servers[0], "ada")
     for server in servers:
         await server.close()
+
+
+async def test_a_server_connects_while_another_makes_the_tables(tmp_path: Path) -> None:
+    file = tmp_path / "history.sqlite3"
+    server = History(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as another:
+        another.execute("BEGIN IMMEDIATE")
+        async with server.engine.connect() as connection:
+            assert (await connection.execute(text("SELECT 1"))).scalar() == 1
+    await server.close()
 
 
 @pytest.mark.parametrize(("given", "used"), [
