@@ -81,15 +81,19 @@ async def asked(
             references = [{"id": uploaded.json()["id"]}]
         message = {"id": str(uuid4()), "type": "user_message", "output": text, "name": "x", "metadata": {},
                    "createdAt": "2026-01-01T00:00:00Z", "threadId": thread}  # fmt: skip
-        panels = len(await seen(events, "chat_settings"))
+        await seen(events, "chat_settings")
         await socket.emit("client_message", {"message": message, "fileReferences": references})
         async with asyncio.timeout(30):
-            while not (ends := [d for event, d in events if event == "element" and d["name"] == "References"]):
+            while not (ends := _ends(events)):
                 await asyncio.sleep(0.02)
-        if file:
-            await seen(events, "chat_settings", panels + 1)
         panel = [data for event, data in events if event == "chat_settings"][-1]
         return Answer(ends[-1]["threadId"], ends[-1]["props"], panel)
+
+
+def _ends(events: list[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """What stands under the answers that have ended; the page's task ends after it."""
+    closed = max((at for at, (event, _) in enumerate(events) if event == "task_end"), default=0)
+    return [data for event, data in events[:closed] if event == "element" and data["name"] == "References"]
 
 
 def folder_of(app: Served, thread: str) -> Path:
