@@ -72,6 +72,7 @@
     return [
       make('h3', {}, t('guidelines', guidelines.length.toLocaleString())),
       guidelines.length ? make('ul', { class: 'asc-library' }, guidelines.map((one) => entry(page, one))) : make('p', {}, t('noGuidelines')),
+      status.damaged.map((name) => make('p', { class: 'asc-gap' }, t('damaged', name))),
       make('h3', {}, t('drugDatabase')),
       drugs(page, status.drugs)
     ].flat();

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -14,6 +15,9 @@ from chat_app.generation.model_client import ModelClient
 from chat_app.interface.phrases import language_of, translated
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
 
 _PATIENCE = 3.0
 _MODEL_SECONDS = 30.0
@@ -52,31 +56,36 @@ def status_router(runtime: Runtime) -> APIRouter:
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
             "may_upload": runtime.settings.server.may_upload(user),
-            "guidelines": [], "drugs": None,
+            "guidelines": [], "damaged": [], "drugs": None,
         }
         if runtime.app is not None:
-            guidelines, drugs = await asyncio.gather(_documents(runtime), _drugs(runtime))
-            found |= {"guidelines": guidelines, "drugs": drugs}
+            guidelines, damaged, drugs = await asyncio.gather(
+                _documents(runtime.app), _damaged(runtime.app), _drugs(runtime.app)
+            )
+            found |= {"guidelines": guidelines, "damaged": damaged, "drugs": drugs}
         return found
 
     return router
 
 
-async def _documents(runtime: Runtime) -> list[dict[str, str]]:
-    if runtime.app is None:
-        return []
+async def _documents(app: App) -> list[dict[str, str]]:
     try:
-        documents = await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
+        documents = await asyncio.wait_for(app.guidelines.documents(), _PATIENCE)
     except (ToolError, TimeoutError):
         return []
     return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
 
 
-async def _drugs(runtime: Runtime) -> dict[str, Any] | None:
-    if runtime.app is None:
-        return None
+async def _damaged(app: App) -> Sequence[str]:
     try:
-        stats = await asyncio.wait_for(runtime.app.drugs.stats(), _PATIENCE)
+        return await asyncio.wait_for(app.guidelines.damaged(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return ()
+
+
+async def _drugs(app: App) -> dict[str, Any] | None:
+    try:
+        stats = await asyncio.wait_for(app.drugs.stats(), _PATIENCE)
     except (ToolError, TimeoutError):
         return None
     return dict(stats.model_dump(mode="json"))

@@ -65,6 +65,7 @@ async def test_what_is_loaded_is_listed_with_its_date_and_its_gaps(browser: Brow
         await expect(old).to_contain_text("Issued more than 5 years ago: look for a newer version.")
         for words in ("It gives no date.", "PDF pages 2–3, 5.", "kept for the answers that cite them: 1."):
             await expect(gaps).to_contain_text(words)
+        await expect(page.locator("#asc-panel")).to_contain_text("“gout” is damaged and is not searched.")
         await expect(page.locator("#asc-panel")).to_contain_text("150 drugs")
         await page.keyboard.press("Escape")
         await expect(page.locator("#asc-panel")).to_have_count(0)

@@ -76,6 +76,9 @@ class FakeGuidelines:
         return [FakeDocument(id="hypertension", title="Hypertension in adults", date="2015-12-01"),
                 FakeDocument(id="diabetes", title="Type 2 diabetes", unsearchable_pages=(2, 3, 5), superseded=("v1",))]
 
+    async def damaged(self) -> tuple[str, ...]:
+        return ("gout",)
+
     async def own_documents(self, scope: Scope) -> list[Document]:
         return self.own.get(scope, [])
 
