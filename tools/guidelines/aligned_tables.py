@@ -53,8 +53,6 @@ class _Group:
 
 def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
     """The tables among the lines whose cells were looked up and that no other table has ``taken``."""
-    if not any(line.cells for line in lines):
-        return []
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []

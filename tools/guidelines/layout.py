@@ -25,6 +25,7 @@ _CAPTION = re.compile(
 )
 _CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_AROUND_WORDS = ".,;:()[]?!\"'“”‘’•"
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 MAX_LEVEL = 4
 BELOW_OUTLINE = 10
@@ -83,7 +84,8 @@ class Layout:
             printed.update("\n".join([line.text for line in lines]).lower().split())
         words = Counter({word: count for word, count in printed.items() if word.isalpha()})
         for marked in printed.keys() - words.keys():
-            for word in _WORD.findall(marked):
+            bare = marked.strip(_AROUND_WORDS)
+            for word in [bare] if bare.isalpha() else _WORD.findall(bare):
                 words[word] += printed[marked]
         return words
 

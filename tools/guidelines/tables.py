@@ -15,6 +15,8 @@ from tools.guidelines.text import comparable
 
 def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
     """All tables of a page; no line belongs to two of them."""
+    if not any(line.cells for line in lines):
+        return []
     found = captioned_tables(lines, page, body_size)
     found += ruled_tables(lines, page, _taken(found))
     found += aligned_tables(lines, _taken(found))
