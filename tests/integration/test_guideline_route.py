@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.support.engine import clinic, consult, ended, guideline_tool
 from tests.support.offline_server import offline_server
 from tests.support.pdfs import write_pdf
 from tests.support.scripted_server import ScriptedServer, Status, text_reply
-from tools.guidelines import GuidelineLibrary, Scope, guideline_tools, scope_of
+from tools.guidelines import Document, GuidelineLibrary, Scope, guideline_tools, scope_of
 from tools.guidelines.library import DEMO_FOLDER
 
 KEY = "sk-test"
@@ -279,6 +280,27 @@ async def test_a_damaged_record_of_a_guideline_costs_no_answer(
         clinic(model, redis_url, [guideline_tool()], route=route) as agent,
     ):
         assert ended(await consult(agent)).answer == "Yes."
+    assert [tool["name"] for tool in model.requests[0].json["tools"]] == ["search_clinical_guidelines"]
+
+
+class OnBrokenDisk(GuidelineLibrary):
+    """A library whose folder cannot be read any more."""
+
+    async def documents(self) -> list[Document]:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+async def test_a_library_that_cannot_be_listed_costs_no_answer(
+    milvus_uri: str, tmp_path: Path, redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = OnBrokenDisk(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
+    async with (
+        ScriptedServer([text_reply("Yes.")]) as model,
+        routed(broken, model.base_url, tmp_path, "hosted") as route,
+        clinic(model, redis_url, [guideline_tool()], route=route) as agent,
+    ):
+        assert ended(await consult(agent)).answer == "Yes."
+    assert "The way to the guidelines could not be chosen" in caplog.text
     assert [tool["name"] for tool in model.requests[0].json["tools"]] == ["search_clinical_guidelines"]
 
 

@@ -31,7 +31,7 @@ async def test_a_column_is_rated_by_who_asked_alone_and_no_other_column_with_it(
             await socket.emit("chat_settings_change", {"models": MODELS})
             await socket.emit("client_message", asking("say: compared"))
             columns = await seen(events, "element", 2)
-            await seen(events, "task_end", 2)
+            await seen(events, "task_end", 3)
         rated, unrated = (column["props"]["message"] for column in columns)
         assert all(column["props"]["compared"] for column in columns)
         body = {"feedback": {"forId": rated, "value": 0, "comment": "dose missing"}}

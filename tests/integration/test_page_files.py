@@ -91,9 +91,9 @@ async def asked(
 
 
 def _ends(events: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """What stands under the answers that have ended; the page's task ends after it."""
-    closed = max((at for at, (event, _) in enumerate(events) if event == "task_end"), default=0)
-    return [data for event, data in events[:closed] if event == "element" and data["name"] == "References"]
+    """What stands under the answers that have ended: they are shown, and then kept, and of both the page is told."""
+    *_, kept, _ = (0, 0, *(at for at, (event, _) in enumerate(events) if event == "task_end"))
+    return [data for event, data in events[:kept] if event == "element" and data["name"] == "References"]
 
 
 def folder_of(app: Served, thread: str) -> Path:

@@ -67,5 +67,6 @@ async def asked(page: ServedPage, client: httpx.Client, question: str) -> tuple[
         await socket.emit("client_message", asking(question))
         element = (await seen(events, "element"))[0]
         run = next(data for event, data in events if event == "new_message" and data.get("type") == "run")
-        await seen(events, "task_end", 2)
+        # The socket's own, that of the answer once it is shown, and that of the question once both are kept.
+        await seen(events, "task_end", 3)
         return element["threadId"], run["id"], element["id"]

@@ -171,6 +171,7 @@ async def test_an_annotation_of_a_file_that_was_not_found_is_dropped() -> None:
         ("> ~~~\n> [1]\n\n[2] ", ["[2]"]), ("- ~~~\n  [1]\n  ~~~\n- [2] ", ["[2]"]),
         ("So:\n\n    a[1]\n\n    b[2]\n\n[3] ", ["[3]"]), ("So\n    it is [1] ", ["[1]"]), ("\t[1]\n[2] ", ["[2]"]),
         ("- So\n\n    it is [1]\n\n      a[2] ", ["[1]"]), ("So:\n\n    - it is [1]\n    - and [2] ", ["[1]", "[2]"]),
+        ("Aged over\n65. So:\n\n    a[1]\n\n[2] ", ["[2]"]), ("65. So:\n\n    it is [1] ", ["[1]"]),
         ("- a ` in it\n- next ` [1] ", []), ("- a ` in it\n- next [1] ", ["[1]"]), ("\\`[1]\\` ", ["[1]"]),
     ],
 )  # fmt: skip
