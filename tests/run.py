@@ -8,13 +8,16 @@ are. The exit code is 0 when every test has passed and the engine is covered to 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 MOST_AGAIN = 5
 PROJECT = Path(__file__).resolve().parent.parent
-PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+# One more than there are cores: while a server or a browser starts, its test waits.
+WORKERS = (os.cpu_count() or 1) + 1
+PARALLEL = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 """The browser's files come first by name; the short unit tests at the end keep all cores busy to the last."""
 TRACED = ("--cov", "--cov-report=")
 
