@@ -6,6 +6,7 @@ belong to it down to where something else begins.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -52,36 +53,37 @@ class _PageTables:
     def _region(self, caption: Sequence[int]) -> list[int]:
         """The lines under the caption down to where text, notes, another caption or white begins."""
         first, last = self._lines[caption[0]], self._lines[caption[-1]]
-        below = [
-            index for index in self._downwards
-            if self._lines[index].base < last.base - 1 and index not in self._taken and index not in caption
-            and not _beside(self._lines[index], first, self._page, self._body_size)
-        ]  # fmt: skip
         region: list[int] = []
-        before = last.base
-        for index in below:
+        before, leftmost, largest = last.base, math.inf, 0.0
+        for index in self._downwards:
             line = self._lines[index]
-            so_far = [self._lines[each] for each in region]
-            if before - line.base > _END_OF_TABLE or index in self._captions or self._ends(line, so_far):
+            above = line.base >= last.base - 1 or index in self._taken or index in caption
+            if above or _beside(line, first, self._page, self._body_size):
+                continue
+            apart = before - line.base > _END_OF_TABLE
+            if apart or index in self._captions or self._ends(line, leftmost, largest):
                 break
             region.append(index)
-            before = line.base
+            before, leftmost, largest = line.base, min(leftmost, line.left), max(largest, line.size)
         return region
 
-    def _ends(self, line: Line, region: Sequence[Line]) -> bool:
-        """True where notes, running text or a heading follow the table."""
+    def _ends(self, line: Line, leftmost: float, largest: float) -> bool:
+        """True where notes, running text or a heading follow the table, in which no line begins further left than
+
+        ``leftmost`` and none is set larger than ``largest``, 0 before its first line.
+        """
         if line.text.lower().startswith(_NOTES) and len(line.text) > 3:
             return True
         if len(line.cells) > 1:
             return False
-        if _ABBREVIATIONS.match(line.text) and region and line.left <= min(other.left for other in region) + 5:
+        begun = largest > 0
+        if begun and line.left <= leftmost + 5 and _ABBREVIATIONS.match(line.text):
             return True
         width = (line.right - line.left) / self._page.width
-        largest = max((other.size for other in region), default=0.0)
-        smaller_type = 0 < largest < self._body_size * 0.95
+        smaller_type = begun and largest < self._body_size * 0.95
         if abs(line.size - self._body_size) < 0.3 and not line.bold:
-            return width > 0.55 or (width > 0.25 and (smaller_type or not region))
-        return bool(region) and line.size > largest * 1.15 and (line.bold or line.size > self._body_size)
+            return width > 0.55 or (width > 0.25 and (smaller_type or not begun))
+        return begun and line.size > largest * 1.15 and (line.bold or line.size > self._body_size)
 
 
 def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[int]:
@@ -89,8 +91,10 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
     caption = [at]
     for index in downwards:
         line, last = lines[index], lines[caption[-1]]
-        if not 0 < last.base - line.base < 2 * _END_OF_TABLE:
+        if line.base >= last.base:
             continue
+        if last.base - line.base >= 2 * _END_OF_TABLE:
+            break
         number_alone = len(caption) == 1 and len(last.text.split()) == 2
         allowed = 30.0 if number_alone else 1.5 * max(line.size, last.size, 8.0)
         goes_on = 0 < last.base - line.base <= allowed and line.bold == last.bold

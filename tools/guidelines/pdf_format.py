@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +35,25 @@ def read_pdf(path: Path, progress: Progress) -> Extraction:
             raise SourceRejected("The PDF has no pages.")
         if total > MAX_PAGES:
             raise SourceRejected(f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.")
-        pages = _read_pages(document, total, progress)
-        layout = Layout(pages, _outline(document))
-        contents = _with_scans(document, tuple(layout.pages()), progress)
+        with _uncollected():
+            pages = _read_pages(document, total, progress)
+            read = tuple(Layout(pages, _outline(document)).pages())
+        contents = _with_scans(document, read, progress)
         return pdf_facts(document, contents).model_copy(update={"pages": contents})
     finally:
         document.close()
+
+
+@contextmanager
+def _uncollected() -> Generator[None, None, None]:
+    """Without the search for garbage: what is read is kept to the end, and a search of it finds nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
@@ -51,7 +66,7 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
             raise SourceRejected(f"The PDF is no document to read: {error}.") from None
         except pdfium.PdfiumError:
             raise SourceRejected(f"Page {index + 1} of the PDF is damaged and cannot be read.") from None
-        characters += sum(len(line.text) for line in page.lines)
+        characters += page.characters
         if characters > MAX_CHARACTERS:
             raise SourceRejected(f"The PDF holds more than {MAX_CHARACTERS:,} characters. Split the file.")
         pages.append(page)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from operator import mul, sub
@@ -77,6 +77,8 @@ class PdfPage:
     width: float
     height: float
     lines: tuple[Line, ...]
+    characters: int
+    """Of its text, white space included."""
     pictures: int
     """Pictures on a page that has no text; 0 is not looked up where there is text."""
     rules: tuple[Rule, ...] = ()
@@ -92,13 +94,14 @@ def read_page(document: Any, index: int) -> PdfPage:
     page = document[index]
     text_page = page.get_textpage()
     try:
-        if text_page.count_chars() > MAX_PAGE_CHARACTERS:
-            raise PageTooLarge(f"page {index + 1} holds {text_page.count_chars():,} characters")
+        characters = text_page.count_chars()
+        if characters > MAX_PAGE_CHARACTERS:
+            raise PageTooLarge(f"page {index + 1} holds {characters:,} characters")
         lines, tabular = _lines(text_page)
         width, height = page.get_size()
         pictures = 0 if lines else _pictures(page)
         rules = read_rules(page) if tabular else ()
-        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), pictures, rules)
+        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictures, rules)
     finally:
         text_page.close()
         page.close()
@@ -123,7 +126,7 @@ def _pictures(page: Any) -> int:
 def _lines(text_page: Any) -> tuple[list[Line], bool]:
     """The lines of a page, and whether some stand as those of a table do."""
     text: str = text_page.get_text_range()
-    parts = list(_parts(text))
+    parts = _parts(text)
     if not parts:
         return [], False
     words, firsts, lasts, hyphenated = zip(*parts, strict=True)
@@ -148,24 +151,29 @@ class _Part(NamedTuple):
     hyphenated: bool
 
 
-def _parts(text: str) -> Iterator[_Part]:
+def _parts(text: str) -> list[_Part]:
     """The lines of ``text`` that hold words. Behind what PDFium writes for a hyphen and a line break there is none."""
     # Characters beyond the basic plane count twice on the text page.
     wide = _units(text) > len(text)
     broken = text.replace("\r\n", "\n ").replace("\r", "\n")
     for sign in LINE_HYPHENS:
         broken = broken.replace(sign, f"{sign}\n")
+    found: list[_Part] = []
     at = 0
     for line in broken.split("\n"):
         stripped = line.strip()
-        hyphenated = stripped[-1:] in _HYPHEN_ENDS
-        words = clean(stripped[:-1] if hyphenated else stripped)
-        if words:
-            first = at + line.index(stripped[0])
-            if wide:
-                first = _units(text[:first])
-            yield _Part(words, first, max(first, first + len(stripped) - 1 - hyphenated), hyphenated)
-        at += len(line) if hyphenated else len(line) + 1
+        if stripped:
+            hyphenated = stripped[-1] in _HYPHEN_ENDS
+            words = clean(stripped[:-1] if hyphenated else stripped)
+            if words:
+                first = at + line.index(stripped[0])
+                if wide:
+                    first = _units(text[:first])
+                last = first + len(stripped) - 1 - hyphenated
+                found.append(_Part(words, first, last if last > first else first, hyphenated))
+            at -= hyphenated
+        at += len(line) + 1
+    return found
 
 
 def _units(text: str) -> int:
