@@ -170,7 +170,7 @@ def _parts(text: str) -> list[_Part]:
                 if wide:
                     first = _units(text[:first])
                 last = first + len(stripped) - 1 - hyphenated
-                found.append(_Part(words, first, last if last > first else first, hyphenated))
+                found.append(_Part(words, first, max(first, last), hyphenated))
             at -= hyphenated
         at += len(line) + 1
     return found
