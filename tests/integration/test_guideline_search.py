@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from pymilvus import DataType, MilvusClient
 
@@ -26,7 +27,8 @@ from tools.guidelines import GuidelineLibrary, SearchFilter, open_embedder
 from tools.guidelines.embedders import HttpEmbedder, OnnxEmbedder
 from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, ndcg, read_collection, recall
 from tools.guidelines.page_evaluation import evaluate_pages
-from tools.guidelines.probes import CosineScale, cosine_scale
+from tools.guidelines.probes import REFERENCE_MATCHES, CosineScale, cosine_scale, match_scale
+from tools.guidelines.token_match import Tokens, token_match
 
 WHO = """---
 title: Fever
@@ -289,6 +291,73 @@ def test_a_local_onnx_model_puts_like_texts_together(shared: Path) -> None:
     assert dot(question, question) == pytest.approx(1.0, abs=1e-5)
     scale = cosine_scale(embedder)
     assert scale.related > scale.unrelated + 0.4
+
+
+def test_a_local_onnx_model_tells_token_for_token_what_a_passage_lacks(shared: Path) -> None:
+    embedder = OnnxEmbedder(onnx_folder(shared), threads=1)
+    question = tokens_of(embedder, "How is gout treated?")
+    whole, half, none = (
+        token_match(question, tokens_of(embedder, text))
+        for text in ("Gout is treated with allopurinol.", "Gout is common in men.", "Cool a burnt hand under water.")
+    )
+
+    assert whole > half + 0.1
+    assert half > none + 0.1
+
+
+def test_the_vectors_of_a_texts_tokens_have_the_texts_vector_as_their_mean(shared: Path) -> None:
+    embedder = OnnxEmbedder(onnx_folder(shared), threads=1)
+    mean = tokens_of(embedder, "How is gout treated?").mean(axis=0)
+
+    # But for the marks at both ends, which only the text's vector counts.
+    assert dot((mean / np.linalg.norm(mean)).tolist(), embedder.embed(["How is gout treated?"])[0]) > 0.95
+
+
+def test_token_matches_are_put_on_the_scale_of_the_reference(shared: Path) -> None:
+    scale = match_scale(OnnxEmbedder(onnx_folder(shared), threads=1))
+
+    assert scale is not None
+    assert (scale.related, scale.unrelated) == pytest.approx(REFERENCE_MATCHES, abs=0.05)
+    assert scale(scale.related) == pytest.approx(REFERENCE_MATCHES[0])
+
+
+def tokens_of(embedder: OnnxEmbedder, text: str) -> Tokens:
+    found = embedder.tokens(text)
+    assert found is not None
+    return found
+
+
+class MeansAlone:
+    """The local model as a server would give it: one vector for a text."""
+
+    def __init__(self, model: OnnxEmbedder) -> None:
+        self.name, self.dimension, self.embed = model.name, model.dimension, model.embed
+
+
+class OneVector(MeansAlone):
+    """A local model whose last layer gives the mean alone."""
+
+    def tokens(self, _text: str) -> None:
+        return None
+
+
+async def test_by_its_tokens_the_search_tells_better_which_of_two_questions_a_passage_answers(
+    milvus_uri: str, tmp_path: Path, shared: Path
+) -> None:
+    model = OnnxEmbedder(onnx_folder(shared), threads=1)
+    apart: list[float] = []
+    for embedder in (model, MeansAlone(model), OneVector(model)):
+        folder = tmp_path / type(embedder).__name__
+        opened = GuidelineLibrary(milvus_uri, folder, collection=f"test_{uuid4().hex[:12]}", embedder=embedder)
+        try:
+            await opened.add(write(tmp_path / "who.md", WHO))
+            told = await opened.search("How much paracetamol for fever in adults?")
+            silent = await opened.search("Which fever in adults needs a culture?")
+        finally:
+            await opened.aclose()
+        apart.append(told.score - silent.score)
+    assert apart[0] > apart[1]
+    assert apart[2] == pytest.approx(apart[1])
 
 
 def dot(first: list[float], second: list[float]) -> float:

@@ -97,3 +97,22 @@ def test_the_same_place_on_another_models_scale_is_as_sure() -> None:
     assert sure_by_meaning("apixaban dose", cosine=0.8, scale=crowded) == pytest.approx(
         sure_by_meaning("apixaban dose", cosine=middle)
     )
+
+
+def sure_by_tokens(match: float | None, *, scale: CosineScale | None = SCALE) -> float:
+    best = Candidate("guideline:af@1:1", 1.0, 1.0, 0.5)
+    found = Found(tuple(terms("apixaban reduced")), (best, Candidate("guideline:af@1:2", 0.8, 0.5, 0.1)))
+    return confidence(found, lambda _: terms(PASSAGE), COMMON, scale, match)
+
+
+def test_a_passage_that_lacks_what_was_asked_token_for_token_does_not_answer() -> None:
+    assert sure_by_tokens(0.7) >= ANSWERABLE_FROM
+    assert sure_by_tokens(0.2) < ANSWERABLE_FROM
+
+
+def test_an_embedder_that_cannot_tell_the_tokens_apart_is_judged_by_its_cosines() -> None:
+    assert sure_by_tokens(None) >= ANSWERABLE_FROM
+
+
+def test_while_the_embedder_cannot_be_reached_tokens_say_nothing() -> None:
+    assert sure_by_tokens(0.9, scale=None) == sure_by_tokens(None, scale=None)

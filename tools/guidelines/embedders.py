@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from tools.errors import ToolUnavailable
+from tools.guidelines.token_match import Tokens
 
 MAX_TOKENS = 256
 """Tokens of a passage that a local model reads; small sentence models were trained on no more."""
@@ -127,11 +130,18 @@ class OnnxEmbedder:
         except (OSError, ValueError, KeyError):
             return len(self.embed(["dimension"])[0])
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    def tokens(self, text: str) -> Tokens | None:
+        """As ``TokenEmbedder`` says."""
+        return self._opened().tokens(text)
+
+    def _opened(self) -> _OnnxModel:
         with self._lock:
             if self._model is None:
                 self._model = _OnnxModel(self._folder, self._threads)
-            model = self._model
+            return self._model
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        model = self._opened()
         vectors: list[list[float]] = [[]] * len(texts)
         # Texts of like length together, for each batch is filled up to its longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
@@ -167,18 +177,29 @@ class _OnnxModel:
         self._inputs = {given.name for given in self._session.get_inputs()}
 
     def run(self, texts: Sequence[str]) -> list[list[float]]:
-        import numpy as np
-
         encoded = self._tokenizer.encode_batch(list(texts))
-        ids = np.array([each.ids for each in encoded], dtype=np.int64)
-        mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        hidden = self._hidden(encoded)
         if hidden.ndim == 3:
-            weights = mask[:, :, None].astype(hidden.dtype)
+            weights = np.array([each.attention_mask for each in encoded], dtype=hidden.dtype)[:, :, None]
             hidden = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         lengths = np.linalg.norm(hidden, axis=1, keepdims=True)
         found: list[list[float]] = (hidden / np.maximum(lengths, 1e-12)).astype(float).tolist()
+        return found
+
+    def tokens(self, text: str) -> Tokens | None:
+        """None for a model that gives one vector for a text; marks that the tokenizer adds are left out."""
+        encoded = self._tokenizer.encode_batch([text])
+        hidden = self._hidden(encoded)
+        if hidden.ndim != 3:
+            return None
+        found: Tokens = hidden[0][np.array(encoded[0].special_tokens_mask) == 0]
+        return found
+
+    def _hidden(self, encoded: Sequence[Any]) -> NDArray[np.float32]:
+        ids = np.array([each.ids for each in encoded], dtype=np.int64)
+        mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        found: NDArray[np.float32] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
         return found
 
 

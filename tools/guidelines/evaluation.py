@@ -186,8 +186,10 @@ class _Trial:
             parts = [_VERSION, *(half for half in _HALVES if half != gone)]
             weight = self._weight(parts)
             for done, key in enumerate(asked, start=1):
-                found = self._retriever.search(self._collection.questions[key], parts, self._terms.__getitem__, weight)
-                score = confidence(found, self._terms.__getitem__, weight, self._retriever.scale)
+                question = self._collection.questions[key]
+                found = self._retriever.search(question, parts, self._terms.__getitem__, weight)
+                match = self._retriever.match(question, found, self._collection.passages.__getitem__, weight)
+                score = confidence(found, self._terms.__getitem__, weight, self._retriever.scale, match)
                 graded = self._collection.relevance[key].items()
                 left = any(grade > 0 and self._part(passage) != gone for passage, grade in graded)
                 (answerable if left else unanswerable).append(score)

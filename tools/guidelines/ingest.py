@@ -204,7 +204,7 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
     if embedder is not None and vectors is not None:
         for at in range(0, len(passages), EMBED_AT_ONCE):
             part = passages[at : at + EMBED_AT_ONCE]
-            made = embedder.embed([f"{stored.section}\n{stored.text}".strip() for stored in part])
+            made = embedder.embed([stored.with_section for stored in part])
             vectors.add([
                 VectorRow(passage_id(ref, stored.number), str(ref), vector)
                 for stored, vector in zip(part, made, strict=True)

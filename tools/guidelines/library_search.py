@@ -41,7 +41,8 @@ class LibrarySearch:
         refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight)
         passages = tuple(islice(self._passages(found, snapshot), limit))
-        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale)
+        match = self._retriever.match(question, found, self._read_text, snapshot.weight)
+        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale, match)
         return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
 
     def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
@@ -64,6 +65,11 @@ class LibrarySearch:
         if parsed is None:
             return ()
         return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
+
+    def _read_text(self, passage_id: str) -> str:
+        parsed = parse_passage_id(passage_id)
+        stored = self._shelves.holding(passage_id).store.passage(*parsed) if parsed else None
+        return stored.with_section if stored is not None else ""
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""

@@ -79,6 +79,11 @@ class StoredPassage(Frozen):
     label: str | None = None
     kind: PassageKind = "text"
 
+    @property
+    def with_section(self) -> str:
+        """The words with the headings that they stand under: what an embedder reads."""
+        return f"{self.section}\n{self.text}".strip()
+
 
 class DocumentVersion(Frozen):
     """One version of a document: the facts of the file and of its reading."""

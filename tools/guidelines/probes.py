@@ -1,4 +1,4 @@
-"""Puts the cosines of any embedding model on one scale.
+"""Puts the cosines and the token matches of any embedding model on one scale.
 
 What cosine means "this answers" differs from model to model: one gives unrelated texts .05, another .6. A few fixed
 questions, each with a sentence that answers it, show where a model puts answers and where it puts the rest.
@@ -6,9 +6,11 @@ questions, each with a sentence that answers it, show where a model puts answers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools.guidelines.embedders import Embedder
+from tools.guidelines.token_match import TokenEmbedder, token_match
 
 PROBES = (
     ("How is strep throat treated in children?", "Children with streptococcal pharyngitis receive penicillin."),
@@ -23,33 +25,46 @@ PROBES = (
 REFERENCE_RELATED = 0.708
 REFERENCE_UNRELATED = 0.11
 """Mean cosines of the model on which the confidence score was fitted (all-MiniLM-L6-v2)."""
+REFERENCE_MATCHES = (0.683, 0.17)
+"""Its mean token matches, of the related and the unrelated."""
 
 
 @dataclass(frozen=True, slots=True)
 class CosineScale:
-    """Maps a model's cosine to that of the reference model."""
+    """Maps a model's cosine, or token match, to that of the reference model."""
 
     related: float
     unrelated: float
+    reference: tuple[float, float] = (REFERENCE_RELATED, REFERENCE_UNRELATED)
 
     def __call__(self, cosine: float) -> float:
         spread = max(self.related - self.unrelated, 0.05)
         share = (cosine - self.unrelated) / spread
-        return REFERENCE_UNRELATED + share * (REFERENCE_RELATED - REFERENCE_UNRELATED)
+        related, unrelated = self.reference
+        return unrelated + share * (related - unrelated)
 
 
 def cosine_scale(embedder: Embedder) -> CosineScale:
     """Embeds the probes. Raises ``ToolUnavailable`` when the embedder cannot be used."""
     vectors = embedder.embed([text for probe in PROBES for text in probe])
-    questions, answers = vectors[::2], vectors[1::2]
-    related = [_cosine(question, answer) for question, answer in zip(questions, answers, strict=True)]
-    unrelated = [
-        _cosine(question, answer)
-        for at, question in enumerate(questions)
-        for other, answer in enumerate(answers)
-        if at != other
-    ]
-    return CosineScale(sum(related) / len(related), sum(unrelated) / len(unrelated))
+    return CosineScale(*_related_and_not([[_cosine(q, a) for a in vectors[1::2]] for q in vectors[::2]]))
+
+
+def match_scale(embedder: TokenEmbedder) -> CosineScale | None:
+    """The same for token matches; None where the model does not tell tokens apart."""
+    read = [embedder.tokens(text) for probe in PROBES for text in probe]
+    tokens = [each for each in read if each is not None]
+    if len(tokens) < len(read):
+        return None
+    matches = [[token_match(question, answer) for answer in tokens[1::2]] for question in tokens[::2]]
+    return CosineScale(*_related_and_not(matches), REFERENCE_MATCHES)
+
+
+def _related_and_not(table: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """The mean of a square table's diagonal, and that of the rest."""
+    related = [row[at] for at, row in enumerate(table)]
+    rest = [value for at, row in enumerate(table) for other, value in enumerate(row) if at != other]
+    return sum(related) / len(related), sum(rest) / len(rest)
 
 
 def _cosine(first: list[float], second: list[float]) -> float:

@@ -14,9 +14,10 @@ from tools.errors import ToolUnavailable
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import TermsIndex, VectorIndex
 from tools.guidelines.milvus import Connection, Hit
-from tools.guidelines.probes import CosineScale, cosine_scale
+from tools.guidelines.probes import CosineScale, cosine_scale, match_scale
 from tools.guidelines.ranking import CANDIDATES, Candidate, Weight, by_closeness, fuse
 from tools.guidelines.text import terms
+from tools.guidelines.token_match import TokenEmbedder, telling_sentences, token_match
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class Retriever:
         self._collection = collection
         self._vectors: VectorIndex | None = None
         self._scale: CosineScale | None = None
+        self._match_scale: CosineScale | None = None
         self._warned = False
 
     @property
@@ -69,6 +71,25 @@ class Retriever:
         ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], wanted, terms_of, weight)
         return Found(wanted, tuple(ordered))
 
+    def match(self, question: str, found: Found, text_of: Callable[[str], str], weight: Weight) -> float | None:
+        """How well the best passage meets the question token for token, on the reference model's scale.
+
+        None where the embedder cannot tell.
+        """
+        if not found.candidates or not isinstance(self.embedder, TokenEmbedder):
+            return None
+        with suppress(ToolUnavailable):
+            asked = self.embedder.tokens(question)
+            read = self.embedder.tokens(telling_sentences(text_of(found.candidates[0].id), found.question, weight))
+            if asked is not None and read is not None and (scale := self._scale_of_matches(self.embedder)) is not None:
+                return scale(token_match(asked, read))
+        return None
+
+    def _scale_of_matches(self, embedder: TokenEmbedder) -> CosineScale | None:
+        if self._match_scale is None:
+            self._match_scale = match_scale(embedder)
+        return self._match_scale
+
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
         """A failing embedder costs the dense half of a search, never the answer."""
         if self.embedder is None or not question.strip() or not versions:
@@ -88,6 +109,9 @@ class Retriever:
         if self.vectors is not None:
             self.vectors.load()
             self.scale  # noqa: B018 - measured now, so that the first search need not
+            if isinstance(self.embedder, TokenEmbedder):
+                with suppress(ToolUnavailable):
+                    self._scale_of_matches(self.embedder)
 
     def delete_versions(self, versions: Sequence[str]) -> None:
         self.terms.delete_versions(versions)
