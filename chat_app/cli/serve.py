@@ -17,7 +17,6 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = None,
 ) -> None:
     """Start the chat page, and with it every service that no setting names."""
-    from chat_app.cli.web_server import run_server
     from chat_app.settings import Settings
 
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
@@ -25,6 +24,9 @@ def serve(
     async def work() -> None:
         settings = Settings(server=given)
         settings.check()
+        # The page takes seconds to load; wrong settings are told at once.
+        from chat_app.cli.web_server import run_server
+
         await run_server(settings)
 
     # Ctrl-C is how a server is stopped.

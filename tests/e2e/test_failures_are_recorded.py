@@ -18,13 +18,14 @@ async def _failing(browser: Browser) -> None:
         raise AssertionError("fails as it should")
 
 
-async def test_a_failure_leaves_a_screenshot_and_a_trace(
+async def test_a_failure_leaves_a_screenshot_the_page_and_a_trace(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError, match="as it should"):
         await _failing(browser)
     assert (RESULTS / "a-failure-0.png").read_bytes().startswith(b"\x89PNG")
+    assert "<h1>seen</h1>" in (RESULTS / "a-failure-0.html").read_text("utf-8")
     with ZipFile(RESULTS / "a-failure.zip") as trace:
         assert any(name.endswith(".trace") for name in trace.namelist())
 

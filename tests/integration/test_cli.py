@@ -152,6 +152,16 @@ def test_a_guideline_that_is_not_loaded_is_refused_with_those_that_are(served: S
     assert "Loaded are: asthma, atrial-fibrillation" in " ".join(done.stderr.split())
 
 
+def test_after_a_sync_to_the_offline_model_the_own_index_is_searched_all_the_same(served: Served) -> None:
+    done = asclepius("guidelines", "sync", data_dir=served.data_dir)
+    assert done.returncode == 0, done.stderr
+    assert "ASCLEPIUS_GUIDELINE_SEARCH=hosted" in done.stdout
+    asked = asclepius("ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir)
+    called = [e["item"]["function"] for e in events(asked.stdout) if e.get("name") == "agent.tool_call_start"]
+    assert [function["name"] for function in called] == ["search_clinical_guidelines"]
+    assert "Deleted" in asclepius("guidelines", "sync", "--withdraw", data_dir=served.data_dir).stdout
+
+
 def test_an_answer_of_extracts_says_that_it_is_not_translated(served: Served) -> None:
     question = "What are the contraindications for ACE inhibitors?"
     done = asclepius("ask", question, "--language", "de", "--length", "brief", "--json", data_dir=served.data_dir)

@@ -214,14 +214,6 @@ def test_hosted_with_a_server_that_has_no_vector_stores_answers_from_the_own_ind
     assert "Traceback" not in done.stderr
 
 
-def test_on_the_offline_default_the_own_index_is_searched_even_after_a_sync(served: Served) -> None:
-    done = asclepius("guidelines", "sync", data_dir=served.data_dir)
-    assert done.returncode == 0, done.stderr
-    assert "ASCLEPIUS_GUIDELINE_SEARCH=hosted" in done.stdout
-    assert tools_called(turn(served)) == ["search_clinical_guidelines"]
-    assert "Deleted" in asclepius("guidelines", "sync", "--withdraw", data_dir=served.data_dir).stdout
-
-
 def write_guideline(path: Path) -> None:
     from reportlab.lib.pagesizes import A4
     from reportlab.pdfgen.canvas import Canvas

@@ -37,12 +37,12 @@ async def chromium() -> AsyncIterator[Browser]:
 @asynccontextmanager
 async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bool = False,
                    locale: str = "en-US") -> AsyncIterator[BrowserContext]:
-    """A fresh browser profile; when the block fails, its pages and trace are kept under ``test-results``."""
+    """A fresh browser profile; when the block fails, its trace, and each page as it was, are kept in ``test-results``."""
     context = await browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone,
                                         color_scheme="dark" if dark else "light", locale=locale)
     context.set_default_timeout(20_000)
-    # A trace's own pictures of each frame would be a sixth of the processor time of all these tests.
-    await context.tracing.start(snapshots=True)
+    # A trace's own pictures and copies of each state would be a third of the processor time of all these tests.
+    await context.tracing.start()
     try:
         yield context
     except BaseException:
@@ -50,6 +50,7 @@ async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bo
         slug = re.sub(r"\W+", "-", name)
         for number, page in enumerate(context.pages):
             await page.screenshot(path=RESULTS / f"{slug}-{number}.png")
+            (RESULTS / f"{slug}-{number}.html").write_text(await page.content(), "utf-8")
         await context.tracing.stop(path=(RESULTS / f"{slug}.zip").absolute())
         raise
     else:

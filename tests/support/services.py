@@ -39,12 +39,15 @@ def owns_port(pid: int, port: int) -> bool:
 
 
 def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 60.0) -> None:
-    """Polls ``ready`` until it is true; fails with a sentence after ``seconds``."""
+    """Polls ``ready`` until it is true; fails with a sentence after ``seconds``.
+
+    It pauses for as long as the question takes, so that asking does not hold up what is asked for.
+    """
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while (asked := time.monotonic()) < deadline:
         if ready():
             return
-        time.sleep(0.02)
+        time.sleep(max(0.05, time.monotonic() - asked))
     raise AssertionError(f"{what} was not ready within {seconds:.0f} s")
 
 
