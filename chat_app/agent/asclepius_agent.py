@@ -113,9 +113,7 @@ class AsclepiusHealthcareAgent:
                 **({"turn_id": turn_id} if turn_id else {}),
             }
         )
-        # The server's file search does not have a conversation's own files: one search over both is better than two.
-        routed = await self._routed(request) if scope is None else request
-        async with aclosing(self._responses.process_streaming_query(routed)) as events:
+        async with aclosing(self._responses.process_streaming_query(await self._routed(request, scope))) as events:
             async for event in events:
                 if isinstance(event, TurnEnded) and event.outcome.kind == "failed" and self._route is not None:
                     self._route.doubt()
@@ -147,9 +145,13 @@ class AsclepiusHealthcareAgent:
         values = ({DOCUMENTS: tuple(documents)} if documents else {}) | ({SCOPE: scope} if scope else {})
         return dict.fromkeys(self._guideline_tools, values) if values else {}
 
-    async def _routed(self, request: TurnRequest) -> TurnRequest:
-        """``request`` with the model server's file search in place of the app's own, where that is the way in."""
-        if self._route is None or request.vector_store_id or not self._guideline_tools & set(request.tools):
+    async def _routed(self, request: TurnRequest, scope: Scope | None = None) -> TurnRequest:
+        """``request`` with the model server's file search in place of the app's own, where that is the way in.
+
+        It does not have the files of a conversation (``scope``): one search over both is better than two.
+        """
+        searched = self._guideline_tools.intersection(request.tools)
+        if scope is not None or self._route is None or request.vector_store_id or not searched:
             return request
         try:
             store = await self._route.vector_store()
