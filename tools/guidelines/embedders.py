@@ -10,6 +10,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -175,10 +176,11 @@ class _OnnxModel:
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.enable_padding()
         self._inputs = {given.name for given in self._session.get_inputs()}
+        # A search asks for a question's vector, and then for its tokens.
+        self._read_one = lru_cache(maxsize=2)(self._read_text)
 
     def run(self, texts: Sequence[str]) -> list[list[float]]:
-        encoded = self._tokenizer.encode_batch(list(texts))
-        hidden = self._hidden(encoded)
+        encoded, hidden = self._read_one(texts[0]) if len(texts) == 1 else self._read(texts)
         if hidden.ndim == 3:
             weights = np.array([each.attention_mask for each in encoded], dtype=hidden.dtype)[:, :, None]
             hidden = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
@@ -188,19 +190,23 @@ class _OnnxModel:
 
     def tokens(self, text: str) -> Tokens | None:
         """None for a model that gives one vector for a text; marks that the tokenizer adds are left out."""
-        encoded = self._tokenizer.encode_batch([text])
-        hidden = self._hidden(encoded)
+        encoded, hidden = self._read_one(text)
         if hidden.ndim != 3:
             return None
         found: Tokens = hidden[0][np.array(encoded[0].special_tokens_mask) == 0]
         return found
 
-    def _hidden(self, encoded: Sequence[Any]) -> NDArray[np.float32]:
+    def _read_text(self, text: str) -> tuple[Sequence[Any], NDArray[np.float32]]:
+        return self._read([text])
+
+    def _read(self, texts: Sequence[str]) -> tuple[Sequence[Any], NDArray[np.float32]]:
+        """The texts in tokens, and what the model makes of them."""
+        encoded: Sequence[Any] = self._tokenizer.encode_batch(list(texts))
         ids = np.array([each.ids for each in encoded], dtype=np.int64)
         mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        found: NDArray[np.float32] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        return found
+        hidden: NDArray[np.float32] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        return encoded, hidden
 
 
 def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
