@@ -13,6 +13,10 @@ from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
 
 _SHUTDOWN_SECONDS = 5
+_ALLOCATIONS = 700
+"""New objects after which Python looks for garbage, its own default. A start may look less often; a stream would wait
+for a search of many.
+"""
 
 
 class PageServer(uvicorn.Server):
@@ -28,6 +32,7 @@ class PageServer(uvicorn.Server):
         # What is there by now stays: walking over it again makes streams stutter.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(_ALLOCATIONS)
         if self.started and self._on_ready is not None:
             self._on_ready(self._address())
 
