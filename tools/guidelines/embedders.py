@@ -165,6 +165,8 @@ class _OnnxModel:
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = threads
+            # Else its threads go on asking for work while the index searches, and hold that up.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             self._session: Any = onnxruntime.InferenceSession(
                 str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
