@@ -163,13 +163,9 @@ class _OnnxModel:
             ) from None
         try:
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = threads
-            # Else its threads go on asking for work while the index searches, and hold that up.
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            self._session: Any = onnxruntime.InferenceSession(
-                str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-            )
+            # A question is read by one thread: several look out for more work afterwards, and hold up the index.
+            self._for_one: Any = _session(onnxruntime, folder, threads=1)
+            self._for_many: Any = _session(onnxruntime, folder, threads)
         except Exception as error:  # noqa: BLE001 - both libraries raise bare exceptions for a bad file
             raise ToolUnavailable(
                 f"The embedding model in {folder.name} cannot be opened ({type(error).__name__}). "
@@ -177,7 +173,7 @@ class _OnnxModel:
             ) from None
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.enable_padding()
-        self._inputs = {given.name for given in self._session.get_inputs()}
+        self._inputs = {given.name for given in self._for_one.get_inputs()}
         # A search asks for a question's vector, and then for its tokens.
         self._read_one = lru_cache(maxsize=2)(self._read_text)
 
@@ -207,8 +203,15 @@ class _OnnxModel:
         ids = np.array([each.ids for each in encoded], dtype=np.int64)
         mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden: NDArray[np.float32] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        session = self._for_one if len(texts) == 1 else self._for_many
+        hidden: NDArray[np.float32] = session.run(None, {name: given[name] for name in self._inputs})[0]
         return encoded, hidden
+
+
+def _session(onnxruntime: Any, folder: Path, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
 
 
 def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
