@@ -37,7 +37,7 @@ async def chromium() -> AsyncIterator[Browser]:
 @asynccontextmanager
 async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bool = False,
                    locale: str = "en-US") -> AsyncIterator[BrowserContext]:
-    """A fresh browser profile; when the block fails, its trace, and each page as it was, are kept in ``test-results``."""
+    """A fresh browser profile; when the block fails, its trace and each page as it was are kept in ``test-results``."""
     context = await browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone,
                                         color_scheme="dark" if dark else "light", locale=locale)
     context.set_default_timeout(20_000)

@@ -253,16 +253,16 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
         return abs(line.size - last.size) < 1.0 and kind == "text"
     if kind in ("caption", "item"):
         return False
+    closed = _is_closed(last.text)
+    if kind == "text" and draft.kind in ("text", "item") and not closed and line.text[0].islower():
+        return abs(line.size - last.size) < 0.6
     gap = last.base - line.base
     tall = max(line.size, 6.0)
     near = 0 < gap <= 1.9 * max(tall, last.size)
     if draft.kind == "heading" or kind == "heading":
         return draft.kind == kind and _face(line) == _face(last) and near and len(draft.lines) < 4
-    closed = _is_closed(last.text)
     if draft.kind == "caption":
         return near and _face(line) == _face(last) and not closed
-    if not closed and line.text[0].islower():
-        return abs(line.size - last.size) < 0.6
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:
         return False
     overlaps = line.left < last.right and last.left < line.right
