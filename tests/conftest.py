@@ -35,10 +35,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
 
 
+_OFTEN = gc.get_threshold()
+
+
+def pytest_configure() -> None:
+    """While all is imported, hardly anything is garbage."""
+    gc.set_threshold(50_000)
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: thousands of generated examples need not have it looked through for garbage."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_OFTEN)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -13,15 +13,18 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+SHELL = "chromium-headless-shell"
+"""Chromium without what is around a page: it shows the same, and loads it in two thirds of the processor time."""
+SYSTEM = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 RESULTS = Path("test-results")
 DESKTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 
 
 def chromium_path() -> str | None:
-    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the system's."""
+    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the first of ``SYSTEM`` that is installed; None without any."""
     given = os.environ.get("ASCLEPIUS_CHROMIUM")
-    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return given or next(filter(None, map(shutil.which, SYSTEM)), None)
 
 
 @asynccontextmanager

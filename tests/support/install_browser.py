@@ -1,7 +1,7 @@
 """Sees to it that a Chromium is there for the end-to-end tests, and that Playwright can drive it.
 
-Uses one that is installed; else Debian's package when this may install packages; else says what to install, and
-the end-to-end tests are skipped by name. Run with ``python -m tests.support.install_browser``.
+Installs Debian's package when this may install packages, else uses one that is there; where there is none, it says
+what to install, and the end-to-end tests are skipped by name. Run with ``python -m tests.support.install_browser``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from tests.support.browser import SHELL, chromium_path
 from tests.support.debian import install_packages
-
-CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-def find_chromium() -> str | None:
-    """The path of an installed Chromium, or None. ``ASCLEPIUS_CHROMIUM`` names one explicitly."""
-    named = os.environ.get("ASCLEPIUS_CHROMIUM")
-    if named:
-        return named
-    return next((path for path in map(shutil.which, CANDIDATES) if path), None)
 
 
 def driver_runs() -> bool:
@@ -33,11 +24,15 @@ def driver_runs() -> bool:
 
 
 def main() -> int:
-    wanted = [] if find_chromium() else ["chromium", "fonts-dejavu-core"]
-    wanted += [] if driver_runs() else ["libatomic1"]
-    if wanted:
-        install_packages(*wanted)
-    if not find_chromium():
+    named = "ASCLEPIUS_CHROMIUM" in os.environ
+    if not driver_runs():
+        install_packages("libatomic1")
+    if not named and not shutil.which(SHELL):
+        install_packages(SHELL, "fonts-dejavu-core")
+    if not chromium_path():
+        # Older releases of Debian have it in one piece alone.
+        install_packages("chromium", "fonts-dejavu-core")
+    if not chromium_path():
         print(
             "No Chromium: install the package `chromium`, or set ASCLEPIUS_CHROMIUM; without it the end-to-end "
             "tests are skipped.",
