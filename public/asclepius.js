@@ -239,22 +239,31 @@
       make('p', {}, t('purpose')));
   }
 
+  function showStatement(screen, status, settled) {
+    const fresh = statement(status);
+    if (settled) fresh.dataset.settled = 'yes';
+    const old = document.getElementById('asc-statement');
+    if (old) old.replaceWith(fresh);
+    else screen.append(fresh);
+  }
+
   let asking = false;
+  let known = null;
   async function fillStart() {
     const screen = document.getElementById('welcome-screen');
-    if (!screen || asking) return;
+    if (!screen) return;
     const there = document.getElementById('asc-statement');
     if (there && there.dataset.settled) return;
+    // Chainlit draws the screen anew while it connects; what was known a moment ago stands there until it is asked again.
+    if (!there && known) showStatement(screen, known, false);
+    if (asking) return;
     asking = true;
     try {
       const answer = await fetch(`${api}/status`, { credentials: 'same-origin' });
       if (!answer.ok) return;
-      const status = await answer.json();
-      const fresh = statement(status);
-      if (!status.loading) fresh.dataset.settled = 'yes';
-      const old = document.getElementById('asc-statement');
-      if (old) old.replaceWith(fresh);
-      else if (screen.isConnected) screen.append(fresh);
+      known = await answer.json();
+      const now = document.getElementById('welcome-screen');
+      if (now) showStatement(now, known, !known.loading);
     } catch {
       // The server is not there: Chainlit says so itself.
     } finally {

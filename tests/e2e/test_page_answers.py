@@ -55,6 +55,18 @@ async def test_the_start_page_says_what_is_loaded_and_what_this_is(
         assert await page.title() == "Asclepius"
 
 
+async def test_what_is_loaded_is_told_again_at_once_when_the_start_is_drawn_anew(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "start-again") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await page.locator("#asc-statement[data-settled]").wait_for()
+        await page.route("**/api/v1/status", lambda route: route.abort())
+        await page.locator("#asc-statement").evaluate("(told) => told.remove()")
+        await expect(page.locator("#asc-statement")).to_contain_text("Loaded: guidelines: 2, drugs: 150.")
+
+
 async def test_what_is_loaded_is_listed_with_its_date_and_its_gaps(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "library") as context:
         page = await context.new_page()
