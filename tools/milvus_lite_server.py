@@ -59,8 +59,10 @@ class _Servicer(MilvusServicer):  # type: ignore[misc]  # milvus_lite has no typ
 def serve(data_dir: Path, host: str, port: int) -> None:
     """Serves until Ctrl-C comes, which closes the database."""
     database = SharedMilvusLite(str(data_dir))
-    limits = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
-    server = grpc.server(ThreadPoolExecutor(_CALLS_AT_ONCE), options=limits)
+    options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
+    # pymilvus asks every ten seconds whether the server is there; gRPC takes that for an attack, and hangs up.
+    options.append(("grpc.http2.max_ping_strikes", 0))
+    server = grpc.server(ThreadPoolExecutor(_CALLS_AT_ONCE), options=options)
     try:
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(_Servicer(database), server)
         server.add_insecure_port(f"{host}:{port}")
