@@ -155,7 +155,7 @@ async def test_a_worker_that_needs_too_much_memory_is_ended_and_named(tmp_path: 
     job = ExtractJob(path=write_pdf(tmp_path / "a.pdf", SENTENCE), suffix=".pdf", title="A", out=tmp_path / "out")
 
     with pytest.raises(SourceRejected, match="memory"):
-        await run_job(job, limits=Limits(memory_bytes=60_000_000))
+        await run_job(job, limits=Limits(memory_bytes=30_000_000))
 
 
 async def test_a_worker_that_goes_quiet_is_ended(tmp_path: Path) -> None:
