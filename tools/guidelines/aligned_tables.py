@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.guidelines.pdf_lines import Cell, Line
+from tools.guidelines.pdf_cells import Cell
+from tools.guidelines.pdf_lines import Line
 from tools.guidelines.table_rows import (
     FRACTION,
     SAME_BASE,

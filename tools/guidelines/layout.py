@@ -6,8 +6,8 @@ Runs over a whole document at once, for what repeats on every page and the usual
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.guidelines.models import Block, BlockKind, PageContent, TableRows
@@ -78,15 +78,14 @@ class Layout:
                     sizes[line.size] += len(line.text)
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
-    def _vocabulary(self) -> Counter[str]:
-        printed: Counter[str] = Counter()
-        for _, lines in self._pages:
-            printed.update("\n".join([line.text for line in lines]).lower().split())
-        words = Counter({word: count for word, count in printed.items() if word.isalpha()})
-        for marked in printed.keys() - words.keys():
-            bare = marked.strip(_AROUND_WORDS)
-            for word in [bare] if bare.isalpha() else _WORD.findall(bare):
-                words[word] += printed[marked]
+    def _vocabulary(self) -> Mapping[str, int]:
+        """How often each word is printed, in lower case."""
+        printed = Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
+        words = defaultdict[str, int](int)
+        for marked, count in printed.items():
+            bare = marked if marked.isalpha() else marked.strip(_AROUND_WORDS)
+            for word in (bare,) if bare.isalpha() else _WORD.findall(bare):
+                words[word] += count
         return words
 
     def pages(self) -> Iterator[PageContent]:
@@ -146,17 +145,18 @@ class Layout:
 
     def joined(self, lines: Sequence[Line]) -> str:
         """The lines as one running text, words that were parted at line ends made whole."""
-        text = ""
-        for line in lines:
-            text = self._append(text, line)
-        return f"{text[:-1]}-" if text.endswith("\x02") else text
-
-    def _append(self, text: str, line: Line) -> str:
-        words = f"{line.text}\x02" if line.hyphenated else line.text
-        end = text[-1:]
-        if end == "\x02" or (end == "-" and text[-2:-1].isalnum() and words[:1].isalnum()):
-            return self._mend(text[:-1], words)
-        return f"{text} {words}" if text else words
+        text = lines[0].text
+        parted = lines[0].hyphenated
+        for line in lines[1:]:
+            words = line.text
+            if parted:
+                text = self._mend(text, words)
+            elif text[-1] == "-" and text[-2:-1].isalnum() and words[0].isalnum():
+                text = self._mend(text[:-1], words)
+            else:
+                text = f"{text} {words}"
+            parted = line.hyphenated
+        return f"{text}-" if parted else text
 
     def _mend(self, head: str, tail: str) -> str:
         first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head[head.rfind(" ") + 1 :])

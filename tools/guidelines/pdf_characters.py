@@ -1,7 +1,7 @@
 """Asks PDFium where the characters of a text page stand and how they are set, many characters with one call.
 
-A page needs hundreds of these answers, each of which PDFium gives at once: what costs is Python's way to it. So the
-calls are made by ``map`` from lists of indices, with plain addresses for the places to write to.
+A page needs hundreds of these answers. So the calls are made by ``map`` from lists of indices, with plain addresses
+for the places to write to.
 """
 
 from __future__ import annotations
@@ -16,29 +16,22 @@ from typing import Any
 
 from pypdfium2 import raw
 
-_ADDRESS = ctypes.c_void_p
-_DOUBLE = 8
-_FLOAT = 4
+from tools.guidelines.pdf_calls import ADDRESS, DOUBLE, FLOAT, address_of, typed
 
-
-def _typed(function: Any, result: Any, *places: Any) -> Any:
-    """``function`` of a text page, an index and ``places``, taking plain addresses: pointer objects cost more."""
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
-    return ctypes.CFUNCTYPE(result, ctypes.c_void_p, ctypes.c_int, *places)(address)
-
-
-_ORIGIN = _typed(raw.FPDFText_GetCharOrigin, ctypes.c_int, _ADDRESS, _ADDRESS)
-_BOX = _typed(raw.FPDFText_GetCharBox, ctypes.c_int, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS)
-_MATRIX = _typed(raw.FPDFText_GetMatrix, ctypes.c_int, _ADDRESS)
-_SIZE = _typed(raw.FPDFText_GetFontSize, ctypes.c_double)
-_WEIGHT = _typed(raw.FPDFText_GetFontWeight, ctypes.c_int)
+_OF_PAGE = (ADDRESS, ctypes.c_int)
+"""A text page and the index of a character on it."""
+_ORIGIN = typed(raw.FPDFText_GetCharOrigin, None, *_OF_PAGE, ADDRESS, ADDRESS)
+_BOX = typed(raw.FPDFText_GetCharBox, None, *_OF_PAGE, ADDRESS, ADDRESS, ADDRESS, ADDRESS)
+_MATRIX = typed(raw.FPDFText_GetMatrix, None, *_OF_PAGE, ADDRESS)
+_SIZE = typed(raw.FPDFText_GetFontSize, ctypes.c_double, *_OF_PAGE)
+_WEIGHT = typed(raw.FPDFText_GetFontWeight, ctypes.c_int, *_OF_PAGE)
 
 
 class PageCharacters:
     """The characters of one open text page, by their indices. What PDFium does not know is 0. Lengths in points."""
 
     def __init__(self, text_page: Any) -> None:
-        self._page = ctypes.cast(text_page.raw, ctypes.c_void_p).value
+        self._page = address_of(text_page.raw)
         self._unused = array("d", [0.0])
         """PDFium writes the bottoms and tops of boxes, too."""
 
@@ -59,19 +52,19 @@ class PageCharacters:
 
     def sizes(self, indices: Sequence[int]) -> list[float]:
         """The height of each one's type, to a tenth of a point."""
-        matrices = array("f", bytes(6 * _FLOAT * len(indices)))
+        matrices = array("f", bytes(6 * FLOAT * len(indices)))
         address, _ = matrices.buffer_info()
-        step = 6 * _FLOAT
+        step = 6 * FLOAT
         list(map(_MATRIX, repeat(self._page), indices, range(address, address + step * len(indices), step)))
         return list(map(_height, map(_SIZE, repeat(self._page), indices), matrices[2::6], matrices[3::6]))
 
     def _filled(self, function: Any, indices: Sequence[int], width: int, *rest: Iterable[int]) -> array[float]:
         """What ``function`` writes for each index: ``width`` numbers in a row; ``rest`` are its further places."""
-        step = width * _DOUBLE
+        step = width * DOUBLE
         values = array("d", bytes(step * len(indices)))
         start, _ = values.buffer_info()
         end = start + step * len(indices)
-        places = [range(start + at, end + at, step) for at in range(0, step, _DOUBLE)]
+        places = [range(start + at, end + at, step) for at in range(0, step, DOUBLE)]
         list(map(function, repeat(self._page), indices, *places, *rest))
         return values
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pypdfium2 import raw
 
+from tools.guidelines.pdf_calls import ADDRESS, FLOAT, address_of, typed
+
 _THICKEST = 5.0
 """Points; a wide line is reported with half its width on each side."""
 _SHORTEST = 15.0
@@ -26,20 +28,10 @@ _LEAST_WIDTH = 0.3
 MAX_OBJECTS = 5_000
 """A page that draws more is a picture made of lines."""
 
-
-_FLOAT = 4
-_ADDRESS = ctypes.c_void_p
-
-
-def _typed(function: Any, result: Any, *given: Any) -> Any:
-    """``function`` taking and giving plain addresses: pointer objects cost more than PDFium's answer."""
-    return ctypes.CFUNCTYPE(result, *given)(ctypes.cast(function, ctypes.c_void_p).value or 0)
-
-
-_COUNT = _typed(raw.FPDFPage_CountObjects, ctypes.c_int, _ADDRESS)
-_OBJECT = _typed(raw.FPDFPage_GetObject, _ADDRESS, _ADDRESS, ctypes.c_int)
-_KIND = _typed(raw.FPDFPageObj_GetType, ctypes.c_int, _ADDRESS)
-_BOUNDS = _typed(raw.FPDFPageObj_GetBounds, ctypes.c_int, *(_ADDRESS,) * 5)
+_COUNT = typed(raw.FPDFPage_CountObjects, ctypes.c_int, ADDRESS)
+_OBJECT = typed(raw.FPDFPage_GetObject, ADDRESS, ADDRESS, ctypes.c_int)
+_KIND = typed(raw.FPDFPageObj_GetType, ctypes.c_int, ADDRESS)
+_BOUNDS = typed(raw.FPDFPageObj_GetBounds, None, *(ADDRESS,) * 5)
 
 
 class Rule(NamedTuple):
@@ -66,16 +58,16 @@ def read_rules(page: Any) -> tuple[Rule, ...]:
 
 def _pieces(page: Any) -> list[tuple[float, float, float]]:
     """Left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
-    handle = ctypes.cast(page.raw, ctypes.c_void_p).value
+    handle = address_of(page.raw)
     count = _COUNT(handle)
     if count > MAX_OBJECTS:
         return []
     things = list(map(_OBJECT, repeat(handle), range(count)))
     paths = [thing for thing, kind in zip(things, map(_KIND, things), strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
-    sides = array("f", bytes(4 * _FLOAT * len(paths)))
+    sides = array("f", bytes(4 * FLOAT * len(paths)))
     start, _ = sides.buffer_info()
-    end = start + 4 * _FLOAT * len(paths)
-    list(map(_BOUNDS, paths, *(range(start + at * _FLOAT, end + at * _FLOAT, 4 * _FLOAT) for at in range(4))))
+    end = start + 4 * FLOAT * len(paths)
+    list(map(_BOUNDS, paths, *(range(start + at * FLOAT, end + at * FLOAT, 4 * FLOAT) for at in range(4))))
     found: list[tuple[float, float, float]] = []
     for left, bottom, right, top in zip(sides[::4], sides[1::4], sides[2::4], sides[3::4], strict=True):
         if right - left < _SHORTEST:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from tools.guidelines.pdf_lines import Line, PdfPage
 from tools.guidelines.pdf_rules import ruled_areas
@@ -28,6 +29,13 @@ _ZONE = 24.0
 Place = tuple[str, int, int]
 
 
+class Marginal(NamedTuple):
+    """A line that stands where running heads stand, and the places that it counts for."""
+
+    line: Line
+    places: frozenset[Place]
+
+
 @dataclass(frozen=True)
 class RunningHeads:
     """What repeats in one document."""
@@ -36,25 +44,26 @@ class RunningHeads:
     bands: frozenset[int]
     watermarks: frozenset[Place]
     numbers: dict[int, str]
-    margins: dict[int, list[Line]]
+    margins: dict[int, list[Marginal]]
 
     def kept(self, page: PdfPage) -> list[Line]:
         """The lines of ``page`` that are its text."""
-        lines = [line for line in page.lines if not (line.text in self.marked and _exact(line) in self.watermarks)]
+        marked = self.marked
+        lines = [line for line in page.lines if not (line.text in marked and _exact(line) in self.watermarks)]
         bases = [line.base for line in lines]
         outermost = {min(bases), max(bases)} if bases else set[float]()
         margin = self.margins[page.number]
-        dropped = {id(line) for line in margin if self._drops(line, page, line.base in outermost)}
-        return [line for line in lines if id(line) not in dropped]
+        dropped = {id(each.line) for each in margin if self._drops(each, page, each.line.base in outermost)}
+        return [line for line in lines if id(line) not in dropped] if dropped else lines
 
-    def _drops(self, line: Line, page: PdfPage, outermost: bool) -> bool:
-        if any(near in self.heads for near in _near(line)):
+    def _drops(self, marginal: Marginal, page: PdfPage, outermost: bool) -> bool:
+        if not self.heads.isdisjoint(marginal.places):
             return True
         number = page.label or self.numbers.get(page.number)
         if not outermost or number is None:
             return False
-        words = line.text.split()
-        in_band = any(round(line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
+        words = marginal.line.text.split()
+        in_band = any(round(marginal.line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
         return in_band and number in {words[0], words[-1]}
 
     @cached_property
@@ -66,10 +75,10 @@ class RunningHeads:
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
     heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
-    margins = {page.number: in_margins(page) for page in pages}
+    margins = {page.number: [Marginal(line, _near(line)) for line in in_margins(page)] for page in pages}
     for margin in margins.values():
-        heads.update({near for line in margin for near in _near(line)})
-        bands.update({round(line.base / _GRID) for line in margin})
+        heads.update(frozenset[Place]().union(*(each.places for each in margin)))
+        bands.update({round(each.line.base / _GRID) for each in margin})
     needed = 2 if len(pages) < 6 else 3
     return RunningHeads(
         heads=frozenset(place for place, count in heads.items() if count >= needed),
@@ -82,7 +91,9 @@ def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
 
 def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
     needed = max(3, len(pages) // 2)
-    texts = Counter(text for page in pages for text in {line.text for line in page.lines})
+    texts = Counter[str]()
+    for page in pages:
+        texts.update({line.text for line in page.lines})
     often = {text for text, count in texts.items() if count >= needed}
     marks = Counter(
         place for page in pages for place in {_exact(line) for line in page.lines if line.text in often}
@@ -94,14 +105,14 @@ def _exact(line: Line) -> Place:
     return line.text, round(line.left / 4), round(line.base / 4)
 
 
-def _near(line: Line) -> Iterable[Place]:
+def _near(line: Line) -> frozenset[Place]:
     """The places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
     shape = _NUMBER.sub("#", line.text)
     across, up = line.left / _ZONE, line.base / _GRID
     # The neighbour on the nearer side alone, in each direction.
     columns = {round(across), round(across + (0.5 if across > round(across) else -0.5))}
     rows = {round(up), round(up + (0.5 if up > round(up) else -0.5))}
-    return ((shape, column, row) for column in columns for row in rows)
+    return frozenset([(shape, column, row) for column in columns for row in rows])
 
 
 def in_margins(page: PdfPage) -> list[Line]:
@@ -118,12 +129,12 @@ def in_margins(page: PdfPage) -> list[Line]:
     ]  # fmt: skip
 
 
-def printed_numbers(margins: Mapping[int, Sequence[Line]]) -> dict[int, str]:
+def printed_numbers(margins: Mapping[int, Sequence[Marginal]]) -> dict[int, str]:
     """Page numbers as printed in the margins, for files that do not name them: those that count on steadily."""
     offsets: Counter[int] = Counter()
     seen: dict[int, set[int]] = {}
-    for page, lines in margins.items():
-        numbers = {number for line in lines for number in _margin_numbers(line.text)}
+    for page, margin in margins.items():
+        numbers = {number for each in margin for number in _margin_numbers(each.line.text)}
         seen[page] = {number - page for number in numbers}
         offsets.update(seen[page])
     offset, count = offsets.most_common(1)[0] if offsets else (0, 0)

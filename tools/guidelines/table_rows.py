@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tools.guidelines.models import TableRows
-from tools.guidelines.pdf_lines import Cell, Line
+from tools.guidelines.pdf_cells import Cell
+from tools.guidelines.pdf_lines import Line
 
 _BULLETS = "■•▪◆–"
 APART = "\u2063"
