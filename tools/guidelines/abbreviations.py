@@ -12,7 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from tools.guidelines.text import terms
 
-_IN_BRACKETS = re.compile(r"((?:[A-Za-z][\w-]*\s){1,7})\(([A-Z][A-Za-z0-9-]{1,7}?)s?\)")
+_IN_BRACKETS = re.compile(r"\s\(([A-Z][A-Za-z0-9-]{1,7}?)s?\)")
+_MOST_WORDS = 7
+_REACH = 200
+"""Characters before a bracket in which its words are looked for."""
+_LAST_WORD = re.compile(r"[A-Za-z][\w-]*\Z")
 _IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 
@@ -21,10 +25,10 @@ def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
     """Each abbreviation with the full words that the texts explain it by most often, in lower case."""
     seen: Counter[tuple[str, str]] = Counter()
     for text in texts:
-        for words, short in _IN_BRACKETS.findall(text):
-            full = _spelt(words.split(), short)
+        for bracket in _IN_BRACKETS.finditer(text):
+            full = _spelt(_words_before(text, bracket.start()), bracket[1])
             if full:
-                seen[short, full] += 1
+                seen[bracket[1], full] += 1
         for short, words in _IN_A_NOTE.findall(text):
             if _spelt(words.split(), short) == words.lower():
                 seen[short, words.lower()] += 1
@@ -32,6 +36,20 @@ def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
     for (short, full), _ in seen.most_common():
         found.setdefault(short, full)
     return found
+
+
+def _words_before(text: str, end: int) -> list[str]:
+    """The last words of ``text`` up to ``end``, back to the first sign between them."""
+    # Looked for from the bracket backwards: brackets are few, and each letter of a text may begin seven words.
+    words: list[str] = []
+    for printed in reversed(text[max(0, end - _REACH) : end].split()[-_MOST_WORDS:]):
+        word = _LAST_WORD.search(printed)
+        if word is None:
+            break
+        words.insert(0, word[0])
+        if word[0] != printed:
+            break
+    return words
 
 
 def _spelt(words: Sequence[str], short: str) -> str:
