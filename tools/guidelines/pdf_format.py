@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from tools.guidelines.ocr import recognise, tesseract
 from tools.guidelines.pdf_facts import pdf_facts
 from tools.guidelines.pdf_lines import PageTooLarge, PdfPage, read_page
 from tools.guidelines.pdf_open import open_pdf
+from tools.guidelines.reading_memory import reading_memory
 from tools.guidelines.text import clean
 
 MAX_PAGES = 5_000
@@ -35,25 +34,13 @@ def read_pdf(path: Path, progress: Progress) -> Extraction:
             raise SourceRejected("The PDF has no pages.")
         if total > MAX_PAGES:
             raise SourceRejected(f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.")
-        with _uncollected():
+        with reading_memory():
             pages = _read_pages(document, total, progress)
             read = tuple(Layout(pages, _outline(document)).pages())
         contents = _with_scans(document, read, progress)
         return pdf_facts(document, contents).model_copy(update={"pages": contents})
     finally:
         document.close()
-
-
-@contextmanager
-def _uncollected() -> Generator[None, None, None]:
-    """Without the search for garbage: what is read is kept to the end, and a search of it finds nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
