@@ -95,6 +95,8 @@ def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
     for page in pages:
         texts.update({line.text for line in page.lines})
     often = {text for text, count in texts.items() if count >= needed}
+    if not often:
+        return frozenset()
     marks = Counter(
         place for page in pages for place in {_exact(line) for line in page.lines if line.text in often}
     )
