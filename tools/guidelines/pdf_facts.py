@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pypdfium2 import raw
 
-from tools.guidelines.models import Extraction, PageContent
+from tools.guidelines.models import Block, Extraction, PageContent
 from tools.guidelines.text import clean
 
 LOOKED_AT = 4
 """First pages on which a title page and its imprint stand."""
+_BETWEEN = 4
+"""Words between two lines of a title that are set as text, such as "on the"; more are text."""
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _ISO_DATE = re.compile(r"\b(?:19|20)\d{2}-[01]\d-[0-3]\d\b")
 _YEAR = re.compile(r"\b(19[89]\d|20[0-4]\d)\b")
@@ -76,15 +79,23 @@ def _is_title(text: str) -> bool:
 
 
 def _printed_title(pages: tuple[PageContent, ...]) -> str:
-    """The headings that open the first page with text, in their order."""
+    """The headings that open the first page with text, in their order, and the few words set smaller between them."""
     for page in pages[:3]:
-        headings = [block for block in page.blocks if block.kind == "heading"]
-        if headings:
-            top = min(block.level for block in headings)
-            words = " ".join(block.text for block in headings if block.level <= top + 1)
+        levels = [block.level for block in page.blocks if block.kind == "heading"]
+        if levels:
+            words = _title_of(page.blocks, min(levels) + 1)
             if _is_title(words):
                 return words
     return ""
+
+
+def _title_of(blocks: Sequence[Block], lowest: int) -> str:
+    """The words of the headings down to level ``lowest``."""
+    named = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= lowest]
+    inside = [at for at in range(named[0], named[-1]) if blocks[at].kind == "text"]
+    if any(len(blocks[at].text.split()) > _BETWEEN for at in inside):
+        inside = []
+    return " ".join(blocks[at].text for at in sorted([*named, *inside]))
 
 
 def _date(fields: dict[str, str], printed: str) -> str:

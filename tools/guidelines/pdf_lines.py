@@ -20,6 +20,7 @@ from tools.guidelines.pdf_cells import Cell, Places, cells_of
 from tools.guidelines.pdf_characters import PageCharacters
 from tools.guidelines.pdf_parts import Parts, parts_of, units
 from tools.guidelines.pdf_rules import Rule, read_rules
+from tools.guidelines.small_capitals import with_whole_words
 from tools.guidelines.text import clean
 
 BOLD_WEIGHT = 600
@@ -116,6 +117,8 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
     if not parts.words:
         return [], False
     characters = PageCharacters(text_page)
+    if (whole := with_whole_words(text, parts, characters)) != text:
+        text, parts = whole, parts_of(whole)
     lefts, bases = characters.origins(parts.firsts)
     _, rights = characters.sides(parts.lasts)
     sizes, bold = _sizes(parts, characters), _bold(parts, characters)
