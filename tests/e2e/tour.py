@@ -149,7 +149,7 @@ async def _compared(page: Page, look: _Look, app: Served) -> None:
 
 
 async def _tour(app: Served, fake: ServedPage) -> None:
-    async with chromium() as browser:
+    async with chromium(for_pictures=True) as browser:
         for look in LOOKS:
             (OUT / look.name).mkdir(parents=True, exist_ok=True)
             async with recorded(browser, f"tour-{look.name}", dark=look.dark, phone=look.phone) as context:

@@ -15,22 +15,28 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
              "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
 SHELL = "chromium-headless-shell"
 """Chromium without what is around a page: it shows the same, and loads it in two thirds of the processor time."""
-SYSTEM = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 RESULTS = Path("test-results")
 DESKTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 
 
-def chromium_path() -> str | None:
-    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the first of ``SYSTEM`` that is installed; None without any."""
+def chromium_path(*, for_pictures: bool = False) -> str | None:
+    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the first that is installed; None without any.
+
+    For pictures the whole browser comes first: the shell leaves a strip of the closed sidebar in them, which is
+    neither laid out nor painted by the browser.
+    """
     given = os.environ.get("ASCLEPIUS_CHROMIUM")
-    return given or next(filter(None, map(shutil.which, SYSTEM)), None)
+    installed = (*WHOLE, SHELL) if for_pictures else (SHELL, *WHOLE)
+    return given or next(filter(None, map(shutil.which, installed)), None)
 
 
 @asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
+async def chromium(*, for_pictures: bool = False) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium_path(), args=ARGUMENTS)
+        path = chromium_path(for_pictures=for_pictures)
+        browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
             yield browser
         finally:
