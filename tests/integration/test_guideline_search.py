@@ -427,6 +427,16 @@ def test_a_folder_of_another_shape_is_refused(tmp_path: Path) -> None:
         read_collection(tmp_path)
 
 
+def test_a_collection_may_number_its_texts_and_leave_lines_empty(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": 7, "text": "Aspirin for pain."}\n\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": 1, "text": "What helps against pain?"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t7\t1\n\n")
+
+    read = read_collection(tmp_path)
+    assert (read.passages, read.relevance) == ({"7": "Aspirin for pain."}, {"1": {"7": 1}})
+
+
 async def test_page_questions_count_first_and_first_five_and_rejections(
     library: GuidelineLibrary, tmp_path: Path
 ) -> None:

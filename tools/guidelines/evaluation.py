@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -70,10 +71,12 @@ class BeirCollection:
 def read_collection(folder: Path) -> BeirCollection:
     """Reads ``corpus.jsonl[.gz]``, ``queries.jsonl[.gz]`` and ``qrels_test.tsv``. Raises ``SourceRejected``."""
     try:
-        corpus = {row["_id"]: f"{row.get('title') or ''}\n{row['text']}".strip() for row in _rows(folder, "corpus")}
-        questions = {row["_id"]: row["text"] for row in _rows(folder, "queries")}
+        corpus = {
+            str(row["_id"]): f"{row.get('title') or ''}\n{row['text']}".strip() for row in _rows(folder, "corpus")
+        }
+        questions = {str(row["_id"]): row["text"] for row in _rows(folder, "queries")}
         relevance: dict[str, dict[str, int]] = {}
-        for line in _qrels(folder).read_text(encoding="utf-8").splitlines():
+        for line in filter(str.strip, _qrels(folder).read_text(encoding="utf-8").splitlines()):
             question, passage, grade = line.split("\t")[-3:]
             if grade.strip().lstrip("-").isdigit():
                 relevance.setdefault(question, {})[passage] = int(grade)
@@ -85,7 +88,7 @@ def read_collection(folder: Path) -> BeirCollection:
     return BeirCollection(corpus, questions, relevance)
 
 
-def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
+def _rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     packed = folder / f"{name}.jsonl.gz"
     plain = folder / f"{name}.jsonl"
     with gzip.open(packed, "rb") if packed.is_file() else plain.open("rb") as lines:
