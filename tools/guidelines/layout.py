@@ -34,6 +34,12 @@ HEADING_WORDS = 22
 """A heading has at most this many words; longer text in large type is a lead paragraph."""
 HEADING_WIDTH = 0.75
 """Of the type's height, for each character: a wider line has white in it, as a table's header. Headings take 0.5."""
+LEADING = 1.5
+"""Of the type's height, from line to line of one paragraph."""
+LEAST_BROKEN = 25
+"""Characters of a line that was broken because the column ends."""
+LONG_WORD = 7.0
+"""Of the type's height: the width that a broken line may leave free."""
 HEADINGS_ABREAST = 3
 """More lines of one type beside each other are a table's header, or labels in a figure."""
 
@@ -219,7 +225,9 @@ def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) 
         kind = _kind(line, layout)
         if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
             kind = "text"
-        if last is not None and _continues(last, line, kind):
+        if last is not None and (_runs_on(last, line, kind) or _continues(last, line, kind)):
+            if kind == "text" and last.kind == "heading":
+                last.kind = "text"
             last.lines.append(line)
         else:
             drafts.append(_Draft(kind, [line]))
@@ -247,10 +255,21 @@ def _kind(line: Line, layout: Layout) -> BlockKind:
     return "heading" if layout.is_heading(line) else "text"
 
 
+def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
+    """Whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
+    last = draft.last
+    if draft.kind != "heading" or kind != "text" or not line.text[0].islower() or _is_closed(last.text):
+        return False
+    below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
+    # A line is broken where the next word does not fit; a heading over a list ends anywhere.
+    broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
+    return below and broken and last.left < line.right and line.left < last.right
+
+
 def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     last = draft.last
     if last.hyphenated:
-        return abs(line.size - last.size) < 1.0 and kind == "text"
+        return abs(line.size - last.size) < 1.0 and kind in ("text", draft.kind)
     if kind in ("caption", "item"):
         return False
     closed = _is_closed(last.text)
@@ -260,7 +279,8 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     tall = max(line.size, 6.0)
     near = 0 < gap <= 1.9 * max(tall, last.size)
     if draft.kind == "heading" or kind == "heading":
-        return draft.kind == kind and _face(line) == _face(last) and near and len(draft.lines) < 4
+        alike = _face(line) == _face(last) or (line.size == last.size and line.text[0].islower())
+        return draft.kind == kind and alike and near and len(draft.lines) < 4
     if draft.kind == "caption":
         return near and _face(line) == _face(last) and not closed
     if draft.kind == "item" and line.left < draft.lines[0].left - 1:
