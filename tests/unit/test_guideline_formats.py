@@ -192,6 +192,23 @@ def test_a_sentence_goes_on_behind_a_line_that_begins_in_small_capitals(tmp_path
     assert "RECOMMENDATION: A weight maintenance program should be a priority." in texts(extraction.pages[0].blocks)
 
 
+@pytest.mark.parametrize("others", [0, 12])
+def test_an_item_goes_on_behind_a_bullet_in_larger_type(tmp_path: Path, others: int) -> None:
+    extraction = Pages(tmp_path / "items.pdf").page(
+        (72, 760, "• ", 12, False), (84, 760, "ACE inhibitors are contraindicated in pregnancy;", 9, False),
+        (84, 746, "they must be stopped, and any of them harms the fetus, the more so after", 9, False),
+        (84, 732, "Week 20.", 9, False),
+        (72, 716, "❏ ", 12, False), (84, 716, "Tick what applies", 9, False),
+        *((72, 680 - 14 * at, "Weight loss therapy is continued for long.", 9, False) for at in range(others)),
+    ).read()  # fmt: skip
+
+    assert kinds(extraction)[:2] == [
+        ("item", "• ACE inhibitors are contraindicated in pregnancy; they must be stopped, and any of them harms the "
+                 "fetus, the more so after Week 20."),
+        ("item", "❏ Tick what applies"),
+    ]  # fmt: skip
+
+
 def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
     left = [(72.0, 700.0 - 12 * at, f"left line {at} of the first column goes") for at in range(6)]
     right = [(320.0, 700.0 - 12 * at, f"right line {at} of the second column goes") for at in range(6)]

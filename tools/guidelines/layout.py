@@ -15,9 +15,9 @@ from tools.guidelines.pdf_lines import Line, PdfPage
 from tools.guidelines.running_heads import find_running_heads
 from tools.guidelines.table_rows import FoundTable
 from tools.guidelines.tables import find_tables, table_text
-from tools.guidelines.text import comparable
+from tools.guidelines.text import BULLETS, comparable
 
-_BULLET = re.compile(r"^(?:[■●•▪◆◦‣►▸✓–]|[-*])\s+(?=\S)|^[■●•▪◆◦‣►▸]\s*$")
+_BULLET = re.compile(rf"^[{BULLETS}*–-]\s+(?=\S)|^[{BULLETS}]\s*$")
 _ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
 _CAPTION = re.compile(
     r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
@@ -273,7 +273,8 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     if kind in ("caption", "item"):
         return False
     closed = _is_closed(last.text)
-    if kind == "text" and draft.kind in ("text", "item") and not closed and line.text[0].islower():
+    goes_on = not closed or last.text.endswith(";")
+    if kind == "text" and draft.kind in ("text", "item") and goes_on and line.text[0].islower():
         return abs(line.size - last.size) < 0.6
     gap = last.base - line.base
     tall = max(line.size, 6.0)

@@ -21,7 +21,7 @@ from tools.guidelines.pdf_characters import PageCharacters
 from tools.guidelines.pdf_parts import Parts, parts_of, units
 from tools.guidelines.pdf_rules import Rule, read_rules
 from tools.guidelines.small_capitals import with_whole_words
-from tools.guidelines.text import clean
+from tools.guidelines.text import BULLETS, clean
 
 BOLD_WEIGHT = 600
 LEAST_ROWS = 3
@@ -133,13 +133,14 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
 def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
     """The type's height of each line. The larger counts of its ends, where it begins otherwise than most of the page:
 
-    a raised reference number, a bullet or small capitals may stand at its head.
+    a raised reference number or small capitals may stand at its head. A bullet there says nothing of the words.
     """
     sizes = characters.sizes(parts.firsts)
     usual = mode(sizes)
-    others = [at for at, size in enumerate(sizes) if size != usual]
+    bullets = [words[0] in BULLETS for words in parts.words]
+    others = [at for at, size in enumerate(sizes) if size != usual or bullets[at]]
     for at, size in zip(others, characters.sizes([parts.lasts[at] for at in others]), strict=True):
-        sizes[at] = max(sizes[at], size)
+        sizes[at] = size if bullets[at] else max(sizes[at], size)
     return sizes
 
 

@@ -17,6 +17,9 @@ from tools.guidelines.word_forms import usual_form
 LINE_HYPHENS = "\x02\ufffe\u00ad"
 """What PDFium writes for a hyphen at a line end (it depends on its version), and the soft hyphen itself."""
 
+BULLETS = "■●•▪◆◦‣►▸✓❏☐□"
+"""Marks that stand before the items of a list and nowhere else."""
+
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _SPACE = re.compile(r"\s+")
 _LIGATURES = str.maketrans({
