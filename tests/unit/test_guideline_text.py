@@ -110,6 +110,33 @@ def test_a_list_of_literature_is_told_from_an_answer() -> None:
     assert not is_reference("Give aspirin 300 mg at once, then 75 mg daily (Smith et al. found fewer deaths). " * 3)
 
 
+def test_the_recommendations_before_a_list_of_literature_are_searched() -> None:
+    literature = " ".join(f"{at}. Smith A. Trial {at} of a drug in adults. JAMA 2003;289:2560-71." for at in range(20))
+    cut = passages(Extraction(pages=(page(
+        1, Block(kind="heading", text="Referral", level=1), Block(kind="text", text="Refer adults to a nephrologist."),
+        Block(kind="heading", text="5. References", level=1), Block(kind="text", text=literature),
+    ),)))  # fmt: skip
+
+    assert [(part.kind, part.section) for part in cut] == [("text", "Referral"), ("reference", "5. References")]
+    assert cut[0].text == "Referral\nRefer adults to a nephrologist."
+
+
+def test_what_follows_the_literature_without_a_heading_of_its_own_is_searched() -> None:
+    cut = passages(Extraction(pages=(page(
+        1, Block(kind="heading", text="Sources", level=1), Block(kind="text", text="Give aspirin at once. " * 30)
+    ),)))  # fmt: skip
+
+    assert [passage.kind for passage in cut] == ["text"]
+
+
+def test_a_list_of_contents_is_told_from_lines_that_end_in_amounts() -> None:
+    contents = "\n".join(f"{at}. Chapter {at} of the guideline {3 * at}" for at in range(1, 12))
+    menu = "\n".join(f"Orange juice or milk for breakfast {amount}" for amount in (1, 1, 3, 2, 1, 1, 0, 3, 1, 1, 2))
+
+    assert is_reference(contents)
+    assert not is_reference(menu)
+
+
 def test_an_abbreviation_that_the_text_explains_stands_for_its_words() -> None:
     found = find_abbreviations([
         "Start angiotensin converting enzyme inhibitors (ACEIs) early; chronic kidney disease (CKD) matters.",

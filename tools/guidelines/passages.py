@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 
 from tools.guidelines.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
 from tools.guidelines.tables import row_text
@@ -20,8 +21,17 @@ TARGET_WORDS = 350
 OVERLAP_WORDS = 50
 CITED_WORDS = 45
 """Fewer words than this to each citation make a list of literature; an entry of one has 25 to 40."""
+LISTED_WORDS = 120
+"""The same under a heading that announces such a list."""
+_LITERATURE = re.compile(
+    r"(?:\d+[.)]?\s+)?"
+    r"(?:references?(?: list)?|bibliography|literature(?: cited)?|sources|works cited|further reading)\W*",
+    re.IGNORECASE,
+)
+LEAST_RISING, MOST_FALLING = 0.3, 0.2
+"""Shares of the lines in a list of contents with a page behind, or before, that of the line above."""
 _CITATION = re.compile(r"\b(?:19|20)\d{2};\s?\d+|\bdoi\b|https?://|\bISBN\b")
-_ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(?:\d{1,3}|[ivxlc]{1,6})$")
+_ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(\d{1,3}|[ivxlc]{1,6})$")
 _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 
@@ -62,22 +72,38 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
     pages = _with_whole_sentences(extraction.pages)
     for page in pages:
         pieces = list(_pieces(page, headings))
-        for text, section in _cut(pieces):
-            found.append(_stored(len(found), page, text, section, "reference" if is_reference(text) else "text"))
+        # A list of literature stands alone, or the last recommendations before it would go for a part of it.
+        for listed, run in groupby(pieces, lambda piece: _announces_literature(piece.section)):
+            for text, section in _cut(list(run)):
+                kind: PassageKind = "reference" if is_reference(text, listed=listed) else "text"
+                found.append(_stored(len(found), page, text, section, kind))
         for table, section in _tables(pieces):
             for text in _row_passages(table):
                 found.append(_stored(len(found), page, text, section, "table_row"))
     return found
 
 
-def is_reference(text: str) -> bool:
-    """True for lists of literature and of contents: full of the question's words, and never its answer."""
-    words = len(text.split())
-    if len(_CITATION.findall(text)) > words / CITED_WORDS or text.count(". . .") > 5 or text.count("....") > 5:
+def is_reference(text: str, *, listed: bool = False) -> bool:
+    """True for lists of literature and of contents: full of the question's words, and never its answer.
+
+    ``listed`` where the heading above announces literature.
+    """
+    share = len(text.split()) / (LISTED_WORDS if listed else CITED_WORDS)
+    if len(_CITATION.findall(text)) > share or text.count(". . .") > 5 or text.count("....") > 5:
         return True
     lines = text.splitlines()
-    numbered = sum(bool(_ENDS_IN_PAGE.search(line)) for line in lines)
-    return len(lines) >= 8 and numbered > 0.6 * len(lines)
+    numbered = [found[1] for line in lines if (found := _ENDS_IN_PAGE.search(line))]
+    return len(lines) >= 8 and len(numbered) > 0.6 * len(lines) and _count_up(numbered)
+
+
+def _count_up(pages: Sequence[str]) -> bool:
+    steps = [second - first for first, second in pairwise(int(page) for page in pages if page.isdigit())]
+    rising, falling = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+    return rising >= LEAST_RISING * len(steps) and falling <= MOST_FALLING * len(steps)
+
+
+def _announces_literature(section: str) -> bool:
+    return _LITERATURE.fullmatch(section.rpartition(" › ")[2]) is not None
 
 
 def _stored(number: int, page: PageContent, text: str, section: str, kind: PassageKind) -> StoredPassage:

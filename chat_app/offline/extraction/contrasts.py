@@ -37,8 +37,7 @@ _CHILD: Final = re.compile(
     r"|\b(?:[1-9]|1[0-7]) years (?:and|or) older",
     re.IGNORECASE,
 )
-
-
+_FEW: Final = re.compile(rf"{_CHILDREN}|\bpregnan|\bbreast-?feeding|\blactati|\bdialysis\b|\btransplant", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\b(stage|step|grade|level|track|phase|category|G)[ -]?([0-9][ab]?)\b", re.IGNORECASE)
 
 
@@ -50,6 +49,11 @@ def contradicts(question: str, text: str) -> bool:
 def of_other_patients(question: str, text: str) -> bool:
     """True when ``text`` is of other patients than ``question`` alone: of adults, where it asks of children."""
     return _opposite(question, text, _PATIENTS)
+
+
+def of_few_patients(question: str, text: str) -> bool:
+    """True when ``text`` is of a group, such as pregnant women, and ``question`` names none."""
+    return _FEW.search(text) is not None and _FEW.search(question) is None
 
 
 def names_children(text: str) -> bool:

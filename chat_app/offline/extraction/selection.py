@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from chat_app.offline.extraction.contrasts import contradicts, of_other_patients
+from chat_app.offline.extraction.contrasts import contradicts, of_few_patients, of_other_patients
 from chat_app.offline.extraction.drug_names import drug_names
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.followups import subjects
@@ -32,6 +32,10 @@ LIST_WEIGHT: Final = 1.25
 ABOUT_WEIGHT: Final = 0.35
 """On top, for a term that both the unit and its heading hold: the whole section is about it."""
 RANK_WEIGHT: Final = 0.02
+FIGURE_WEIGHT: Final = 0.08
+"""On top, for a unit with a figure where the question asks how much: of equal sentences, the one that says it."""
+FEW_WEIGHT: Final = 0.05
+"""Off, for a unit about a group of patients that the question does not name: what holds for most comes first."""
 KEEP: Final = 0.72
 """Units below this share of the best one's score are left out."""
 LEAST_COVERAGE: Final = 0.5
@@ -49,6 +53,11 @@ _LIST: Final = re.compile(
     r"|\bcontraindicat|\blist\b|\bconsists?\b|\bincludes?\b|\bcriteria\b|\bcomponents\b|^\s*who\b|\bfirst[ -]line\b",
     re.IGNORECASE,
 )  # fmt: skip
+_HOW_MUCH: Final = re.compile(
+    r"\b(?:targets?|goals?|thresholds?|cut[ -]?offs?|dos(?:e|es|age|ing)|maximum)\b"
+    r"|\bhow (?:much|many|long|often|high|low)\b",
+    re.IGNORECASE,
+)
 _SCOPE: Final = re.compile(
     r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
     r"|\bfor demonstration\b|^Demonstration\b",
@@ -103,9 +112,17 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
         if own == 0 and not (lists and is_row):
             continue
         lent *= (LIST_WEIGHT if lists else ROW_WEIGHT) if is_row else HEADING_WEIGHT
-        score = own + lent + ABOUT_WEIGHT * about - RANK_WEIGHT * candidate.passage.rank * total
+        score = own + lent + ABOUT_WEIGHT * about + _leaning(question, candidate) * total
         quotes.append(Quote(candidate.unit, candidate.passage, score, place))
     return _best(quotes, most or (MOST_OF_A_LIST if lists else MOST))
+
+
+def _leaning(question: str, candidate: _Candidate) -> float:
+    """What parts units that hold the same words: their passage's rank, a figure where one is wanted, whom they mean."""
+    text = candidate.unit.text
+    figure = _HOW_MUCH.search(question) is not None and any(char.isdigit() for char in text)
+    few = of_few_patients(question, f"{candidate.unit.heading} {text}")
+    return FIGURE_WEIGHT * figure - FEW_WEIGHT * few - RANK_WEIGHT * candidate.passage.rank
 
 
 def _candidates(passages: Sequence[Passage]) -> Iterable[_Candidate]:
