@@ -23,6 +23,7 @@ from tools.guidelines.word_forms import usual_form
     ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
     ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),
     ("tumours, behaviour, ageing, fibre, litres, centres", "tumors behavior aging fiber liters centers"),
+    ("steroids in an asthma attack, when to refer", "corticosteroid in an asthma exacerbation, when to referral"),
     ("hospitalisation, randomised, dialysed, sulphonylurea", "hospitalization randomized dialyzed sulfonylurea"),
 ])  # fmt: skip
 def test_what_means_the_same_has_the_same_terms(asked: str, printed: str) -> None:

@@ -97,6 +97,11 @@ def test_what_a_question_asks_for_is_recognised(question: str, expected: set[Asp
     assert set(aspects(question)) == expected
 
 
+def test_a_sentence_that_names_a_steroid_and_its_amount_states_a_steroid_dose() -> None:
+    assert terms("steroid dose") <= terms("Give prednisolone 1 mg/kg up to 50 mg once daily for 5-7 days.")
+    assert not terms("steroid dose") & terms("Give salbutamol at once, and oxygen to keep SpO2 at 93-95 %.")
+
+
 def test_a_question_of_forms_asks_the_database_alone() -> None:
     calls = plan("What formulations of metformin are available?", (GUIDELINES, DRUGS))
     assert [(call.name, call.arguments) for call in calls] == [

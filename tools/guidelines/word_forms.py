@@ -43,6 +43,9 @@ epilepsy: epileptic epilepsies
 obesity: obese
 dialysis: dialyzed dialyze dialyzing
 hba1c: a1c
+corticosteroid: corticosteroids steroid steroids glucocorticoid glucocorticoids
+exacerbation: exacerbations attack attacks flare flares
+referral: referrals refer refers referred referring
 medicine: medicines medication medications drug drugs
 """
 _FORM_OF = {
