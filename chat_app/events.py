@@ -199,6 +199,15 @@ class Reference(Frozen):
     number: int = Field(ge=1)
     passage: Passage
     quotes: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    """Of the passage's sections those that the answer cites; none where that is not known."""
+
+    @property
+    def section(self) -> str:
+        """The headings over what is cited, without the source's title, which a reference names before them."""
+        title = self.passage.title
+        below = (section.removeprefix(f"{title} › ") for section in self.sections or (self.passage.section,))
+        return "; ".join(section for section in below if section not in {"", title})
 
 
 class ReferencesReady(Frozen):

@@ -20,6 +20,15 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class SectionStart(Frozen):
+    """A section that begins within a passage."""
+
+    at: int = Field(ge=0)
+    """Where in the passage's text, in characters."""
+    section: str
+    """Headings from the outermost to the innermost, joined by `` › ``."""
+
+
 class Passage(Frozen):
     """A stretch of a source, as stored, that an answer can cite.
 
@@ -37,7 +46,9 @@ class Passage(Frozen):
     version: str = ""
     """Edition or date of the source, as printed."""
     section: str = ""
-    """Headings from the outermost to the innermost, joined by `` › ``."""
+    """Headings from the outermost to the innermost, joined by `` › ``: those over the beginning of ``text``."""
+    further_sections: tuple[SectionStart, ...] = ()
+    """Where other sections begin further down, in their order."""
     page: int | None = None
     """1-based page of the PDF file."""
     page_label: str | None = None

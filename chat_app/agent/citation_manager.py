@@ -15,6 +15,7 @@ import orjson
 from pydantic import JsonValue
 
 from chat_app.agent.citation_markers import Marker, MarkerParser
+from chat_app.agent.cited_sections import cited_sections
 from chat_app.agent.passage_choice import best_source
 from chat_app.agent.quotes import last_sentence, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
@@ -44,6 +45,7 @@ class CitationManager:
         self._order: dict[str, int] = {}
         self._cited: dict[str, Passage] = {}
         self._quotes: dict[str, list[str]] = {}
+        self._sections: dict[str, list[str]] = {}
         self._statement = ""
         self._last_statement = ""
         self._dropped = 0
@@ -86,11 +88,12 @@ class CitationManager:
 
     def references(self) -> ReferencesReady:
         """The References section: every cited passage once, numbered as in the text."""
-        entries = (
-            Reference(number=number, passage=self._cited[key], quotes=tuple(dict.fromkeys(self._quotes.get(key, []))))
-            for key, number in self._order.items()
-        )
+        entries = (self._reference(key, number) for key, number in self._order.items())
         return ReferencesReady(references=tuple(entries), dropped=self._dropped)
+
+    def _reference(self, key: str, number: int) -> Reference:
+        quotes, sections = dict.fromkeys(self._quotes[key]), dict.fromkeys(self._sections[key])
+        return Reference(number=number, passage=self._cited[key], quotes=tuple(quotes), sections=tuple(sections))
 
     async def _register(self, passages: Sequence[Passage]) -> dict[str, str]:
         if not passages:
@@ -136,7 +139,9 @@ class CitationManager:
         number = self._order.setdefault(key, len(self._order) + 1)
         self._cited[key] = passage
         said = statement or self._said()
-        self._quotes.setdefault(key, []).extend(quotes_in(said, passage.text))
+        quotes = quotes_in(said, passage.text)
+        self._quotes.setdefault(key, []).extend(quotes)
+        self._sections.setdefault(key, []).extend(cited_sections(passage, last_sentence(said), quotes))
         if not statement:
             self._last_statement, self._statement = said, ""
         return CitationAdded(number=number, passage=passage, marker=marker)

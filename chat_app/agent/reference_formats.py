@@ -55,7 +55,7 @@ def vancouver(reference: Reference, *, cited: date | None = None) -> str:
         _line(passage.issuer),
         _line(passage.title) or "[Title not stated]",
         _version(passage.version),
-        _place(passage, separator="; "),
+        _place(reference, separator="; "),
     ]
     text = f"{reference.number}. " + " ".join(_closed(part) for part in parts if part)
     url = _web_address(passage)
@@ -81,7 +81,7 @@ def markdown(reference: Reference) -> str:
     # The full stop that closes a title of figures alone would make it the number of a list of its own.
     unlinked = f"{title}\\." if _FIGURES.fullmatch(title) else title
     head = f"[{title}]({_link(url)})" if url else unlinked
-    parts = [head, *map(_escaped, (passage.issuer, _version(passage.version), _place(passage, separator=", ")))]
+    parts = [head, *map(_escaped, (passage.issuer, _version(passage.version), _place(reference, separator=", ")))]
     number = f"{reference.number}. "
     indent = " " * len(number)
     quotes = "".join(f"\n\n{indent}> {_escaped(quote)}" for quote in reference.quotes)
@@ -111,7 +111,7 @@ def ris(reference: Reference) -> str:
         ("PY", printed[1] if printed else ""),
         ("DA", "/".join(part or "" for part in (*printed.groups(), "")) if printed else ""),
         ("ET", "" if printed else version),
-        ("SE", _line(passage.section)),
+        ("SE", _line(reference.section)),
         ("SP", _printed_page(passage)),
         ("UR", _web_address(passage)),
         ("N1", _pdf_page(passage)),
@@ -150,13 +150,14 @@ def _version(version: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _place(passage: Passage, *, separator: str) -> str:
+def _place(reference: Reference, *, separator: str) -> str:
     """Section and page: ``3 Treatment › Drugs; p. 4 (PDF p. 20)``."""
+    passage = reference.passage
     page = _printed_page(passage)
     shown = f"p. {page}" if page else ""
     if passage.page is not None and page != str(passage.page):
         shown += f" (PDF p. {passage.page})"
-    return separator.join(part for part in (_line(passage.section), shown) if part)
+    return separator.join(part for part in (_line(reference.section), shown) if part)
 
 
 def _printed_page(passage: Passage) -> str:

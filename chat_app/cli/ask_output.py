@@ -137,7 +137,7 @@ def reference_line(reference: Reference) -> str:
     passage = reference.passage
     title = ", ".join(filter(None, [passage.title, passage.version]))
     page = f"p. {passage.page_label or passage.page}" if passage.page or passage.page_label else ""
-    place = ", ".join(filter(None, [passage.section, page]))
+    place = ", ".join(filter(None, [reference.section, page]))
     quotes = " ".join(f"“{' '.join(quote.split())}”" for quote in reference.quotes)
     parts = [f"{part}." for part in (title, place) if part]
     return " ".join(filter(None, [f"[{reference.number}]", *parts, quotes]))

@@ -19,7 +19,12 @@ class FollowUp(NamedTuple):
 
 def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Language = "en") -> list[FollowUp]:
     """At most three, each on a section of a guideline that the answer did not use."""
-    used = {(passage.title, passage.section) for passage in retrieved if passage.id in cited}
+    used = {
+        (passage.title, section)
+        for passage in retrieved
+        if passage.id in cited
+        for section in (passage.section, *(start.section for start in passage.further_sections))
+    }
     found: dict[tuple[str, str], FollowUp] = {}
     for passage in retrieved:
         place = (passage.title, passage.section)

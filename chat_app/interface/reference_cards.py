@@ -9,7 +9,6 @@ from typing import Any
 from chat_app.agent.reference_formats import vancouver_list
 from chat_app.events import Reference
 from chat_app.interface.phrases import Language, say
-from tools.types import Passage
 
 
 def marked_segments(text: str, quotes: Sequence[str]) -> list[tuple[str, bool]]:
@@ -43,20 +42,20 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "title": passage.title,
         "issuer": passage.issuer,
         "version": passage.version,
-        "section": passage.section,
+        "section": reference.section,
         "page": passage.page,
         "page_label": passage.page_label,
         "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
-        "where": where(passage, language),
+        "where": where(reference, language),
     }
 
 
-def where(passage: Passage, language: Language = "en") -> str:
+def where(reference: Reference, language: Language = "en") -> str:
     """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
-    section = passage.section.removeprefix(passage.title).removeprefix(" › ")
-    parts = [section] if section else []
+    passage = reference.passage
+    parts = [reference.section] if reference.section else []
     if passage.page is not None:
         label = passage.page_label or str(passage.page)
         in_file = f" ({say(language, 'PDF page {page}', page=passage.page)})" if label != str(passage.page) else ""

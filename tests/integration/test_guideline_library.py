@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.agent.citation_manager import CitationManager
 from tests.support.pdfs import write_pdf
 from tools.errors import SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
@@ -150,6 +151,22 @@ async def test_the_demonstration_guidelines_are_found_and_say_where(library: Gui
     assert any("contraindicated in patients with a history of angioedema" in found.text for found in result.passages)
     assert result.passages[0].issuer == "Asclepius demonstration library"
     assert await library.check() == []
+
+
+async def test_a_recommendation_is_referred_to_under_its_own_heading(library: GuidelineLibrary) -> None:
+    await library.load_demo()
+    words = "In an asthma exacerbation, give prednisolone 1 mg/kg up to 50 mg once daily to adults for 5-7 days"
+    found = await library.search("prednisolone in an asthma exacerbation", limit=10)
+    held = [passage for passage in found.passages if words in passage.text]
+
+    for passage in held:
+        citations = CitationManager(lambda passages: asyncio.sleep(0, tuple(range(len(passages)))), [(1, passage)])
+        citations.feed(f"{words} [1]")
+        citations.finish()
+        (reference,) = citations.references().references
+        assert reference.quotes
+        assert reference.section == "Exacerbations › Treatment"
+    assert held
 
 
 async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: GuidelineLibrary, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from chat_app.agent.citation_markers import Marker, MarkerParser
 from chat_app.agent.quotes import find_quote, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, TextDelta
 from tests.support.engine import passage
-from tools.types import Function, FunctionOutput, Passage
+from tools.types import Function, FunctionOutput, Passage, SectionStart
 
 START = passage("a:1", "Start metformin at 500 mg once daily with food. Do not use it when the eGFR is below 30.")
 RAISE = passage("b:1", "Raise the dose of metformin after one week if it is tolerated well.")
@@ -79,6 +79,37 @@ async def test_a_sentence_before_its_marker_is_a_quote_only_when_it_stands_in_th
     assert quotes(citations) == [
         (1, ("Start metformin at 500 mg once daily with food.", "Do not use it when the eGFR is below 30.")),
     ]
+
+
+DOSES = "Most of the benefit of an inhaled corticosteroid is reached at low dose."
+ATTACKS = "In an asthma exacerbation, give prednisolone 1 mg/kg up to 50 mg once daily."
+BOTH = passage("c:1", f"Doses\n{DOSES}\nAttacks\n{ATTACKS}").model_copy(
+    update={
+        "section": "Asthma › Doses",
+        "further_sections": (SectionStart(at=len(f"Doses\n{DOSES}\n"), section="Asthma › Attacks"),),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sections"),
+    [
+        (f"- {DOSES} [1]", ["Asthma › Doses"]),
+        (f"- {ATTACKS} [1]", ["Asthma › Attacks"]),
+        (f"- {ATTACKS} [1]\n- {DOSES} [1]", ["Asthma › Attacks", "Asthma › Doses"]),
+        ("Adults with an exacerbation get 1 mg/kg of prednisolone. [1]", ["Asthma › Attacks"]),
+        (f"{ATTACKS} [1] [1]", ["Asthma › Attacks"]),
+        ("[1]", []),
+    ],
+)
+async def test_a_reference_names_the_sections_that_its_statements_are_taken_from(
+    answer: str, sections: list[str]
+) -> None:
+    citations = CitationManager(number, [(1, BOTH)])
+    run(citations, answer)
+    (reference,) = citations.references().references
+    assert list(reference.sections) == sections
+    assert reference.section == ("; ".join(sections) or "Asthma › Doses")
 
 
 async def test_two_markers_in_a_row_belong_to_the_same_sentence() -> None:

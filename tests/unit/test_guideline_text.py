@@ -72,12 +72,47 @@ def test_a_long_page_is_cut_on_sentence_bounds_with_overlap() -> None:
 
 
 def test_a_passage_stays_on_its_page_and_bears_its_label_and_section() -> None:
-    heading = Block(kind="heading", text="Treatment", level=1)
-    cut = passages(Extraction(pages=(page(1, heading, prose(100)), page(2, prose(100)))))
+    cut = passages(Extraction(pages=(page(1, heading("Treatment", 1), prose(100)), page(2, prose(100)))))
 
     assert [(passage.page, passage.label, passage.section) for passage in cut] == [
         (1, "11", "Treatment"), (2, "12", "Treatment"),
     ]  # fmt: skip
+
+
+def heading(text: str, level: int) -> Block:
+    return Block(kind="heading", text=text, level=level)
+
+
+def test_a_passage_tells_where_further_sections_begin_in_it() -> None:
+    first, second = prose(20, "Early"), prose(20, "Late")
+    (cut,) = passages(Extraction(pages=(
+        page(1, heading("Care", 1), heading("Drugs", 2), first, heading("Attacks", 1), heading("Steroids", 2), second),
+    )))  # fmt: skip
+
+    assert cut.section == "Care › Drugs"
+    assert [(start.section, cut.text[start.at :].splitlines()[:2]) for start in cut.further_sections] == [
+        ("Attacks › Steroids", ["Attacks", "Steroids"])
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, 1, 2, 3]), st.integers(1, 30)), min_size=1, max_size=20))
+def test_every_sentence_of_every_passage_stands_in_the_section_that_its_page_gives_it(
+    blocks: list[tuple[int | None, int]],
+) -> None:
+    path: dict[int, str] = {}
+    section_of: dict[str, str] = {}
+    made: list[Block] = []
+    for at, (level, tens) in enumerate(blocks):
+        if level is not None:
+            path = {above: name for above, name in path.items() if above < level} | {level: f"Title{at}"}
+            made.append(heading(path[level], level))
+        made.append(prose(10 * tens, f"Word{at}"))
+        section_of[f"Word{at}"] = " › ".join(path[above] for above in sorted(path))
+
+    for cut in passages(Extraction(pages=(page(1, *made),))):
+        starts = [(0, cut.section), *((start.at, start.section) for start in cut.further_sections)]
+        for word in re.finditer(r"Word\d+", cut.text):
+            assert section_of[word[0]] == [section for at, section in starts if at <= word.start()][-1]
 
 
 def test_a_sentence_that_runs_over_the_page_is_finished_where_it_began() -> None:

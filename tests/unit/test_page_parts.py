@@ -12,7 +12,7 @@ from chat_app.interface.export import conversation_markdown
 from chat_app.interface.identity import Identity, NotOwner, Unauthenticated, require_owner
 from chat_app.interface.page_options import PageOptions, left_out, page_options, settings_panel
 from chat_app.interface.passwords import hash_password, parse_users, verify_password
-from chat_app.interface.reference_cards import marked_segments, reference_list
+from chat_app.interface.reference_cards import marked_segments, reference_list, where
 from chat_app.interface.starters import starter_questions
 from chat_app.interface.tool_steps import finished_name, step_content, step_name
 from chat_app.interface.uploads import Upload, check_upload, safe_name
@@ -219,3 +219,13 @@ def test_a_tool_nobody_named_is_shown_by_its_own_name() -> None:
     output = FunctionOutput(name="get_weather", input=call, output={"rows": [{"a": 1, "b": "x|y"}]}, duration_ms=1500)
     assert finished_name(output) == "Get weather: Bern · 1.5 s"
     assert "| 1 | x\\|y |" in step_content(output)
+
+
+def test_a_card_says_in_which_sections_the_cited_words_stand_without_repeating_the_title() -> None:
+    passage = Passage(id="p", kind="guideline", document_id="d", title="Asthma", text="…", section="Asthma › A", page=4)
+    assert where(Reference(number=1, passage=passage)) == "A · page 4"
+    cited = Reference(number=1, passage=passage, sections=("Asthma › B", "Asthma › C › D"))
+    assert where(cited) == "B; C › D · page 4"
+    named_alike = passage.model_copy(update={"section": "Asthmatic children"})
+    assert where(Reference(number=1, passage=named_alike)) == "Asthmatic children · page 4"
+    assert where(Reference(number=1, passage=passage.model_copy(update={"section": "Asthma"}))) == "page 4"

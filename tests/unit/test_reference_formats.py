@@ -71,6 +71,13 @@ def test_vancouver_names_issuer_title_date_section_and_both_pages() -> None:
     )
 
 
+def test_a_reference_names_the_sections_that_are_cited_where_they_are_known() -> None:
+    cited = reference().model_copy(update={"sections": ("Treatment › Goals", "Follow-up")})
+    assert "Treatment › Goals; Follow-up; p. 4" in vancouver(cited)
+    assert "Treatment › Goals; Follow-up, p. 4" in markdown(cited)
+    assert ("SE", "Treatment › Goals; Follow-up") in ris_fields(ris(cited))
+
+
 def test_vancouver_tells_when_a_web_source_was_looked_at() -> None:
     assert "[cited 2026 Nov 5]. Available from:" in vancouver(reference(), cited=date(2026, 11, 5))
     assert "cited" not in vancouver(reference(url=None), cited=date(2026, 11, 5))

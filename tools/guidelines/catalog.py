@@ -120,7 +120,8 @@ def as_passage(ref: VersionRef, version: DocumentVersion, stored: StoredPassage,
     return Passage(
         id=passage_id(ref, stored.number), kind="guideline", document_id=str(ref), title=version.title,
         text=stored.text, issuer=version.issuer, version=version.version or version.date, section=stored.section,
-        page=stored.page if version.paged else None, page_label=stored.label, url=version.url or None, score=score,
+        further_sections=stored.further_sections, page=stored.page if version.paged else None,
+        page_label=stored.label, url=version.url or None, score=score,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from tools.guidelines.models import (
 from tools.guidelines.retrieval import Retriever
 from tools.guidelines.store import LibraryStore, VersionRef, document_id
 
-READER = 7
+READER = 8
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
 SUFFIXES = {

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tools.types import Frozen, Passage
+from tools.types import Frozen, Passage, SectionStart
 
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
 PassageKind = Literal["text", "table_row", "reference"]
@@ -75,6 +75,8 @@ class StoredPassage(Frozen):
     number: int
     text: str
     section: str = ""
+    """Of its beginning; ``further_sections`` tell where others begin below it."""
+    further_sections: tuple[SectionStart, ...] = ()
     page: int = Field(ge=1)
     label: str | None = None
     kind: PassageKind = "text"

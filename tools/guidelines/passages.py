@@ -15,6 +15,7 @@ from itertools import groupby, pairwise
 from tools.guidelines.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
 from tools.guidelines.tables import row_text
 from tools.guidelines.text import sentences
+from tools.types import SectionStart
 
 TARGET_WORDS = 350
 """Measured on 938 pages of guidelines: 350 words find the right page more often than 180."""
@@ -74,12 +75,13 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
         pieces = list(_pieces(page, headings))
         # A list of literature stands alone, or the last recommendations before it would go for a part of it.
         for listed, run in groupby(pieces, lambda piece: _announces_literature(piece.section)):
-            for text, section in _cut(list(run)):
+            for part in _cut(list(run)):
+                text, sections = _joined(part)
                 kind: PassageKind = "reference" if is_reference(text, listed=listed) else "text"
-                found.append(_stored(len(found), page, text, section, kind))
+                found.append(_stored(len(found), page, text, sections, kind))
         for table, section in _tables(pieces):
             for text in _row_passages(table):
-                found.append(_stored(len(found), page, text, section, "table_row"))
+                found.append(_stored(len(found), page, text, [SectionStart(at=0, section=section)], "table_row"))
     return found
 
 
@@ -106,8 +108,14 @@ def _announces_literature(section: str) -> bool:
     return _LITERATURE.fullmatch(section.rpartition(" › ")[2]) is not None
 
 
-def _stored(number: int, page: PageContent, text: str, section: str, kind: PassageKind) -> StoredPassage:
-    return StoredPassage(number=number, text=text, section=section, page=page.number, label=page.label, kind=kind)
+def _stored(
+    number: int, page: PageContent, text: str, sections: Sequence[SectionStart], kind: PassageKind
+) -> StoredPassage:
+    first, *further = sections
+    return StoredPassage(
+        number=number, text=text, section=first.section, further_sections=tuple(further), page=page.number,
+        label=page.label, kind=kind,
+    )  # fmt: skip
 
 
 def _tables(pieces: Sequence[_Piece]) -> Iterator[tuple[TableRows, str]]:
@@ -129,8 +137,8 @@ def _row_passages(table: TableRows) -> Iterator[str]:
         yield "\n".join(line for line in (table.caption, row_text(table.header), above, text) if line)
 
 
-def _cut(pieces: Sequence[_Piece]) -> Iterator[tuple[str, str]]:
-    """The passages of one page: text and section."""
+def _cut(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
+    """The passages of one page."""
     total = sum(piece.words for piece in pieces)
     if not pieces or all(piece.heading for piece in pieces):
         return
@@ -141,17 +149,13 @@ def _cut(pieces: Sequence[_Piece]) -> Iterator[tuple[str, str]]:
     left = total
     for piece in pieces:
         if current and size >= share and left > OVERLAP_WORDS:
-            yield _joined(current), _section(current)
+            yield current
             current = _overlap(current)
             size = 0
         current.append(piece)
         size += piece.words
         left -= piece.words
-    yield _joined(current), _section(current)
-
-
-def _section(pieces: Sequence[_Piece]) -> str:
-    return next((piece.section for piece in pieces if not piece.heading), pieces[0].section)
+    yield current
 
 
 def _overlap(pieces: Sequence[_Piece]) -> list[_Piece]:
@@ -165,11 +169,19 @@ def _overlap(pieces: Sequence[_Piece]) -> list[_Piece]:
     return kept
 
 
-def _joined(pieces: Sequence[_Piece]) -> str:
+def _joined(pieces: Sequence[_Piece]) -> tuple[str, list[SectionStart]]:
+    """The text of a passage, and where its sections begin in it: each at the first of the headings that open it."""
     text = ""
+    sections: list[SectionStart] = []
+    opened: int | None = None
     for piece in pieces:
-        text += ("\n" if piece.opens else " ") + piece.text
-    return text.strip()
+        text += ("\n" if piece.opens else " ") if text else ""
+        at = len(text) if opened is None else opened
+        opened = at if piece.heading else None
+        if not piece.heading and (not sections or sections[-1].section != piece.section):
+            sections.append(SectionStart(at=at, section=piece.section))
+        text += piece.text
+    return text, sections or [SectionStart(at=0, section=pieces[0].section)]
 
 
 def _pieces(page: PageContent, headings: _Headings) -> Iterator[_Piece]:
