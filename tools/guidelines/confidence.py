@@ -39,6 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tools.guidelines.index import K1
 from tools.guidelines.probes import CosineScale
@@ -53,11 +54,14 @@ NEXT = 10
 """Passages from which the best one by terms has to stand out."""
 _ASKING = frozenset(terms(
     "advice advise algorithm approach best choice choose consider criteria criterion evidence explain give given "
-    "guidance guideline guidelines indication indications information know list main need ok okay option options "
-    "patient patients people please possible preferred protocol recommend recommendation recommendations recommended "
-    "regimen role rule rules safe should start strategy suggest suitable summary tell use used using versus"
+    "guidance guideline guidelines indication indications information know list main manage managed management "
+    "need ok okay option options patient patients people please possible preferred protocol recommend "
+    "recommendation recommendations recommended regimen role rule rules safe should start strategy suggest "
+    "suitable summary tell use used using versus"
 ))  # fmt: skip
 """Words that ask and name nothing: an answer need not hold them."""
+_FIRST_LINE = ("first", "line")
+"""Asks for what is recommended, too, and no passage is nearer to the question for saying it of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,8 @@ def confidence(
 def _telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
     """The question's terms but for those that only ask and stand in none of ``passages``."""
     held = {term for passage in passages for term in passage}
-    return [term for term in question if term in held or term not in _ASKING]
+    asking = set(_FIRST_LINE) if _FIRST_LINE in pairwise(question) else set[str]()
+    return [term for term in question if term not in asking and (term in held or term not in _ASKING)]
 
 
 def _coverage(question: Sequence[str], passage: Sequence[str], weight: Weight, power: int) -> float:
