@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tools.guidelines.asking import for_ranking
 from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
 from tools.guidelines.probes import REFERENCE_RELATED, REFERENCE_UNRELATED, CosineScale
 from tools.guidelines.ranking import Candidate, weight_of
@@ -37,7 +38,20 @@ def test_an_asking_word_that_the_passage_holds_speaks_for_it() -> None:
     assert sure(unsure, f"{PASSAGE} Criteria.") > sure(unsure)
 
 
-@pytest.mark.parametrize("question", ["", "criteria please"])
+@pytest.mark.parametrize("passage", [PASSAGE, f"{PASSAGE} Warfarin is first-line treatment of another disease."])
+def test_being_first_line_for_something_speaks_neither_for_nor_against_a_passage(passage: str) -> None:
+    assert sure("first-line apixaban in malaria", passage) == pytest.approx(sure("apixaban in malaria", passage))
+    assert sure("first apixaban, line malaria", PASSAGE) < sure("apixaban malaria", PASSAGE)
+
+
+def test_a_passage_on_the_asked_disease_is_ranked_before_one_on_anothers_first_line() -> None:
+    weight = for_ranking(weight_of({"first": 30, "line": 30, "gout": 30}, 100), terms("First-line for gout?"))
+
+    assert weight("gout") > weight("first") + weight("line") > 0
+    assert for_ranking(COMMON, terms("first apixaban line")) is COMMON
+
+
+@pytest.mark.parametrize("question", ["", "criteria please", "first line please"])
 def test_a_question_that_names_nothing_is_not_answered(question: str) -> None:
     assert sure(question) == 0.0
 

@@ -186,6 +186,16 @@ def test_an_abbreviation_that_the_text_explains_stands_for_its_words() -> None:
     assert "ckd" in expanded
 
 
+def test_an_abbreviation_that_every_clinician_knows_needs_no_explanation() -> None:
+    assert set(Expander({}).expand(terms("BP in DVT"))) == set(terms("BP blood pressure DVT deep vein thrombosis"))
+    assert "bp" in Expander({}).expand(terms("Lower the blood pressure."))
+
+
+def test_an_abbreviation_means_in_a_document_what_the_document_says() -> None:
+    expanded = Expander({"MI": "mental illness"}).expand(terms("MI"))
+    assert expanded == [*terms("MI"), *terms("mental illness")]
+
+
 @given(st.lists(st.sampled_from(["acei", "ckd", "chronic", "kidney", "diseas", "x"]), max_size=12))
 def test_expanding_abbreviations_keeps_every_term_in_order(found: list[str]) -> None:
     expanded = iter(Expander({"CKD": "chronic kidney disease", "ACEI": "angiotensin inhibitor"}).expand(found))

@@ -23,6 +23,8 @@ from tools.guidelines.word_forms import usual_form
     ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
     ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),
     ("tumours, behaviour, ageing, fibre, litres, centres", "tumors behavior aging fiber liters centers"),
+    ("ECG in AFib, T2DM and HTN", "electrocardiogram in AF, T2D and hypertension"),
+    ("acetaminophen, albuterol, epinephrine, furosemide", "paracetamol, salbutamol, adrenaline, frusemide"),
     ("steroids in an asthma attack, when to refer", "corticosteroid in an asthma exacerbation, when to referral"),
     ("hospitalisation, randomised, dialysed, sulphonylurea", "hospitalization randomized dialyzed sulfonylurea"),
 ])  # fmt: skip

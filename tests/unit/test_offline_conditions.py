@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.offline.extraction.conditions import cares_for, conditions
+from chat_app.offline.extraction.conditions import cares_for, circumstances, conditions
 from chat_app.offline.extraction.text import terms
 from chat_app.offline.extraction.units import Table, Unit
 
@@ -25,6 +25,20 @@ NOTHING: frozenset[str] = frozenset()
 )
 def test_a_question_of_care_names_its_conditions(question: str, named: list[str]) -> None:
     assert conditions(question) == tuple(terms(name) for name in named)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What is the target INR for a mechanical heart valve?", ["mechanical heart valve"]),
+        ("Which vaccines are recommended for adults in pregnancy?", ["pregnancy"]),
+        ("How is hypertension treated in adults?", []),
+        ("And for children aged 6 to 11 years?", []),
+        ("What is the dose of apixaban in atrial fibrillation on dialysis?", ["atrial fibrillation", "dialysis"]),
+    ],
+)
+def test_a_question_names_its_circumstances(question: str, named: list[str]) -> None:
+    assert circumstances(question) == tuple(terms(name) for name in named)
 
 
 @pytest.mark.parametrize("sentence", [
@@ -52,9 +66,19 @@ def test_a_drugs_row_that_warns_of_the_condition_does_not_treat_it() -> None:
     table = Table("Table 5. Doses for hypertension", ("Drug", "Daily dose", "Main points"))
     warns = Unit("Indapamide 1.25-2.5 mg gout", table=table, cells=("Indapamide", "1.25-2.5 mg", "gout"))
     treats = Unit("Gout colchicine", table=table, cells=("Gout", "colchicine", ""))
-    assert not cares_for("How is gout treated?", warns, terms("Hypertension"))
-    assert cares_for("How is gout treated?", treats, terms("Hypertension"))
-    assert cares_for("What is the dose of indapamide?", warns, terms("Hypertension"))
+    above = terms("Hypertension Drug Daily dose Main points")
+    assert not cares_for("How is gout treated?", warns, above)
+    assert cares_for("How is gout treated?", treats, above)
+    assert cares_for("What is the dose of indapamide?", warns, above)
+
+
+def test_a_row_that_says_nothing_of_treatment_is_none() -> None:
+    table = Table("Table 6. Checks for complications", ("Check", "First", "Then"))
+    cells = ("Foot examination", "At once", "Every year")
+    check = Unit(" ".join(cells), table=table, cells=cells)
+    above = terms("Type 2 diabetes Check First Then")
+    assert not cares_for("What is the first-line treatment of type 2 diabetes?", check, above)
+    assert cares_for("What is checked in type 2 diabetes?", check, above)
 
 
 def test_a_sentence_on_treatment_does_not_tell_how_the_condition_is_diagnosed() -> None:

@@ -155,7 +155,7 @@ def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
     assert props["outcome"]["reason"] == "stopped"
     assert props["notices"] == ["Replayed."]
     assert props["dropped"] == 2
-    assert props["plain"].startswith("Wait 3 months.[1]\n\nReferences\n1. Asthma. Asthma › Treatment; p. 2.")
+    assert props["plain"].startswith("Wait 3 months.[1]\n\nReferences\n1. Asthma. Treatment; p. 2.")
     assert props["follow_ups"] == [
         {"label": "Inhalers (Asthma)", "question": "What does “Asthma” say about “Inhalers”?"}
     ]

@@ -39,29 +39,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
+from tools.guidelines.asking import telling
 from tools.guidelines.index import K1
 from tools.guidelines.probes import CosineScale
 from tools.guidelines.ranking import Candidate, Weight, closeness
 from tools.guidelines.retrieval import Found
-from tools.guidelines.text import terms
 
 ANSWERABLE_FROM = 0.5
 """The models are shifted so that the threshold of each is one half."""
 LOOKED_AT = 3
 NEXT = 10
 """Passages from which the best one by terms has to stand out."""
-_ASKING = frozenset(terms(
-    "advice advise algorithm approach best choice choose consider criteria criterion evidence explain give given "
-    "guidance guideline guidelines indication indications information know list main manage managed management "
-    "need ok okay option options patient patients people please possible preferred protocol recommend "
-    "recommendation recommendations recommended regimen role rule rules safe should start strategy suggest "
-    "suitable summary tell use used using versus"
-))  # fmt: skip
-"""Words that ask and name nothing: an answer need not hold them."""
-_FIRST_LINE = ("first", "line")
-"""Asks for what is recommended, too, and no passage is nearer to the question for saying it of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,7 @@ def confidence(
     ``scale`` is that of the embedder which gave the cosines; ``match`` is that of the best passage's tokens.
     """
     best = [terms_of(candidate.id) for candidate in found.candidates[:LOOKED_AT]]
-    question = _telling(found.question, best)
+    question = telling(found.question, best)
     if not best or not any(weight(term) for term in question):
         return 0.0
     cosine = _best_cosine(found.candidates) if scale is not None else None
@@ -111,13 +100,6 @@ def confidence(
     if cosine is not None and scale is not None:
         value += model.cosine * scale(cosine) + model.lead * _lead(found.candidates) + model.match * (match or 0.0)
     return 1.0 / (1.0 + math.exp(-value))
-
-
-def _telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
-    """The question's terms but for those that only ask and stand in none of ``passages``."""
-    held = {term for passage in passages for term in passage}
-    asking = set(_FIRST_LINE) if _FIRST_LINE in pairwise(question) else set[str]()
-    return [term for term in question if term not in asking and (term in held or term not in _ASKING)]
 
 
 def _coverage(question: Sequence[str], passage: Sequence[str], weight: Weight, power: int) -> float:

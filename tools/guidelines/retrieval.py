@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tools.errors import ToolUnavailable
+from tools.guidelines.asking import for_ranking
 from tools.guidelines.embedders import Embedder
 from tools.guidelines.index import TermsIndex, VectorIndex
 from tools.guidelines.milvus import Connection, Hit
@@ -66,6 +67,7 @@ class Retriever:
     ) -> Found:
         """The best candidates among the passages of ``versions``."""
         wanted = tuple(terms(question))
+        weight = for_ranking(weight, wanted)
         by_terms = self.terms.search(wanted, weight, versions, CANDIDATES)
         by_vector = self._by_vector(question, versions)
         ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], wanted, terms_of, weight)

@@ -26,7 +26,7 @@ men: man male males
 older: elderly geriatric geriatrics
 diabetes: diabetic diabetics
 asthma: asthmatic asthmatics
-hypertension: hypertensive hypertensives
+hypertension: hypertensive hypertensives htn
 impairment: impaired impair insufficiency dysfunction
 esophagus: esophageal
 fetus: fetal fetuses
@@ -46,6 +46,21 @@ hba1c: a1c
 corticosteroid: corticosteroids steroid steroids glucocorticoid glucocorticoids
 exacerbation: exacerbations attack attacks flare flares
 referral: referrals refer refers referred referring
+af: afib
+t1d: t1dm
+t2d: t2dm
+electrocardiogram: electrocardiograms electrocardiography ecg ekg
+paracetamol: acetaminophen
+adrenaline: epinephrine
+noradrenaline: norepinephrine
+salbutamol: albuterol
+furosemide: frusemide
+lidocaine: lignocaine
+rifampicin: rifampin
+glibenclamide: glyburide
+pethidine: meperidine
+ciclosporin: cyclosporine cyclosporin
+beclometasone: beclomethasone
 medicine: medicines medication medications drug drugs
 """
 _FORM_OF = {

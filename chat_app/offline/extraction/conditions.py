@@ -21,12 +21,16 @@ _PART: Final = re.compile(r"[,;:()?!/–—]|\.(?=\s|$)")
 _LEADS_IN: Final = frozenset(
     {"in", "for", "with", "of", "against", "having", "has", "have", "without", "treat", "manage", "diagnose"}
 )
+_CIRCUMSTANCE: Final = frozenset({"in", "for", "with", "during", "on"})
+_STATES: Final = terms("pregnancy")
+"""Of the terms that name no condition those that name a circumstance."""
 _NEAR: Final = 4
 """Words between what leads in and the condition: "in patients with a first severe attack of"."""
 _LONGEST: Final = 4
 _OPENING: Final = 2
 _DIAGNOSIS: Final = terms("diagnosis")
-_CARE: Final = terms("treatment") | _DIAGNOSIS
+_TREATMENT: Final = terms("treatment dose")
+_CARE: Final = _TREATMENT | _DIAGNOSIS
 _ASIDE: Final = re.compile(
     r"\bcaution|\bhistory of\b|\brisks?\b|\bcaus(?:e|es|ed|ing)\b|\badverse\b|\bmore likely\b|\bscreen|\bcontraindicat",
     re.IGNORECASE,
@@ -42,12 +46,8 @@ def conditions(question: str) -> tuple[frozenset[str], ...]:
     """
     if _ASKS_FOR_CARE.search(question) is None or subjects(question):
         return ()
-    found: list[frozenset[str]] = []
-    for phrase in _phrases(question):
-        named = terms(phrase) - _general()
-        if named:
-            found.append(named)
-    return tuple(found)
+    found = (terms(phrase) - _general() for _, phrase in _phrases(question))
+    return tuple(named for named in found if named)
 
 
 def cares_for(question: str, unit: Unit, above: frozenset[str]) -> bool:
@@ -57,27 +57,40 @@ def cares_for(question: str, unit: Unit, above: frozenset[str]) -> bool:
     such patients; and where the question asks for no condition's care.
     """
     wanted = conditions(question)
-    if not wanted or any(condition <= above for condition in wanted):
+    if not wanted:
+        return True
+    care = _DIAGNOSIS & terms(question) or _TREATMENT
+    if unit.cells and care.isdisjoint(above | terms(unit.text)):
+        return False
+    if any(condition <= above for condition in wanted):
         return True
     if unit.cells:
         return any(condition <= terms(unit.cells[0]) for condition in wanted)
-    if _ASIDE.search(unit.text) or not _DIAGNOSIS & terms(question) <= terms(unit.text):
+    if _ASIDE.search(unit.text) or not _DIAGNOSIS & care <= terms(unit.text):
         return False
     return any(_is_led_in(condition, unit.text) for condition in wanted)
 
 
-def _phrases(question: str) -> Iterator[str]:
-    """The words of ``question`` between its small words."""
-    run: list[str] = []
+@lru_cache(maxsize=256)
+def circumstances(question: str) -> tuple[frozenset[str], ...]:
+    """The terms of each circumstance that ``question`` names: "in pregnancy", "with a mechanical heart valve"."""
+    found = (terms(phrase) - (_general() - _STATES) for led, phrase in _phrases(question) if led)
+    named = (frozenset(term for term in each if not term.isdigit()) for each in found)
+    return tuple(each for each in named if each)
+
+
+def _phrases(question: str) -> Iterator[tuple[bool, str]]:
+    """The words of ``question`` between its small words, each run with whether "in", "for" or the like leads it in."""
     for part in _PART.split(question):
-        for word in part.split():
-            if word.lower() in STOP:
-                yield " ".join(run)
-                run = []
-            else:
+        led, run = False, list[str]()
+        for word in (*part.split(), ""):
+            if word and word.lower() not in STOP:
                 run.append(word)
-        yield " ".join(run)
-        run = []
+                continue
+            if run:
+                yield led, " ".join(run)
+            led = word.lower() in _CIRCUMSTANCE or (led and not run)
+            run = []
 
 
 def _is_led_in(condition: frozenset[str], text: str) -> bool:

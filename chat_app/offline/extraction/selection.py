@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from chat_app.offline.extraction.conditions import cares_for
+from chat_app.offline.extraction.conditions import cares_for, circumstances, conditions
 from chat_app.offline.extraction.contrasts import contradicts, of_few_patients, of_other_patients
 from chat_app.offline.extraction.drug_names import drug_names
 from chat_app.offline.extraction.evidence import Passage
@@ -59,8 +59,8 @@ _HOW_MUCH: Final = re.compile(
     r"|\bhow (?:much|many|long|often|high|low)\b",
     re.IGNORECASE,
 )
-_FIRST_LINE: Final = re.compile(r"\bfirst[ -](?:line|choice)\b|\bof choice\b", re.IGNORECASE)
-"""Asks for what is recommended, which recommendations do without saying so."""
+_CARE: Final = terms("first-line treatment")
+"""Asked of a condition, words that recommendations do without: they name the condition and what to do."""
 _SCOPE: Final = re.compile(
     r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
     r"|\bfor demonstration\b|^Demonstration\b",
@@ -99,8 +99,8 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
     candidates = list(_candidates(passages))
     weights = _weights(wanted, candidates)
     _favour_population(question, weights)
-    if _FIRST_LINE.search(question):
-        weights.update({term: weights[term] * WEAK_WEIGHT for term in terms("first-line") & weights.keys()})
+    if conditions(question):
+        weights.update({term: weights[term] * WEAK_WEIGHT for term in _CARE & weights.keys()})
     total = sum(weights.values())
     named = [terms(subject) for subject in subjects(question)]
     lists = _LIST.search(question) is not None
@@ -155,6 +155,8 @@ def _fits(question: str, candidate: _Candidate, named: Sequence[frozenset[str]])
     if contradicts(question, text) or of_other_patients(question, f"{candidate.around} {text}"):
         return False
     if not cares_for(question, candidate.unit, candidate.above):
+        return False
+    if any(named.isdisjoint(candidate.held | candidate.above) for named in circumstances(question)):
         return False
     return limits <= candidate.held and _names(question, candidate, named)
 

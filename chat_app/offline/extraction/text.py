@@ -33,7 +33,7 @@ _SYNONYMS: Final = (
     ("maximum", "max", "maximal", "highest"),
     ("initial", "starting", "start", "begin", "initiate", "started"),
     ("first", "first-line", "firstline", "preferred", "initial"),
-    ("therapy", "treatment", "treat", "treated", "drug", "medication", "medicine"),
+    ("therapy", "treatment", "treat", "treated", "drug", "medication", "medicine", "manage"),
     ("bleeding", "haemorrhage", "hemorrhage", "bleed", "bleeds"),
     ("child", "children", "paediatric", "pediatric"),
     ("elderly", "older", "age", "aged"),
@@ -75,9 +75,9 @@ _SYNONYMS: Final = (
     ("allergy", "allergic", "allergies", "hypersensitivity", "hypersensitive"),
 )  # fmt: skip
 _PHRASES: Final = (
-    (re.compile(r"high blood pressure|anti-?hypertensives?", re.IGNORECASE), "hypertension"),
+    (re.compile(r"high blood pressure|anti-?hypertensives?|\bHTN\b", re.IGNORECASE), "hypertension"),
     (re.compile(r"first[ -](?:line|choice)|\b(?:drugs?|treatment|agents?) of choice", re.IGNORECASE), "preferred"),
-    (re.compile(r"blood pressure|\bBP\b"), "bloodpressure"),
+    (re.compile(r"blood pressure|\bBP\b", re.IGNORECASE), "bloodpressure"),
     (re.compile(r"atrial fibrillation|\bAF\b|\bAFib\b", re.IGNORECASE), "atrialfibrillation"),
     (re.compile(r"type[ -]?2 diabetes(?: mellitus)?|\bT2DM?\b", re.IGNORECASE), "type2 diabetes"),
     (re.compile(r"chronic kidney disease|kidney disease|\bCKD\b", re.IGNORECASE), "kidney"),
