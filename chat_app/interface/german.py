@@ -76,17 +76,17 @@ _STARTERS: Final = {
     "Blood pressure: when to treat": "Blutdruck: wann behandeln",
     "At what blood pressure should drug treatment be started?":
         "Ab welchem Blutdruck soll medikamentös behandelt werden?",
-    "Type 2 diabetes: first-line drug": "Typ-2-Diabetes: Mittel der ersten Wahl",
-    "What is the first-line drug treatment of type 2 diabetes?":
-        "Was ist das Arzneimittel der ersten Wahl bei Typ-2-Diabetes?",
+    "Type 2 diabetes: HbA1c goal": "Typ-2-Diabetes: HbA1c-Ziel",
+    "What HbA1c goal is usual in type 2 diabetes?": "Welches HbA1c-Ziel ist bei Typ-2-Diabetes üblich?",
     "Atrial fibrillation: who needs anticoagulation": "Vorhofflimmern: wer Antikoagulation braucht",
-    "Which patients with atrial fibrillation should be anticoagulated?":
-        "Welche Patienten mit Vorhofflimmern sollen antikoaguliert werden?",
-    "Asthma: stepping up treatment": "Asthma: Therapie steigern",
-    "When should asthma treatment be stepped up?": "Wann soll die Asthmatherapie gesteigert werden?",
-    "Pneumonia: admit or treat at home": "Pneumonie: einweisen oder zu Hause behandeln",
-    "Which patients with community-acquired pneumonia should be admitted?":
-        "Welche Patienten mit ambulant erworbener Pneumonie sollen eingewiesen werden?",
+    "At which CHA2DS2-VASc score is anticoagulation recommended in atrial fibrillation?":
+        "Ab welchem CHA2DS2-VASc-Score wird bei Vorhofflimmern eine Antikoagulation empfohlen?",
+    "Asthma: preferred reliever": "Asthma: bevorzugte Bedarfstherapie",
+    "What is the preferred reliever for adults with asthma?":
+        "Was ist bei Erwachsenen mit Asthma die bevorzugte Bedarfstherapie?",
+    "Pneumonia: antibiotics for outpatients": "Pneumonie: Antibiotika ambulant",
+    "Which antibiotic is first-line for community-acquired pneumonia in outpatients?":
+        "Welches Antibiotikum ist bei ambulant erworbener Pneumonie ambulant erste Wahl?",
     "Kidney disease: stages": "Nierenkrankheit: Stadien",
     "How is chronic kidney disease staged?": "Wie wird die chronische Nierenkrankheit eingeteilt?",
     "Metformin: formulations": "Metformin: Darreichungsformen",

@@ -19,13 +19,15 @@ _BY_TOPIC: tuple[tuple[str, StarterQuestion], ...] = (
                                      "What are the contraindications for ACE inhibitors?")),
     ("blood pressure", StarterQuestion("Blood pressure: when to treat",
                                        "At what blood pressure should drug treatment be started?")),
-    ("diabetes", StarterQuestion("Type 2 diabetes: first-line drug",
-                                 "What is the first-line drug treatment of type 2 diabetes?")),
-    ("fibrillation", StarterQuestion("Atrial fibrillation: who needs anticoagulation",
-                                     "Which patients with atrial fibrillation should be anticoagulated?")),
-    ("asthma", StarterQuestion("Asthma: stepping up treatment", "When should asthma treatment be stepped up?")),
-    ("pneumonia", StarterQuestion("Pneumonia: admit or treat at home",
-                                  "Which patients with community-acquired pneumonia should be admitted?")),
+    ("diabetes", StarterQuestion("Type 2 diabetes: HbA1c goal", "What HbA1c goal is usual in type 2 diabetes?")),
+    ("fibrillation", StarterQuestion(
+        "Atrial fibrillation: who needs anticoagulation",
+        "At which CHA2DS2-VASc score is anticoagulation recommended in atrial fibrillation?")),
+    ("asthma", StarterQuestion("Asthma: preferred reliever",
+                               "What is the preferred reliever for adults with asthma?")),
+    ("pneumonia", StarterQuestion(
+        "Pneumonia: antibiotics for outpatients",
+        "Which antibiotic is first-line for community-acquired pneumonia in outpatients?")),
     ("kidney", StarterQuestion("Kidney disease: stages", "How is chronic kidney disease staged?")),
 )
 _DRUGS = StarterQuestion("Metformin: formulations", "What formulations of metformin are available in our database?")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chat_app.interface.starters import starter_questions
 from tests.support.offline_answers import Answered, Asker, invented
 from tests.support.offline_server import offline_server
 from tools.drug_database import DrugDatabase, drug_tools
@@ -83,6 +84,27 @@ async def test_questions_are_answered_from_guidelines_and_drugs_together(
 ) -> None:
     asker = Asker(server, ToolManager([*guideline_tools(library), *drug_tools(drugs)]))
     judge(await ask_all(asker, ALL_QUESTIONS))
+
+
+STARTER_FACTS = {
+    "hypertension": "history of angioedema",
+    "type-2-diabetes": "below 7 %",
+    "atrial-fibrillation-anticoagulation": "score of 2 or more in men or 3 or more in women",
+    "asthma": "low-dose ICS-formoterol",
+    "community-acquired-pneumonia": "Amoxicillin",
+    "chronic-kidney-disease": "staged by cause, GFR category and albuminuria category",
+}
+
+
+async def test_the_page_starts_with_questions_that_the_demonstration_answers(
+    server: str, library: GuidelineLibrary
+) -> None:
+    starters = {document.id: starter_questions([document.title])[0] for document in await library.documents()}
+    questions: list[Json] = [{"question": q.message, "must": [STARTER_FACTS[name]]} for name, q in starters.items()]
+    answers = await ask_all(Asker(server, ToolManager(guideline_tools(library))), questions)
+
+    assert len(questions) == len(STARTER_FACTS)
+    assert {q["question"]: a.plain for q, a in answers if lacking(q, a)} == {}
 
 
 def test_the_question_set_is_as_large_as_it_should_be() -> None:

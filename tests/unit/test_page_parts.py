@@ -159,7 +159,7 @@ def test_starters_come_from_what_is_loaded() -> None:
     labels = [s.label for s in starter_questions(["Local sepsis bundle", "Asthma in adults", "Hypertension in adults"])]
     assert labels == [
         "ACE inhibitors: contraindications",
-        "Asthma: stepping up treatment",
+        "Asthma: preferred reliever",
         "Local sepsis bundle",
         "Metformin: formulations",
     ]

@@ -17,6 +17,12 @@ _ASKS_FOR_CARE: Final = re.compile(
     r"|\b(?:drugs?|medicines?|medications?|antibiotics?) (?:for|in|against)\b",
     re.IGNORECASE,
 )
+_ASKS_OTHERWISE: Final = re.compile(
+    r"^\s*(?:at|when|whom?|whose|where|why|if|is|are|can|should|does|do"
+    r"|how (?:long|often|much|many|soon|quickly)|(?:which|what) (?:patients?|adults|people|children|dose))\b",
+    re.IGNORECASE,
+)
+"""Asks when, for whom or how much, which sentences answer that do not name the condition again."""
 _PART: Final = re.compile(r"[,;:()?!/–—]|\.(?=\s|$)")
 _LEADS_IN: Final = frozenset(
     {"in", "for", "with", "of", "against", "having", "has", "have", "without", "treat", "manage", "diagnose"}
@@ -44,7 +50,7 @@ def conditions(question: str) -> tuple[frozenset[str], ...]:
 
     None where it asks for something else, or of a drug.
     """
-    if _ASKS_FOR_CARE.search(question) is None or subjects(question):
+    if _ASKS_FOR_CARE.search(question) is None or _ASKS_OTHERWISE.search(question) or subjects(question):
         return ()
     found = (terms(phrase) - _general() for _, phrase in _phrases(question))
     return tuple(named for named in found if named)

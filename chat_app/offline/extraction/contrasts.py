@@ -37,7 +37,10 @@ _CHILD: Final = re.compile(
     r"|\b(?:[1-9]|1[0-7]) years (?:and|or) older",
     re.IGNORECASE,
 )
-_FEW: Final = re.compile(rf"{_CHILDREN}|\bpregnan|\bbreast-?feeding|\blactati|\bdialysis\b|\btransplant", re.IGNORECASE)
+_FEW: Final = re.compile(
+    rf"{_CHILDREN}|\bpregnan|\bbreast-?feeding|\blactati|\bdialysis\b|\btransplant|\bkidney disease\b|\bCKD\b",
+    re.IGNORECASE,
+)
 _NUMBERED: Final = re.compile(r"\b(stage|step|grade|level|track|phase|category|G)[ -]?([0-9][ab]?)\b", re.IGNORECASE)
 
 
