@@ -119,6 +119,12 @@ class ReasoningDone(StreamEvent):
     text: str
 
 
+class ReasoningPart(StreamEvent):
+    """A part of the reasoning's summary begins or ends; its words come with the events of its text."""
+
+    type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
+
+
 class ErrorEvent(StreamEvent):
     type: Literal["error"]
     code: str | None = None
@@ -148,6 +154,7 @@ ResponseEvent = (
     | FileSearchEvent
     | ReasoningDelta
     | ReasoningDone
+    | ReasoningPart
     | ErrorEvent
     | UnknownEvent
 )

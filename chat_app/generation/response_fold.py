@@ -39,6 +39,7 @@ from chat_app.response_events import (
     OutputTextDone,
     ReasoningDelta,
     ReasoningDone,
+    ReasoningPart,
     RefusalDelta,
     RefusalDone,
     ResponseEvent,
@@ -132,6 +133,8 @@ class ResponseFold:
                 return [ReasoningUpdate(event.delta)]
             case ReasoningDone():
                 return self._reasoning_done(event.text)
+            case ReasoningPart():
+                pass
             case ResponseLifecycleEvent():
                 self.response_id = event.response.id
             case ResponseTerminalEvent():

@@ -222,7 +222,8 @@ TYPES = [
     "response.output_text.annotation.added", "response.refusal.delta", "response.refusal.done",
     "response.function_call_arguments.delta", "response.function_call_arguments.done",
     "response.file_search_call.in_progress", "response.file_search_call.completed",
-    "response.reasoning_summary_text.delta", "response.reasoning_text.done", "error", "response.hologram", "",
+    "response.reasoning_summary_text.delta", "response.reasoning_text.done",
+    "response.reasoning_summary_part.added", "error", "response.hologram", "",
 ]  # fmt: skip
 FIELDS = ["item_id", "output_index", "content_index", "sequence_number", "delta", "text", "item", "part", "annotation",
           "response", "arguments", "refusal", "id", "type", "content", "annotations", "call_id", "name", "output",

@@ -212,6 +212,17 @@ def test_items_of_other_kinds_pass_by() -> None:
     assert fold.unknown_events == 1
 
 
+def test_the_parts_of_a_reasoning_summary_are_known_and_add_nothing_to_its_text() -> None:
+    part = {"item_id": "r", "summary_index": 0, "part": {"type": "summary_text", "text": "Searching."}}
+    updates, fold = feed(
+        {"type": "response.reasoning_summary_part.added", **part},
+        {"type": "response.reasoning_summary_text.delta", "item_id": "r", "delta": "Searching."},
+        {"type": "response.reasoning_summary_part.done", **part},
+        completed(),
+    )
+    assert (len(updates), fold.thinking, fold.unknown_events) == (1, "Searching.", 0)
+
+
 def test_numbers_that_run_backwards_are_not_relied_on() -> None:
     first, again = delta("a", sequence_number=5), delta("b", sequence_number=5)
     _, fold = feed(first, again, delta("c", sequence_number=9), completed())
