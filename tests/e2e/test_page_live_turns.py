@@ -122,6 +122,7 @@ async def test_an_answer_that_ended_while_nobody_looked_is_there(browser: Browse
         page = await _open(await context.new_page(), fake.url)
         await ask(page, "gated 30 of 60 away")
         await _shows(page, 30)
+        await page.wait_for_url("**/thread/*")
         address = page.url
         await page.close()
         fake.open_gate("away")
