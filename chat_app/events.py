@@ -200,13 +200,14 @@ class Reference(Frozen):
     passage: Passage
     quotes: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
-    """Of the passage's sections those that the answer cites; none where that is not known."""
+    """Of the passage's sections those that the answer cites; none where that is not known: then it is any of them."""
 
     @property
     def section(self) -> str:
         """The headings over what is cited, without the source's title, which a reference names before them."""
         title = self.passage.title
-        below = (section.removeprefix(f"{title} › ") for section in self.sections or (self.passage.section,))
+        named = self.sections or tuple(dict.fromkeys(start.section for start in self.passage.sections))
+        below = (section.removeprefix(f"{title} › ") for section in named)
         return "; ".join(section for section in below if section not in {"", title})
 
 

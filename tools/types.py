@@ -57,6 +57,11 @@ class Passage(Frozen):
     """Where the source itself stands, when it is public."""
     score: float = 0.0
 
+    @property
+    def sections(self) -> tuple[SectionStart, ...]:
+        """All sections that the words stand in, the first at the beginning."""
+        return (SectionStart(at=0, section=self.section), *self.further_sections)
+
 
 class Function(Frozen):
     """One call that the model asked for: ``arguments`` is the JSON text exactly as it was sent."""

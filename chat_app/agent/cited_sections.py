@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_app.agent.passage_choice import best_source
-from tools.types import Passage, SectionStart
+from tools.types import Passage
 
 
 def cited_sections(passage: Passage, statement: str, quotes: Sequence[str]) -> list[str]:
@@ -24,16 +24,15 @@ def cited_sections(passage: Passage, statement: str, quotes: Sequence[str]) -> l
 
 
 def _section_at(passage: Passage, place: int) -> str:
-    return next((start.section for start in reversed(passage.further_sections) if start.at <= place), passage.section)
+    return next(start.section for start in reversed(passage.sections) if start.at <= place)
 
 
 def _stretches(passage: Passage) -> list[Passage]:
     """``passage`` cut where its sections begin."""
-    starts = [SectionStart(at=0, section=passage.section), *passage.further_sections]
     ends = [*(start.at for start in passage.further_sections), len(passage.text)]
     return [
         passage.model_copy(
             update={"id": f"{passage.id}@{start.at}", "section": start.section, "text": passage.text[start.at : end]}
         )
-        for start, end in zip(starts, ends, strict=True)
+        for start, end in zip(passage.sections, ends, strict=True)
     ]

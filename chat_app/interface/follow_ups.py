@@ -19,14 +19,10 @@ class FollowUp(NamedTuple):
 
 def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Language = "en") -> list[FollowUp]:
     """At most three, each on a section of a guideline that the answer did not use."""
-    used = {
-        (passage.title, section)
-        for passage in retrieved
-        if passage.id in cited
-        for section in (passage.section, *(start.section for start in passage.further_sections))
-    }
+    looked_up = tuple(retrieved)
+    used = {(p.title, start.section) for p in looked_up if p.id in cited for start in p.sections}
     found: dict[tuple[str, str], FollowUp] = {}
-    for passage in retrieved:
+    for passage in looked_up:
         place = (passage.title, passage.section)
         leaf = passage.section.rpartition("›")[2].strip()
         if passage.kind != "guideline" or not leaf or leaf == passage.title or place in used or len(leaf) > _LONGEST:

@@ -109,7 +109,7 @@ async def test_a_reference_names_the_sections_that_its_statements_are_taken_from
     run(citations, answer)
     (reference,) = citations.references().references
     assert list(reference.sections) == sections
-    assert reference.section == ("; ".join(sections) or "Asthma › Doses")
+    assert reference.section == ("; ".join(sections) or "Asthma › Doses; Asthma › Attacks")
 
 
 async def test_two_markers_in_a_row_belong_to_the_same_sentence() -> None:
