@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from chat_app.offline.extraction.followups import subjects
@@ -120,7 +120,7 @@ def _places(condition: frozenset[str], said: Sequence[str]) -> Iterator[int]:
                 break
 
 
-@lru_cache(maxsize=1)
+@cache
 def _general() -> frozenset[str]:
     """Terms that a question on care is put with, and that name no condition."""
     return terms(

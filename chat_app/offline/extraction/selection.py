@@ -59,7 +59,7 @@ _HOW_MUCH: Final = re.compile(
     r"|\bhow (?:much|many|long|often|high|low)\b",
     re.IGNORECASE,
 )
-_CARE: Final = terms("first-line treatment")
+_UNSAID: Final = terms("first-line treatment")
 """Asked of a condition, words that recommendations do without: they name the condition and what to do."""
 _SCOPE: Final = re.compile(
     r"\bnot covered\b|\bdoes not cover\b|^This (?:document|guideline) covers\b|not a clinical guideline"
@@ -99,8 +99,7 @@ def select(question: str, passages: Sequence[Passage], *, most: int | None = Non
     candidates = list(_candidates(passages))
     weights = _weights(wanted, candidates)
     _favour_population(question, weights)
-    if conditions(question):
-        weights.update({term: weights[term] * WEAK_WEIGHT for term in _CARE & weights.keys()})
+    _weaken_unsaid(question, weights)
     total = sum(weights.values())
     named = [terms(subject) for subject in subjects(question)]
     lists = _LIST.search(question) is not None
@@ -186,6 +185,12 @@ def _favour_population(question: str, weights: dict[str, float]) -> None:
     for term in weights:
         if term in _ASKING:
             weights[term] *= ASKING_WEIGHT
+
+
+def _weaken_unsaid(question: str, weights: dict[str, float]) -> None:
+    """Asked for a condition's care, the words for care itself count little: under that condition all is care."""
+    if conditions(question):
+        weights.update({term: weights[term] * WEAK_WEIGHT for term in _UNSAID & weights.keys()})
 
 
 @cache
