@@ -14,8 +14,8 @@ from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
 
 from chat_app.interface import chainlit_setup
-from chat_app.interface.phrases import language_of
-from chat_app.interface.starters import starter_questions
+from chat_app.interface.i18n.translation import language_of
+from chat_app.interface.page.starters import starter_questions
 
 runtime, page = chainlit_setup.attach()
 

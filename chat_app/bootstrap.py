@@ -15,19 +15,19 @@ from typing import Any
 
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
-from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, embedded_services
 from chat_app.errors import InputRejected
 from chat_app.generation.generator import Generator
-from chat_app.generation.hosted_search import HostedSearch
+from chat_app.generation.hosted.hosted_search import HostedSearch
+from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
 from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
-from chat_app.generation.vector_store_adapter import VectorStoreAdapter
-from chat_app.sessions.redis import RedisSessionStore
-from chat_app.sessions.store import SessionStore
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import ModelSettings, Settings
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase, drug_tools

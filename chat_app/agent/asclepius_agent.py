@@ -19,7 +19,7 @@ from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice, TurnEnded
 from chat_app.generation.prompt import Prompt
 from tools.guidelines import Scope
-from tools.guidelines.tool import DOCUMENTS, SCOPE
+from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
 from chat_app.events import Notice, RunnerResult
-from chat_app.sessions.store import Message, Session, SessionStore, is_session_id, new_session_id
+from chat_app.sessions.session_store import Message, Session, SessionStore, is_session_id, new_session_id
 from tools.types import Passage
 
 logger = logging.getLogger(__name__)

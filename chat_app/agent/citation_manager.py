@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 import orjson
 from pydantic import JsonValue
 
-from chat_app.agent.citation_markers import Marker, MarkerParser
-from chat_app.agent.cited_sections import cited_sections
-from chat_app.agent.passage_choice import best_source
-from chat_app.agent.quotes import last_sentence, quotes_in
+from chat_app.agent.citations.citation_markers import Marker, MarkerParser
+from chat_app.agent.citations.cited_sections import cited_sections
+from chat_app.agent.citations.passage_choice import best_source
+from chat_app.agent.citations.quotes import last_sentence, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from tools.types import FunctionOutput, Passage
 

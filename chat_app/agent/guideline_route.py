@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Literal, assert_never
 
 from chat_app.errors import AsclepiusError, ProviderRejected
-from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress, SyncReport
+from chat_app.generation.hosted.hosted_search import GuidelineFile, HostedSearch, SyncProgress, SyncReport
 from tools.errors import ToolError
 from tools.guidelines import GuidelineLibrary
 

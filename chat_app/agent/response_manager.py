@@ -21,7 +21,7 @@ from pydantic import Field
 
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citation_manager import CitationManager
-from chat_app.agent.hosted_passages import HostedPassages
+from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.run_step import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
@@ -42,7 +42,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.generation.generator import Generator
-from chat_app.generation.hosted_search import GUIDELINE_ID
+from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome
 from chat_app.generation.text_buffer import TextBuffer
 from tools.tool_manager import ToolManager

@@ -12,10 +12,10 @@ from chat_app.cli import shell
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from chat_app.agent.citation_report import CitationReport
-    from tools.drug_database.evaluation import DrugEvaluation
-    from tools.guidelines.evaluation import AbstentionReport, RetrievalReport
-    from tools.guidelines.page_evaluation import PagesReport
+    from chat_app.evaluation.citation_report import CitationReport
+    from chat_app.evaluation.drug_evaluation import DrugEvaluation
+    from chat_app.evaluation.page_evaluation import PagesReport
+    from chat_app.evaluation.retrieval_evaluation import AbstentionReport, RetrievalReport
 
 app = typer.Typer(help="Measure search and citations against files of questions.", no_args_is_help=True)
 
@@ -62,8 +62,8 @@ async def _retrieval(
 
     from chat_app.cli.progress import progress_bars
     from chat_app.content import embedder as embedder_of
+    from chat_app.evaluation.retrieval_evaluation import evaluate_abstention, evaluate_retrieval, read_collection
     from tools.guidelines import open_embedder
-    from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, read_collection
 
     collection = await asyncio.to_thread(read_collection, folder)
     async with shell.opened_content() as content:
@@ -97,7 +97,7 @@ def pages(
 
 
 async def _pages(file: Path, *, within_document: bool) -> PagesReport:
-    from tools.guidelines.page_evaluation import evaluate_pages
+    from chat_app.evaluation.page_evaluation import evaluate_pages
 
     async with shell.opened_content() as content:
         await content.guidelines.load()
@@ -123,7 +123,7 @@ def drugs(
 
 
 async def _drugs(file: Path) -> DrugEvaluation:
-    from tools.drug_database.evaluation import evaluate, read_queries
+    from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 
     queries = read_queries(file)
     async with shell.opened_content() as content:
@@ -156,9 +156,9 @@ def citations(
 
 
 async def _citations(file: Path | None, limit: int | None, parallel: int, model: str | None) -> CitationReport:
-    from chat_app.agent.citation_evaluation import evaluate_citations
-    from chat_app.agent.citation_report import read_questions
     from chat_app.cli.progress import progress_bars
+    from chat_app.evaluation.citation_evaluation import evaluate_citations
+    from chat_app.evaluation.citation_report import read_questions
 
     questions = read_questions(file)[:limit]
     async with shell.opened() as asclepius:

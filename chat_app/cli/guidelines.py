@@ -12,7 +12,7 @@ from chat_app.cli import shell
 
 if TYPE_CHECKING:
     from chat_app.cli.progress import ShowProgress
-    from chat_app.generation.hosted_search import SyncReport
+    from chat_app.generation.hosted.hosted_search import SyncReport
     from tools.guidelines import (
         Document,
         FolderReport,
@@ -112,7 +112,7 @@ def _tell(report: FolderReport, *, json: bool) -> None:
 @app.command(name="list")
 def list_documents(json: shell.Json = False) -> None:
     """What is loaded and searchable, and what is damaged."""
-    from tools.guidelines.library_search import damaged_record
+    from tools.guidelines.search.library_search import damaged_record
 
     documents, damaged, own = shell.run(_everything)
     for name in damaged:

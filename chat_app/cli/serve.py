@@ -55,6 +55,6 @@ def offline_server(
 
 def hash_password() -> None:
     """Make the hash of a password for ASCLEPIUS_USERS; the password is asked for, not shown."""
-    from chat_app.interface.passwords import hash_password as make
+    from chat_app.interface.security.passwords import hash_password as make
 
     typer.echo(make(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))

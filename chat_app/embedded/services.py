@@ -15,8 +15,8 @@ from typing import Final
 
 from pydantic import Field
 
+from chat_app.embedded.health_probes import is_up
 from chat_app.embedded.owner import Ownership
-from chat_app.embedded.probes import is_up
 from chat_app.embedded.specs import EmbeddedUrls, ServiceName, ServiceSpec, choose_urls, needed, remove_socket, specs
 from chat_app.embedded.supervisor import ServiceStatus, SupervisedService
 from chat_app.errors import EmbeddedServiceError

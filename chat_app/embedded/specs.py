@@ -146,7 +146,7 @@ def _milvus(folder: Path, url: str) -> ServiceSpec:
     return ServiceSpec(
         name="milvus", title="The drug and guideline index (Milvus Lite)", url=url, folder=folder,
         command=(
-            sys.executable, "-m", "tools.milvus_lite_server", "--data-dir", str(folder), "--host", "127.0.0.1",
+            sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--host", "127.0.0.1",
             "--port", str(urlsplit(url).port),
         ),
         exclusive=folder / "LOCK", alternative="MILVUS_URI to a Milvus server", environment=_environment(),

@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Final, Literal
 
-from chat_app.embedded import guard
-from chat_app.embedded.probes import is_up
+from chat_app.embedded import service_guard
+from chat_app.embedded.health_probes import is_up
 from chat_app.embedded.specs import ServiceName, ServiceSpec
 from chat_app.errors import EmbeddedServiceError
 from tools.types import Frozen
@@ -107,7 +107,7 @@ class SupervisedService:
             ) from None
         try:
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", guard.__file__, json.dumps(plan)], stdin=subprocess.PIPE,
+                [sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan)], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=errors, cwd=self.spec.folder, env=self.spec.environment,
                 start_new_session=True,
             )
@@ -168,7 +168,7 @@ class SupervisedService:
 
     def _why_ended(self) -> str:
         code = None if self._guard is None else self._guard.wait()
-        if code == guard.IN_USE:
+        if code == service_guard.IN_USE:
             return (
                 f"{self.spec.title} in {self.spec.folder} is open in another process: end that process, or set "
                 f"ASCLEPIUS_DATA_DIR to another directory, or {self.spec.alternative}."

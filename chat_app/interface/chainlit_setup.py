@@ -12,13 +12,15 @@ from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from fastapi import FastAPI
 
-from chat_app.interface import problems, socket_handlers
 from chat_app.interface import runtime as runtimes
-from chat_app.interface.guard import Guard
-from chat_app.interface.history import asking_user
-from chat_app.interface.identity import SECRET_VARIABLE
-from chat_app.interface.page import Page
+from chat_app.interface.api import problems
+from chat_app.interface.api.api_router import api_router
+from chat_app.interface.history.history_layer import asking_user
+from chat_app.interface.page import socket_handlers
+from chat_app.interface.page.page import Page
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import SECRET_VARIABLE
+from chat_app.interface.security.request_guard import Guard
 from chat_app.settings import Settings
 
 TARGET = Path(__file__).resolve().parent.parent / "app.py"
@@ -40,8 +42,6 @@ def attach() -> tuple[Runtime, Page]:
     page = Page(runtime)
     socket_handlers.install(page)
     if alone:
-        from chat_app.interface.http_api import api_router
-
         problems.install(chainlit_app)
         install_routes(chainlit_app, api_router(runtime))
         chainlit_app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)

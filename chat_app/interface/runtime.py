@@ -13,17 +13,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from chat_app.errors import AsclepiusError
-from chat_app.interface.branches import forget
-from chat_app.interface.identity import Identity
-from chat_app.interface.limits import UserLimits
-from chat_app.interface.live_turns import LiveTurn, LiveTurns
-from chat_app.interface.own_documents import scope_of_thread
+from chat_app.interface.conversation.thread_scope import scope_of_thread
+from chat_app.interface.history.branches import forget
+from chat_app.interface.security.identity import Identity
+from chat_app.interface.security.user_limits import UserLimits
+from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
-    from chat_app.interface.history import History
+    from chat_app.interface.history.history_layer import History
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Runtime:
 
     async def _erase_files(self, thread_id: str, owner: str) -> None:
         # Chainlit, as for the history: not before the page's folder stands.
-        from chat_app.interface.sockets import drop_uploads
+        from chat_app.interface.rendering.sockets import drop_uploads
 
         await asyncio.to_thread(drop_uploads, thread_id, owner)
         scope = scope_of_thread(thread_id)
@@ -137,7 +137,7 @@ class Runtime:
 
 def _history(settings: Settings) -> History:
     # Chainlit reads its configuration when it is first imported: not before the page's folder stands.
-    from chat_app.interface.history import History
+    from chat_app.interface.history.history_layer import History
 
     return History(_database_url(settings))
 

@@ -17,8 +17,8 @@ import uvicorn
 from pydantic import ValidationError
 
 from chat_app.errors import ConfigurationError
+from chat_app.offline.api.server import create_app
 from chat_app.offline.config import OfflineConfig
-from chat_app.offline.server import create_app
 from chat_app.settings import OfflineSettings
 
 logger = logging.getLogger("chat_app.offline")

@@ -20,7 +20,7 @@ from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
 from chat_app.offline.extraction.text import sentences
-from chat_app.offline.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
+from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
 
 _GREETING: Final = re.compile(
     r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE

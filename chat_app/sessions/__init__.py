@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chat_app.sessions.redis import RedisSessionStore
-from chat_app.sessions.store import (
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import (
     Message,
     RetrievedPassage,
     Session,

@@ -7,9 +7,9 @@ disk, and a trace that cannot be written never costs an answer.
 from chat_app.tracing.app_trace import GeneratorTrace, trace_app_generator
 from chat_app.tracing.call_logger import GeneratorCallLogger, trace_generator_call
 from chat_app.tracing.log_guard import guard_logs
-from chat_app.tracing.spans import TurnRecorder, turn_recorder
+from chat_app.tracing.spans.timings import TurnClock, TurnTimings
+from chat_app.tracing.spans.turn_recorder import TurnRecorder, turn_recorder
 from chat_app.tracing.state_logger import GeneratorStateLogger, trace_generator_states
-from chat_app.tracing.timings import TurnClock, TurnTimings
 from chat_app.tracing.trace_folder import TraceFolder
 from chat_app.tracing.writer import TraceWriter
 

@@ -19,8 +19,8 @@ from pydantic import JsonValue
 
 from chat_app.tracing.call_record import CallSnapshot, Settled, call_record
 from chat_app.tracing.decorating import on_construction
-from chat_app.tracing.files import append_line, update_document
 from chat_app.tracing.protocols import TracedGenerator, TracedOutput
+from chat_app.tracing.trace_files import append_line, update_document
 from chat_app.tracing.trace_folder import DEFAULT_SAVE_DIR, TraceFolder
 from chat_app.tracing.watching import Ended, WatchedCall, watch
 

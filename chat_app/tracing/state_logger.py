@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from chat_app.tracing.decorating import on_construction
-from chat_app.tracing.files import update_document
 from chat_app.tracing.protocols import TracedGenerator, TracedPrompt
 from chat_app.tracing.redaction import Redactor
+from chat_app.tracing.trace_files import update_document
 from chat_app.tracing.trace_folder import DEFAULT_SAVE_DIR, TraceFolder
 from chat_app.tracing.watching import watch
 

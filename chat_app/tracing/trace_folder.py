@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from chat_app.tracing.files import BACKUPS, MAX_BYTES, shared_key
 from chat_app.tracing.redaction import Redactor
+from chat_app.tracing.trace_files import BACKUPS, MAX_BYTES, shared_key
 from chat_app.tracing.writer import Job, TraceWriter, shared_writer
 
 DEFAULT_SAVE_DIR = "traces"

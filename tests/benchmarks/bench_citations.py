@@ -16,9 +16,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from chat_app.agent.citation_evaluation import evaluate_citations
-from chat_app.agent.citation_report import CitationQuestion, CitationReport, read_questions
 from chat_app.bootstrap import App, open_app
+from chat_app.evaluation.citation_evaluation import evaluate_citations
+from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, read_questions
 from chat_app.settings import Settings
 from tools.drug_database.importers import demo
 

@@ -29,13 +29,13 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
+from chat_app.evaluation.drug_evaluation import EvaluationQuery, evaluate, read_queries
 from tests.support.drug_queries import build
 from tests.support.drugs import NDC_COLUMNS, ndc_row
 from tests.support.services import milvus_lite_server
 from tools.drug_database import DrugDatabase, DrugQuery
-from tools.drug_database.evaluation import EvaluationQuery, evaluate, read_queries
-from tools.drug_database.search import Snapshot
-from tools.drug_database.text import stems
+from tools.drug_database.drug_search import Snapshot
+from tools.drug_database.names.name_terms import stems
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data/drugs"
 FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.services import milvus_lite_server
+from tools.documents.extract import extract
+from tools.embeddings.embedders import Embedder, OnnxEmbedder
 from tools.guidelines import GuidelineLibrary
-from tools.guidelines.embedders import Embedder, OnnxEmbedder
-from tools.guidelines.extract import extract
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 SEARCHES = 200

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.support.axe import RULES, axe_source
 from tests.support.browser import answered, ask, ask_with_file, choose_models, recorded
 from tests.support.page_server import ServedPage
-from tools.guidelines.page_words import page_texts
+from tools.documents.page_words import page_texts
 
 QUESTION = "What are the contraindications for ACE inhibitors?"
 

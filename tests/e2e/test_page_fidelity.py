@@ -6,8 +6,8 @@ import json
 
 from playwright.async_api import Browser, Page
 
-from chat_app.interface.answer_parts import AnswerParts
-from chat_app.interface.markdown_fold import MarkdownFold
+from chat_app.interface.markdown.markdown_fold import MarkdownFold
+from chat_app.interface.rendering.answer_parts import AnswerParts
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.hostile_texts import MARKED, PLAIN
 from tests.support.page_server import ServedPage

@@ -14,7 +14,8 @@ from pymilvus import DataType, MilvusClient
 
 from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import free_port, milvus_lite_server
-from tools.drug_database import DrugDatabase, DrugQuery, collection
+from tools.drug_database import DrugDatabase, DrugQuery
+from tools.drug_database.storage import drug_collection
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
 
 
@@ -110,7 +111,7 @@ async def test_demonstration_drugs_of_an_older_version_are_loaded_anew(milvus_ur
         client = MilvusClient(milvus_uri)
         parts = f"{client.describe_alias(drugs._name)['collection_name']}_parts"
         stored = client.get(parts, ids=["catalog#0"], output_fields=["piece"])[0]["piece"]
-        older = stored.replace(f'"schema_version":{collection.SCHEMA_VERSION}', '"schema_version":1')
+        older = stored.replace(f'"schema_version":{drug_collection.SCHEMA_VERSION}', '"schema_version":1')
         assert older != stored
         client.upsert(parts, [{"id": "catalog#0", "piece": older, "unused": [0.0, 0.0]}])
         other = DrugDatabase(milvus_uri, name=drugs._name)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from chat_app.embedded import embedded_services, guard
+from chat_app.embedded import embedded_services, service_guard
 from tests.support.embedded_processes import (
     close_input,
     first_line,
@@ -159,7 +159,7 @@ def guarded(folder: Path, program: str, **changes: Any) -> AbstractContextManage
         "lock": str(folder / "lock"), "exclusive": None, "lock_seconds": 0.3, "stop_signal": signal.SIGTERM,
         "stop_seconds": 0.5,
     }
-    return process([sys.executable, "-I", "-S", guard.__file__, json.dumps(plan | changes)])
+    return process([sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan | changes)])
 
 
 def text(path: Path) -> str:
@@ -223,14 +223,14 @@ def test_the_log_of_a_service_that_prints_without_end_stays_bounded(tmp_path: Pa
         running.wait(5)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "log", "log.1"]
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2 * guard.LOG_BYTES
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2 * service_guard.LOG_BYTES
 
 
 def test_a_service_is_not_started_beside_one_that_still_ends(tmp_path: Path) -> None:
     with guarded(tmp_path, "import time\nprint('ready')\ntime.sleep(60)") as first:
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the first")
         with guarded(tmp_path, "print('second')") as second:
-            assert second.wait(5) == guard.IN_USE
+            assert second.wait(5) == service_guard.IN_USE
         with guarded(tmp_path, "print('third')", lock_seconds=20) as third:
             close_input(first)
             first.wait(5)
@@ -247,7 +247,7 @@ def test_a_service_is_not_started_beside_what_a_killed_guard_left_behind(tmp_pat
     wait_until(lambda: len(processes_of(tmp_path)) == 1, what="the end of the service itself")
 
     with guarded(tmp_path, "print('second')") as second:
-        assert second.wait(5) == guard.IN_USE
+        assert second.wait(5) == service_guard.IN_USE
     os.kill(processes_of(tmp_path)[0], signal.SIGKILL)
     with guarded(tmp_path, "print('third')", lock_seconds=20) as third:
         assert third.wait(10) == 0
@@ -257,5 +257,5 @@ def test_the_guard_passes_the_services_exit_code_on(tmp_path: Path) -> None:
     with guarded(tmp_path, "raise SystemExit(3)") as running:
         assert running.wait(5) == 3
     with guarded(tmp_path, "", command=["/no/such/program"]) as running:
-        assert running.wait(5) == guard.NOT_RUNNABLE
+        assert running.wait(5) == service_guard.NOT_RUNNABLE
     assert "/no/such/program cannot be run" in text(tmp_path / "log")

@@ -10,7 +10,7 @@ import pytest
 
 from tools.errors import ToolUnavailable
 from tools.guidelines import GuidelineLibrary
-from tools.guidelines.store import LibraryStore, VersionRef
+from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 
 FEVER = "# Fever\n\nGive paracetamol 1 g by mouth for fever in adults.\n"
 GOUT = "# Gout\n\nGive colchicine 0.5 mg twice daily for an attack of gout.\n"

@@ -18,11 +18,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
+from tools.documents.pdf.pdf_format import MAX_PAGES
+from tools.documents.sandbox import run_job
+from tools.documents.worker import ExtractJob, Limits
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
-from tools.guidelines.pdf_format import MAX_PAGES
-from tools.guidelines.sandbox import run_job
-from tools.guidelines.worker import ExtractJob, Limits
 
 PROJECT = Path(__file__).resolve().parents[2]
 SENTENCE = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from chat_app.interface.asking import question_events
-from chat_app.interface.page_options import PageOptions
-from chat_app.interface.page_question import PageQuestion
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.page.question_events import question_events
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, text_reply

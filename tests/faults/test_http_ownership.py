@@ -13,7 +13,7 @@ import jwt
 import pytest
 from chainlit.user import User
 
-from chat_app.interface.passwords import hash_password
+from chat_app.interface.security.passwords import hash_password
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, Frame, api, ask
 from tests.support.engine import clinic, guideline_tool

@@ -12,7 +12,7 @@ import pytest
 from pymilvus import DataType, MilvusClient
 
 from tests.support.services import milvus_lite_server
-from tools.milvus_lite_server import SharedMilvusLite
+from tools.milvus.lite_server import SharedMilvusLite
 
 NAMES = [f"collection_{number}" for number in range(10)]
 CALLERS = 8

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 from chat_app.sessions import Message, RedisSessionStore, StreamingState
-from chat_app.sessions.store import Session
+from chat_app.sessions.session_store import Session
 from tests.support.services import accepts, redis_binary, wait_until
 from tools.types import Passage
 

@@ -25,7 +25,7 @@ from chat_app.generation.output import GeneratorOutput, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing import GeneratorTrace, TraceWriter, trace_app_generator
-from chat_app.tracing.files import append_line, update_document
+from chat_app.tracing.trace_files import append_line, update_document
 from chat_app.tracing.watching import watch
 from tests.support.engine import adapter
 from tests.support.scripted_server import ScriptedServer, text_reply
@@ -242,7 +242,7 @@ async def test_a_watcher_that_breaks_is_left_out_of_it(tmp_path: Path, caplog: p
 WRITE_FOREVER = """
 import itertools, json, sys
 from pathlib import Path
-from chat_app.tracing.files import append_line
+from chat_app.tracing.trace_files import append_line
 for number in itertools.count():
     append_line(Path(sys.argv[1]), json.dumps({"number": number, "text": "x" * 3000}), max_bytes=10**9)
     if number == 50:
@@ -268,7 +268,7 @@ WRITE_AND_LEAVE = """
 import sys
 from pathlib import Path
 from chat_app.tracing import TraceWriter
-from chat_app.tracing.files import append_line
+from chat_app.tracing.trace_files import append_line
 writer = TraceWriter()
 for number in range(100):
     writer.submit(Path(sys.argv[1]), lambda number=number: append_line(Path(sys.argv[1]) / "calls", str(number)))

@@ -13,8 +13,8 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.agent.citation_evaluation import evaluate_citations
-from chat_app.agent.citation_report import CitationQuestion, CitationReport, read_questions
+from chat_app.evaluation.citation_evaluation import evaluate_citations
+from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, read_questions
 from chat_app.events import (
     AgentEvent,
     CitationAdded,

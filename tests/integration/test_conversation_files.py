@@ -16,8 +16,8 @@ from tests.support.pdfs import write_pdf
 from tests.support.services import milvus_lite_server
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of
-from tools.guidelines.intake import MOST_OWN, OWN_FILE
-from tools.guidelines.scopes import own_id
+from tools.guidelines.storage.intake import MOST_OWN, OWN_FILE
+from tools.guidelines.storage.scopes import own_id
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 OWN = "Mrs Maier tolerated zolpidazine 12 mg daily from the first week on, without any rash."

@@ -10,7 +10,7 @@ import pytest
 from tests.support.drugs import drug_database
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, drug_tools
 from tools.drug_database.importers import demo
-from tools.drug_database.render import tool_result
+from tools.drug_database.labels.record_rendering import tool_result
 from tools.types import ToolResult
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
 from tools.drug_database import DrugDatabase, DrugQuery, ImportReport
-from tools.drug_database.aliases import aliases
-from tools.drug_database.evaluation import evaluate, read_queries
-from tools.drug_database.lookalikes import groups
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.lookalikes import groups
 
 FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",
          "rxnorm_prescribable_2025-10.zip")  # fmt: skip

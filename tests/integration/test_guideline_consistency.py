@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tools.guidelines.index import TermsIndex, TermsRow
-from tools.guidelines.milvus import Connection
+from tools.guidelines.search.passage_index import TermsIndex, TermsRow
+from tools.milvus.passage_collection import Connection
 
 T = TypeVar("T")
 

@@ -12,20 +12,20 @@ from uuid import uuid4
 import pypdfium2 as pdfium
 import pytest
 
+from chat_app.evaluation.page_evaluation import evaluate_pages
+from tools.documents.extract import extract
+from tools.documents.models import Extraction
+from tools.documents.page_words import page_texts, stands_on
+from tools.documents.passages import passages
+from tools.documents.pdf.block_layout import Layout
+from tools.documents.pdf.pdf_lines import read_page
+from tools.documents.pdf.running_heads import find_running_heads
+from tools.documents.row_places import row_stands_on
+from tools.documents.tables.page_tables import row_text
+from tools.documents.tables.table_rows import APART
 from tools.guidelines import GuidelineLibrary
-from tools.guidelines.extract import extract
-from tools.guidelines.layout import Layout
 from tools.guidelines.library import DEMO_FOLDER
-from tools.guidelines.models import Extraction
-from tools.guidelines.page_evaluation import evaluate_pages
-from tools.guidelines.page_words import page_texts, stands_on
-from tools.guidelines.passages import passages
-from tools.guidelines.pdf_lines import read_page
-from tools.guidelines.row_places import row_stands_on
-from tools.guidelines.running_heads import find_running_heads
-from tools.guidelines.table_rows import APART
-from tools.guidelines.tables import row_text
-from tools.guidelines.text import comparable, sentences
+from tools.language.terms import comparable, sentences
 
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "guideline_questions.json"
 REAL = (

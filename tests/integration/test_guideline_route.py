@@ -11,12 +11,12 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute, GuidelineSearch
-from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.errors import ProviderRejected
 from chat_app.events import AgentEvent, ReferencesReady, RunItemStreamEvent, ToolCallRunItem
-from chat_app.generation.hosted_search import HostedSearch
-from chat_app.generation.vector_store_adapter import VectorStoreAdapter
+from chat_app.generation.hosted.hosted_search import HostedSearch
+from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
 from tests.support.engine import clinic, consult, ended, guideline_tool
 from tests.support.offline_server import offline_server
 from tests.support.pdfs import write_pdf

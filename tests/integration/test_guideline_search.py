@@ -21,14 +21,20 @@ import numpy as np
 import pytest
 from pymilvus import DataType, MilvusClient
 
+from chat_app.evaluation.page_evaluation import evaluate_pages
+from chat_app.evaluation.retrieval_evaluation import (
+    evaluate_abstention,
+    evaluate_retrieval,
+    ndcg,
+    read_collection,
+    recall,
+)
 from tests.support.served import asclepius
+from tools.embeddings.calibration import REFERENCE_MATCHES, CosineScale, cosine_scale, match_scale
+from tools.embeddings.embedders import HttpEmbedder, OnnxEmbedder
+from tools.embeddings.late_interaction import Tokens, token_match
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, SearchFilter, open_embedder
-from tools.guidelines.embedders import HttpEmbedder, OnnxEmbedder
-from tools.guidelines.evaluation import evaluate_abstention, evaluate_retrieval, ndcg, read_collection, recall
-from tools.guidelines.page_evaluation import evaluate_pages
-from tools.guidelines.probes import REFERENCE_MATCHES, CosineScale, cosine_scale, match_scale
-from tools.guidelines.token_match import Tokens, token_match
 
 WHO = """---
 title: Fever

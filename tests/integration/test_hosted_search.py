@@ -19,9 +19,9 @@ from chat_app.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from chat_app.generation.hosted_search import GuidelineFile, HostedSearch, SyncProgress
-from chat_app.generation.hosted_state import HostedState, HostedStateFile, UploadedFile
-from chat_app.generation.vector_store_adapter import VectorStoreAdapter, _provider_error
+from chat_app.generation.hosted.hosted_search import GuidelineFile, HostedSearch, SyncProgress
+from chat_app.generation.hosted.hosted_state import HostedState, HostedStateFile, UploadedFile
+from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter, _provider_error
 from tests.support.offline_server import offline_server
 from tests.support.scripted_server import Disconnect, Raw, Request, ScriptedServer, Status, Turn, Wait
 

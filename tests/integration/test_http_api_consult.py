@@ -12,9 +12,9 @@ import anyio
 import httpx
 import pytest
 
-from chat_app.interface.identity import NotOwner
-from chat_app.interface.live_turns import LiveTurn
-from chat_app.interface.turn_stream import AskedQuestion, RecentQuestions, with_pauses
+from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, with_pauses
+from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.turns.live_turns import LiveTurn
 from tests.support.api_server import Api, Frame, api, ask, frames, others, resume, text_of
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import (

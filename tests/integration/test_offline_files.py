@@ -15,7 +15,7 @@ import psutil
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from chat_app.offline.file_text import chunks
+from chat_app.offline.state.file_text import chunks
 from tests.support.offline_server import offline_server, port_of, start_offline_server
 from tests.support.services import wait_until
 

@@ -12,8 +12,8 @@ import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.offline.config import OfflineConfig
-from chat_app.offline.database import Database
-from chat_app.offline.store import MOST_RESPONSES, ResponseStore
+from chat_app.offline.state.response_store import MOST_RESPONSES, ResponseStore
+from chat_app.offline.state.state_database import Database
 from tests.support.offline_server import offline_server
 
 HEADERS = {"Authorization": "Bearer any"}

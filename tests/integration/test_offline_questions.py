@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chat_app.interface.starters import starter_questions
+from chat_app.interface.page.starters import starter_questions
 from tests.support.offline_answers import Answered, Asker, invented
 from tests.support.offline_server import offline_server
 from tools.drug_database import DrugDatabase, drug_tools

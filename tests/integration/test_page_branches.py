@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 from chainlit.user import User
 
-from chat_app.interface.branches import branch, conversations_of, went_on_in
-from chat_app.interface.history import History
-from chat_app.sessions.redis import RedisSessionStore
-from chat_app.sessions.store import Message
+from chat_app.interface.history.branches import branch, conversations_of, went_on_in
+from chat_app.interface.history.history_layer import History
+from chat_app.sessions.redis_store import RedisSessionStore
+from chat_app.sessions.session_store import Message
 
 THREAD = "thread"
 

@@ -18,9 +18,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import ConfigurationError
-from chat_app.interface.history import History, asking_user
-from chat_app.interface.history_database import database_url
-from chat_app.interface.identity import NotOwner
+from chat_app.interface.history.history_database import database_url
+from chat_app.interface.history.history_layer import History, asking_user
+from chat_app.interface.security.identity import NotOwner
 from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 
 

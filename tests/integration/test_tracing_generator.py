@@ -28,7 +28,7 @@ from chat_app.tracing import (
     trace_generator_call,
     trace_generator_states,
 )
-from chat_app.tracing.files import append_line, update_document
+from chat_app.tracing.trace_files import append_line, update_document
 from chat_app.tracing.writer import shared_writer
 from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply
 
@@ -338,7 +338,7 @@ async def test_a_record_too_long_for_its_file_is_written_without_its_text(tmp_pa
 WORK = """
 import json, sys
 from pathlib import Path
-from chat_app.tracing.files import append_line, update_document
+from chat_app.tracing.trace_files import append_line, update_document
 
 task, path, me = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 print("ready", flush=True)

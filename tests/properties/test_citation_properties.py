@@ -8,8 +8,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_app.agent.citation_markers import Marker, MarkerParser
-from chat_app.agent.quotes import find_quote, quotes_in
+from chat_app.agent.citations.citation_markers import Marker, MarkerParser
+from chat_app.agent.citations.quotes import find_quote, quotes_in
 
 thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chat_app.agent.citation_markers import Marker, MarkerParser
+from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 
 thorough = settings(max_examples=500, deadline=None)
 LIST_MARK = re.compile(r"^\s*(?:[-+*]|\d+[.)])(?:\s|$)", re.MULTILINE)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymilvus import DataType, MilvusClient
 
-from tools.drug_database.quoting import one_of, quote
+from tools.milvus.expressions import one_of, quote
 
 HOSTILE = [
     '" or key != "', "' or 1 == 1 or '", '\\', '\\"', '"] or key in ["secret', "%", "metformin\\u0022", "key like '%'",

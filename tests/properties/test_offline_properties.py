@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from chat_app.offline import sse
+from chat_app.offline.api import event_encoding
 from chat_app.offline.extraction.arguments import Source, fill_schema
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
@@ -19,10 +19,10 @@ from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.schemas import emptiest
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.extraction.units import units
-from chat_app.offline.model import Found
-from chat_app.offline.objects import count_tokens, cut_to_tokens, message_item
-from chat_app.offline.vector_search import matches_filter
-from chat_app.offline.wire import ComparisonFilter, CompoundFilter
+from chat_app.offline.state.vector_search import matches_filter
+from chat_app.offline.wire.model import Found
+from chat_app.offline.wire.objects import count_tokens, cut_to_tokens, message_item
+from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter
 from tests.support.offline_answers import Answered, invented
 
 Json = dict[str, Any]
@@ -80,8 +80,8 @@ TEXTS = st.lists(MEDICAL | st.text(max_size=8), max_size=40).map(" ".join)
 
 @given(TEXTS)
 def test_the_deltas_of_a_text_are_the_text(text: str) -> None:
-    assert "".join(sse.words(text)) == text
-    events = list(sse.contents(message_item(text, []), 0))
+    assert "".join(event_encoding.words(text)) == text
+    events = list(event_encoding.contents(message_item(text, []), 0))
     deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
     assert "".join(deltas) == text
 
@@ -89,7 +89,7 @@ def test_the_deltas_of_a_text_are_the_text(text: str) -> None:
 @given(TEXTS)
 def test_an_encoded_event_is_one_frame_and_says_the_same(text: str) -> None:
     event = {"type": "response.output_text.delta", "delta": text}
-    frame = sse.encode(event)
+    frame = event_encoding.encode(event)
     assert frame.count(b"\n\n") == 1
     assert frame.endswith(b"\n\n")
     name, data = frame.rstrip(b"\n").split(b"\n")

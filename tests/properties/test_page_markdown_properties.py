@@ -9,8 +9,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_app.interface.answer_parts import AnswerParts
-from chat_app.interface.markdown_fold import MarkdownFold
+from chat_app.interface.markdown.markdown_fold import MarkdownFold
+from chat_app.interface.rendering.answer_parts import AnswerParts
 
 # What Markdown gives a meaning to, in any order, with words between.
 _PIECES = st.sampled_from([

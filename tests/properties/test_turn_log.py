@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_app.events import AgentEvent, Notice, TextDelta
-from chat_app.interface.turn_log import Cursor, TurnLog
+from chat_app.interface.turns.turn_log import Cursor, TurnLog
 
 EVENTS = st.lists(
     st.one_of(

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 from fastapi import FastAPI, Request, Response
 
-from chat_app.interface import api_docs, problems
+from chat_app.interface.api import api_docs, problems
 from chat_app.interface.assets import prepare_page_root
-from chat_app.interface.guard import Guard
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.request_guard import Guard
 from chat_app.interface.serving import page_server
 from chat_app.settings import Settings
 from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel
@@ -60,7 +60,7 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, client: Any =
         model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
     )
     prepare_page_root(data_dir)
-    from chat_app.interface.http_api import api_router
+    from chat_app.interface.api.api_router import api_router
 
     @asynccontextmanager
     async def open_app(*_: Any, **__: Any) -> AsyncIterator[Any]:

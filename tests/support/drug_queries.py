@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tools.drug_database.evaluation import EvaluationQuery
-from tools.drug_database.names import base_moieties, fold
+from chat_app.evaluation.drug_evaluation import EvaluationQuery
+from tools.drug_database.names.name_keys import base_moieties, fold
 
 COUNTS = {"generic": 60, "brand": 60, "salt": 40, "misspell_generic": 80, "misspell_brand": 60, "name_strength": 40,
           "combination": 30, "class": 30}  # fmt: skip

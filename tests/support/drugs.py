@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
-from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
-from tools.drug_database.rollup import roll_up
-from tools.drug_database.staging import Staging
+from tools.drug_database.importing.rollup import roll_up
+from tools.drug_database.importing.staging import Staging
 
 NDC_COLUMNS = (
     "PRODUCTID", "PRODUCTNDC", "PRODUCTTYPENAME", "PROPRIETARYNAME", "PROPRIETARYNAMESUFFIX", "NONPROPRIETARYNAME",

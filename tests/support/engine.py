@@ -9,8 +9,8 @@ from typing import Any
 
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
+from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
-from chat_app.agent.hosted_passages import HostedPassages
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner

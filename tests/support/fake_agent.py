@@ -36,7 +36,7 @@ from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
-from tools.guidelines.scopes import Scope, own_id
+from tools.guidelines.storage.scopes import Scope, own_id
 from tools.types import Function, FunctionOutput, Passage
 
 GUIDELINE = Passage(

@@ -11,8 +11,8 @@ from reportlab.pdfbase.pdfmetrics import registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
-from tools.guidelines.extract import extract
-from tools.guidelines.models import Extraction
+from tools.documents.extract import extract
+from tools.documents.models import Extraction
 
 BOLD = "VeraBd"
 """A font in the file itself: of the standard fonts PDFium does not know the weight."""

@@ -89,7 +89,7 @@ def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iter
 @contextmanager
 def milvus_lite_server(folder: Path, port: int | None = None) -> Iterator[str]:
     port = port or free_port()
-    command = [sys.executable, "-m", "tools.milvus_lite_server", "--data-dir", str(folder), "--port", str(port)]
+    command = [sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--port", str(port)]
     with running(command, lambda: accepts(("127.0.0.1", port)), what="the Milvus Lite server"):
         yield f"http://127.0.0.1:{port}"
 

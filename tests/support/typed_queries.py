@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from chat_app.evaluation.drug_evaluation import EvaluationQuery
 from tests.support.drug_queries import table
-from tools.drug_database.evaluation import EvaluationQuery
-from tools.drug_database.names import base_moieties, base_moiety, fold
+from tools.drug_database.names.name_keys import base_moieties, base_moiety, fold
 
 T = TypeVar("T")
 _HEARD = (("ph", "f"), ("f", "ph"), ("c", "k"), ("k", "c"), ("x", "ks"), ("z", "s"), ("s", "z"), ("y", "i"), ("i", "y"),

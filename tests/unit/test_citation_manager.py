@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from chat_app.agent.citation_manager import DROPPED, CitationManager
-from chat_app.agent.citation_markers import Marker, MarkerParser
-from chat_app.agent.quotes import find_quote, quotes_in
+from chat_app.agent.citations.citation_markers import Marker, MarkerParser
+from chat_app.agent.citations.quotes import find_quote, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, TextDelta
 from tests.support.engine import passage
 from tools.types import Function, FunctionOutput, Passage, SectionStart

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.drug_database.names import base_moieties, base_moiety, fold, joined, record_key, squeeze
-from tools.drug_database.text import grams, stems
+from tools.drug_database.names.name_keys import base_moieties, base_moiety, fold, joined, record_key, squeeze
+from tools.drug_database.names.name_terms import grams, stems
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.aliases import aliases, singular
-from tools.drug_database.index import NameIndex
-from tools.drug_database.lookalikes import look_alikes
-from tools.drug_database.names import acid_or_ion, fold
-from tools.drug_database.question import understand
-from tools.drug_database.resolve import read
-from tools.drug_database.rollup import is_brand
-from tools.drug_database.sounds import sounds
-from tools.drug_database.spelling import Spellings, closeness
+from tools.drug_database.importing.rollup import is_brand
+from tools.drug_database.names.aliases import aliases, singular
+from tools.drug_database.names.lookalikes import look_alikes
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import acid_or_ion, fold
+from tools.drug_database.names.phonetic_keys import sounds
+from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.resolve import read
+from tools.drug_database.names.spelling import Spellings, closeness
 
 
 def entry(key: str, *, brands: Sequence[str] = (), classes: Sequence[str] = (), substances: Sequence[str] = (),

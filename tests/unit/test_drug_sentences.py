@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.sentences import organ_sections, sentences
+from tools.drug_database.labels.label_sentences import organ_sections, sentences
 
 
 def test_a_list_item_keeps_the_words_that_lead_into_it() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tools.guidelines.asking import for_ranking
-from tools.guidelines.confidence import ANSWERABLE_FROM, confidence
-from tools.guidelines.probes import REFERENCE_RELATED, REFERENCE_UNRELATED, CosineScale
-from tools.guidelines.ranking import Candidate, weight_of
-from tools.guidelines.retrieval import Found
-from tools.guidelines.text import terms
+from tools.embeddings.calibration import REFERENCE_RELATED, REFERENCE_UNRELATED, CosineScale
+from tools.guidelines.search.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.search.ranking import Candidate
+from tools.guidelines.search.retrieval import Found
+from tools.language.question_words import for_ranking
+from tools.language.term_weights import weight_of
+from tools.language.terms import terms
 
 PASSAGE = "Reduce apixaban to 2.5 mg twice daily in patients aged 80 years or older with a creatinine of 133."
 COMMON = weight_of(dict.fromkeys(terms(f"{PASSAGE} criteria"), 5), 100)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.pdf_pages import Pages
+from tools.documents.docx_format import read_docx
+from tools.documents.models import Block, Extraction
+from tools.documents.ocr import paragraphs
+from tools.documents.page_image import find_quote
+from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
-from tools.guidelines.docx_format import read_docx
-from tools.guidelines.models import Block, Extraction
-from tools.guidelines.ocr import paragraphs
-from tools.guidelines.render import find_quote
-from tools.guidelines.text_formats import decode, read_html, read_markdown, read_plain
 
 MARKDOWN = """---
 title: Sepsis in adults

@@ -7,7 +7,7 @@ from pathlib import Path
 from reportlab.pdfbase.pdfmetrics import stringWidth
 
 from tests.support.pdf_pages import Drawn, Pages
-from tools.guidelines.text import comparable
+from tools.language.terms import comparable
 
 LARGE, SMALL = 16.0, 12.0
 INSIDE, BETWEEN = 5.0, 10.0

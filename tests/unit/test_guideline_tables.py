@@ -9,11 +9,11 @@ import pypdfium2
 import pytest
 
 from tests.support.pdf_pages import Drawn, Pages
-from tools.guidelines.models import Extraction, TableRows
-from tools.guidelines.passages import passages
-from tools.guidelines.render import quote_spans
-from tools.guidelines.row_places import row_stands_on
-from tools.guidelines.table_rows import APART
+from tools.documents.models import Extraction, TableRows
+from tools.documents.page_image import quote_spans
+from tools.documents.passages import passages
+from tools.documents.row_places import row_stands_on
+from tools.documents.tables.table_rows import APART
 
 DOSES = [
     ("Drug", "Dose", "Times a day"), ("Lisinopril", "10-40 mg", "1"), ("Captopril", "25-100 mg", "2"),

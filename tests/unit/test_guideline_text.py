@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.guidelines.abbreviations import Expander, find_abbreviations
-from tools.guidelines.index import dimension_of, passage_weights, question_weights
-from tools.guidelines.milvus import Hit, quoted
-from tools.guidelines.models import Block, Extraction, PageContent, TableRows
-from tools.guidelines.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
-from tools.guidelines.ranking import closeness, fuse, weight_of
-from tools.guidelines.store import document_id
-from tools.guidelines.tables import table_text
-from tools.guidelines.text import clean, comparable, sentences, terms
+from tools.documents.document_abbreviations import Expander, find_abbreviations
+from tools.documents.models import Block, Extraction, PageContent, TableRows
+from tools.documents.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
+from tools.documents.tables.page_tables import table_text
+from tools.guidelines.search.passage_index import dimension_of, passage_weights, question_weights
+from tools.guidelines.search.ranking import closeness, fuse
+from tools.guidelines.storage.document_store import document_id
+from tools.language.term_weights import weight_of
+from tools.language.terms import clean, comparable, sentences, terms
+from tools.milvus.passage_collection import Hit, quoted
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tools.guidelines.ranking import weight_of
-from tools.guidelines.text import terms
-from tools.guidelines.token_match import READ, Tokens, telling_sentences, token_match
+from tools.embeddings.late_interaction import READ, Tokens, telling_sentences, token_match
+from tools.language.term_weights import weight_of
+from tools.language.terms import terms
 
 FEVER, DOSE, CHILD = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 

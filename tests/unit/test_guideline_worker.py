@@ -9,7 +9,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 _LOADED = """
 import sys
-import tools.guidelines.worker, tools.guidelines.extract, tools.guidelines.passages, tools.guidelines.render
+import tools.documents.worker, tools.documents.extract, tools.documents.passages, tools.documents.page_image
 print(*sorted({name.partition(".")[0] for name in sys.modules} & {"httpx", "numpy", "pymilvus", "openai", "chat_app"}))
 """
 

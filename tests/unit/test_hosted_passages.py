@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chat_app.agent.hosted_passages import HostedPassages, Version
-from chat_app.agent.passage_choice import best_source
+from chat_app.agent.citations.hosted_passages import HostedPassages, Version
+from chat_app.agent.citations.passage_choice import best_source
 from tools.errors import ToolUnavailable
 from tools.types import Function, FunctionOutput, Passage
 

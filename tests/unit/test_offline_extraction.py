@@ -18,7 +18,7 @@ from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.text import sentences, terms
 from chat_app.offline.extraction.topics import Aspect, aspects
 from chat_app.offline.extraction.units import units
-from chat_app.offline.wire import FunctionToolIn
+from chat_app.offline.wire.requests import FunctionToolIn
 
 Json = dict[str, Any]
 

@@ -12,12 +12,12 @@ from uuid import uuid4
 import pytest
 
 from chat_app.events import AgentEvent, TextDelta
-from chat_app.interface.asking import question_events
-from chat_app.interface.limits import TooManyQuestions
-from chat_app.interface.live_turns import LiveTurns
-from chat_app.interface.page_options import PageOptions
-from chat_app.interface.page_question import PageQuestion
-from chat_app.interface.uploads import Upload
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.page.question_events import question_events
+from chat_app.interface.security.user_limits import TooManyQuestions
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.settings import Settings
 from tests.support.fake_agent import FakeAgent, FakeApp
 

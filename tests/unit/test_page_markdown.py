@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.interface.markdown_fold import MarkdownFold
-from chat_app.interface.markdown_text import code_block, literal, table
+from chat_app.interface.markdown.markdown_fold import MarkdownFold
+from chat_app.interface.markdown.markdown_text import code_block, literal, table
 
 
 def fold(text: str) -> str:

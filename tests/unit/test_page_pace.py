@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from chainlit.session import WebsocketSession
 
-from chat_app.interface.pace import MARK, WINDOW, Pace
+from chat_app.interface.page.pace import MARK, WINDOW, Pace
 
 
 class Browser:

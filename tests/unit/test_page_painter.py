@@ -20,9 +20,9 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.interface.chainlit_renderer import Emission, TurnPainter
-from chat_app.interface.export import conversation_markdown
-from chat_app.interface.turn_steps import TurnIds
+from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.rendering.chainlit_renderer import Emission, TurnPainter
+from chat_app.interface.rendering.turn_steps import TurnIds
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
 
 PASSAGE = Passage(

@@ -8,14 +8,14 @@ import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.events import Reference
-from chat_app.interface.export import conversation_markdown
-from chat_app.interface.identity import Identity, NotOwner, Unauthenticated, require_owner
-from chat_app.interface.page_options import PageOptions, left_out, page_options, settings_panel
-from chat_app.interface.passwords import hash_password, parse_users, verify_password
-from chat_app.interface.reference_cards import marked_segments, reference_list, where
-from chat_app.interface.starters import starter_questions
-from chat_app.interface.tool_steps import finished_name, step_content, step_name
-from chat_app.interface.uploads import Upload, check_upload, safe_name
+from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.conversation.page_options import PageOptions, left_out, page_options, settings_panel
+from chat_app.interface.conversation.uploads import Upload, check_upload, safe_name
+from chat_app.interface.page.starters import starter_questions
+from chat_app.interface.rendering.reference_cards import marked_segments, reference_list, where
+from chat_app.interface.rendering.tool_steps import finished_name, step_content, step_name
+from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
+from chat_app.interface.security.passwords import hash_password, parse_users, verify_password
 from chat_app.settings import Settings
 from tools.errors import SourceRejected
 from tools.types import Function, FunctionOutput, Passage

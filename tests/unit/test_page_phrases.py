@@ -10,11 +10,15 @@ import pytest
 
 from chat_app.agent import asclepius_agent, chat_manager, citation_manager, response_manager, runner
 from chat_app.generation import outcomes
-from chat_app.interface import asking, live_turns, page, page_options, runtime, socket_handlers, tool_steps
-from chat_app.interface.german import GERMAN
-from chat_app.interface.phrases import language_of, say, translated
+from chat_app.interface import runtime
+from chat_app.interface.conversation import page_options
+from chat_app.interface.i18n.german import GERMAN
+from chat_app.interface.i18n.translation import language_of, say, translated
+from chat_app.interface.page import page, question_events, socket_handlers
+from chat_app.interface.rendering import tool_steps
+from chat_app.interface.turns import live_turns
+from tools.guidelines.guideline_tool import as_tool_result
 from tools.guidelines.models import GuidelineSearchResult
-from tools.guidelines.tool import as_tool_result
 
 PROJECT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -23,7 +27,7 @@ SENTENCES = [
     response_manager.CRASHED.message, outcomes.STOPPED.message, outcomes.STEP_LIMIT.message,
     outcomes.NO_ANSWER.message, outcomes.NO_TERMINAL_EVENT.message, outcomes.error_outcome(None).message,
     outcomes.error_outcome("server_error").message, live_turns.STOPPED, live_turns.ABANDONED, live_turns.SHUT_DOWN,
-    live_turns.BROKEN, asking.BUSY, asking.NOT_KNOWN, page.UNSAVED, page.SIGNED_OUT, page.INTERRUPTED.message,
+    live_turns.BROKEN, question_events.BUSY, question_events.NOT_KNOWN, page.UNSAVED, page.SIGNED_OUT, page.INTERRUPTED.message,
     socket_handlers.EDIT_FAILED, runtime.STARTING,
 ]  # fmt: skip
 

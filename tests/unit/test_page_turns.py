@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from chat_app.errors import ProviderUnavailable
 from chat_app.events import AgentEvent, CitationAdded, Outcome, ReferencesReady, TextDelta, TurnEnded
-from chat_app.interface.live_turns import LiveTurn, LiveTurns
-from chat_app.interface.turn_log import Cursor, TurnLog
+from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.turn_log import Cursor, TurnLog
 from tools.types import Passage
 
 PASSAGE = Passage(id="p", kind="guideline", document_id="d", title="T", text="x")

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
-from chat_app.interface.own_documents import scope_of_thread
-from chat_app.interface.page_options import PageOptions
-from chat_app.interface.phrases import Language
-from chat_app.interface.tool_steps import step_content
-from chat_app.interface.uploads import Upload, files_of, upload_events
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.thread_scope import scope_of_thread
+from chat_app.interface.conversation.uploads import Upload, files_of, upload_events
+from chat_app.interface.i18n.translation import Language
+from chat_app.interface.rendering.tool_steps import step_content
 from tools.errors import SourceRejected
 from tools.guidelines import Document, IngestProgress, Scope
-from tools.guidelines.scopes import own_id, scope_of
+from tools.guidelines.storage.scopes import own_id, scope_of
 
 SCOPE = Scope("0" * 32)
 THREAD = "6f9619ff-8b86-4011-b42d-00c04fc964ff"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tools.documents.page_words import page_texts, stands_on
 from tools.errors import SourceRejected
 from tools.guidelines.library import DEMO_FOLDER
-from tools.guidelines.page_words import page_texts, stands_on
 
 PAGES = [
     "Start low.\r\nGive aspirin 300 mg at on\ufffe\r\nce to adults. Repeat",

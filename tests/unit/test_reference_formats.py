@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chat_app.agent.reference_formats import (
+from chat_app.agent.citations.reference_formats import (
     formatted,
     markdown,
     markdown_list,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat_app.errors import InputRejected
-from chat_app.interface.limits import TooManyQuestions, UserLimits
+from chat_app.interface.security.user_limits import TooManyQuestions, UserLimits
 
 
 class Clock:

@@ -8,19 +8,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tools.drug_database import collection
-from tools.drug_database.generations import CALL_SECONDS, drop
+from tools.drug_database.drug_search import Searcher
 from tools.drug_database.importers import demo
-from tools.drug_database.importers.base import Intake
+from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
-from tools.drug_database.importing import ImportJob, run_import
-from tools.drug_database.milvus import Client, CollectionGone, MilvusConnection
-from tools.drug_database.names import joined
+from tools.drug_database.importing.import_run import ImportJob, run_import
+from tools.drug_database.names.name_keys import joined
 from tools.drug_database.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.reports import DrugDatabaseStats, ImportProgress, ImportReport
-from tools.drug_database.search import Searcher
+from tools.drug_database.storage import drug_collection
+from tools.drug_database.storage.generations import CALL_SECONDS, drop
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
+from tools.milvus.connection import Client, CollectionGone, MilvusConnection
 
 T = TypeVar("T")
 ALIAS: Final = "asclepius_drugs"
@@ -76,11 +76,11 @@ class DrugDatabase:
         """What is wrong, as sentences that say what to do; empty when all is well."""
 
         def look(client: Client) -> list[str]:
-            generation = collection.current(client, self._name, timeout=SEARCH_SECONDS)
+            generation = drug_collection.current(client, self._name, timeout=SEARCH_SECONDS)
             if generation is None:
                 return ["The drug database is empty. Run `asclepius drugs import PATH` with drug data."]
-            collection.check_fields(client, generation, timeout=SEARCH_SECONDS)
-            collection.read_catalog(client, generation, timeout=SEARCH_SECONDS)
+            drug_collection.check_fields(client, generation, timeout=SEARCH_SECONDS)
+            drug_collection.read_catalog(client, generation, timeout=SEARCH_SECONDS)
             return []
 
         try:
@@ -131,7 +131,7 @@ class DrugDatabase:
             return
 
         def remove(client: Client) -> None:
-            generation = collection.current(client, self._name, timeout=CALL_SECONDS)
+            generation = drug_collection.current(client, self._name, timeout=CALL_SECONDS)
             if generation is not None:
                 client.drop_alias(self._name, timeout=CALL_SECONDS)
                 drop(client, generation)

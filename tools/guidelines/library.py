@@ -10,28 +10,21 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tools.documents.sandbox import run_job
+from tools.documents.worker import RenderJob
+from tools.embeddings.embedders import Embedder
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
-from tools.guidelines import ingest
-from tools.guidelines.embedders import Embedder
-from tools.guidelines.index import COLLECTION
-from tools.guidelines.intake import Intake
-from tools.guidelines.library_search import LibrarySearch
-from tools.guidelines.milvus import Connection
-from tools.guidelines.models import (
-    Document,
-    FolderReport,
-    GuidelineSearchResult,
-    IngestProgress,
-    Refusal,
-    SearchFilter,
-)
-from tools.guidelines.retrieval import Retriever
-from tools.guidelines.sandbox import run_job
-from tools.guidelines.scopes import Scope
-from tools.guidelines.shelves import Shelves
-from tools.guidelines.store import document_id
-from tools.guidelines.threads import Threads
-from tools.guidelines.worker import RenderJob
+from tools.guidelines.models import Document, FolderReport, GuidelineSearchResult, IngestProgress, Refusal, SearchFilter
+from tools.guidelines.search.library_search import LibrarySearch
+from tools.guidelines.search.passage_index import COLLECTION
+from tools.guidelines.search.retrieval import Retriever
+from tools.guidelines.storage import ingest
+from tools.guidelines.storage.document_store import document_id
+from tools.guidelines.storage.intake import Intake
+from tools.guidelines.storage.library_threads import Threads
+from tools.guidelines.storage.scopes import Scope
+from tools.guidelines.storage.shelves import Shelves
+from tools.milvus.passage_collection import Connection
 from tools.types import Passage
 
 Progress = Callable[[IngestProgress], None]

@@ -21,7 +21,7 @@ from chat_app.offline.extraction.schemas import (
     resolve,
 )
 from chat_app.offline.extraction.text import STOP, squeeze, stem, words
-from chat_app.offline.wire import FunctionToolIn
+from chat_app.offline.wire.requests import FunctionToolIn
 
 Json = dict[str, Any]
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")

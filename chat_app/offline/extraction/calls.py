@@ -17,8 +17,8 @@ from chat_app.offline.extraction.schemas import is_nullable
 from chat_app.offline.extraction.text import STOP, stem, words
 from chat_app.offline.extraction.topics import Aspect, aspects, only_database
 from chat_app.offline.extraction.vocabulary import word_list
-from chat_app.offline.model import Call
-from chat_app.offline.wire import FunctionToolIn
+from chat_app.offline.wire.model import Call
+from chat_app.offline.wire.requests import FunctionToolIn
 
 Json = dict[str, Any]
 _QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})

@@ -10,7 +10,7 @@ from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.evidence import Evidence, Fields, Passage
 from chat_app.offline.extraction.selection import Quote, select
 from chat_app.offline.extraction.units import Unit
-from chat_app.offline.model import Answer
+from chat_app.offline.wire.model import Answer
 
 _MOST_BESIDE_A_RECORD: Final = 3
 """Guideline sentences beside what a drug's record already says."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat_app.offline.objects import text_of
+from chat_app.offline.wire.objects import text_of
 
 Json = dict[str, Any]
 

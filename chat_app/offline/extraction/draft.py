@@ -9,7 +9,7 @@ from typing import Final
 
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.units import Table
-from chat_app.offline.model import Answer, FileCitation
+from chat_app.offline.wire.model import Answer, FileCitation
 
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 

@@ -18,7 +18,7 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.evidence import DrugRecord, Evidence, Fields, Lookup, Pair, Passage, Product
 from chat_app.offline.extraction.text import sentences, squeeze
-from chat_app.offline.model import Found
+from chat_app.offline.wire.model import Found
 
 Json = dict[str, Any]
 _DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)

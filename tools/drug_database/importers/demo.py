@@ -9,8 +9,8 @@ from typing import Final
 
 from pydantic import ConfigDict, Field
 
-from tools.drug_database.importers.base import Intake
-from tools.drug_database.names import base_moieties, record_key
+from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
 from tools.types import Frozen
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.base import Intake
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.tables import Row, form_and_routes, listed, note, rows, strengths
+from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
 SOURCE_ID: Final = "drugs-at-fda"

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from tools.drug_database.importers.base import Intake
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.tables import Row, form_and_routes, listed, note, rows, strengths
+from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
 SOURCE_ID: Final = "orange-book"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
-from tools.drug_database.importers.base import Intake, decode
 from tools.drug_database.importers.container import Entry, entries
+from tools.drug_database.importers.importer_base import Intake, decode
 from tools.errors import SourceRejected
 
 LineRole = Callable[[str], str | None]

@@ -1,0 +1,1 @@
+"""Find, number, verify and format citations."""

@@ -1,0 +1,1 @@
+"""Measure retrieval, page accuracy, citations and drug search against files of questions."""

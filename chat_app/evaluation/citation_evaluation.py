@@ -1,0 +1,260 @@
+"""Holds what readers are shown to its sources: every quote, every citation number, every figure of a cited statement.
+
+A quote must stand on the page that its reference names, in the original file itself. A number must lead to the passage
+that was cited with it, numbers must follow the order of first use, and the passage must still open. A figure (a dose, a
+threshold, a date) of a cited statement must stand in one of the sources cited for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
+from chat_app.agent.citations.passage_choice import STORED
+from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, Finding, Kind
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from tools.documents.page_words import page_texts, stands_on
+from tools.documents.row_places import row_stands_on
+from tools.guidelines import GuidelineLibrary
+from tools.types import Passage
+
+USER = "evaluation"
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
+
+
+async def evaluate_citations(
+    agent: AsclepiusHealthcareAgent,
+    library: GuidelineLibrary,
+    questions: Sequence[CitationQuestion],
+    *,
+    parallel: int = 4,
+    model: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CitationReport:
+    """Asks every question, ``parallel`` at a time, and checks what a reader would see of each answer."""
+    started = time.monotonic()
+    sources = _Sources(library)
+    limit = asyncio.Semaphore(parallel)
+    done = 0
+
+    async def one(question: CitationQuestion) -> _Checked:
+        nonlocal done
+        async with limit:
+            checked = await _check(question, await _ask(agent, question, model), sources)
+        done += 1
+        if progress is not None:
+            progress(done, len(questions))
+        return checked
+
+    checked = await asyncio.gather(*map(one, questions))
+    return _report(questions, checked, time.monotonic() - started)
+
+
+@dataclass(slots=True)
+class _Statement:
+    """A stretch of the answer and the citations that stand after it."""
+
+    text: str = ""
+    cited: list[CitationAdded] = field(default_factory=list[CitationAdded])
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the reader saw of one turn."""
+
+    statements: list[_Statement] = field(default_factory=lambda: [_Statement()])
+    references: tuple[Reference, ...] = ()
+    dropped: int = 0
+    outcome: str = "failed"
+    tool_errors: list[str] = field(default_factory=list[str])
+    conversation_id: str = ""
+
+    def take(self, event: AgentEvent) -> None:
+        match event:
+            case TurnStarted():
+                self.conversation_id = event.conversation_id
+            case TextDelta():
+                self._text(event.text)
+            case CitationAdded():
+                self.statements[-1].cited.append(event)
+            case ReferencesReady():
+                self.references, self.dropped = event.references, event.dropped
+            case TurnEnded():
+                self.outcome = event.outcome.kind
+            case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)) if output.error is not None:
+                self.tool_errors.append(f"{output.name}: {output.error}")
+            case _:
+                return
+
+    def _text(self, text: str) -> None:
+        for line in text.splitlines(keepends=True):
+            last = self.statements[-1]
+            if last.text.endswith("\n") or (last.cited and line.strip(" .,;:|\n")):
+                last = _Statement()
+                self.statements.append(last)
+            last.text += line
+
+    @property
+    def citations(self) -> list[CitationAdded]:
+        return [citation for statement in self.statements for citation in statement.cited]
+
+
+@dataclass(slots=True)
+class _Checked:
+    answer: _Answer
+    quotes: int = 0
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def count(self, what: Kind) -> int:
+        return sum(finding.what == what for finding in self.findings)
+
+
+class _Sources:
+    """The original files' pages, each file read once, one at a time."""
+
+    def __init__(self, library: GuidelineLibrary) -> None:
+        self._library = library
+        self._texts: dict[str, list[str]] = {}
+        self._reading = asyncio.Lock()
+
+    async def opens(self, passage: Passage) -> bool:
+        """Whether the passage's id opens these very words on this page; what has no page comes with its words."""
+        if not passage.id.startswith(STORED):
+            return True
+        stored = await self._library.passage(passage.id)
+        return stored is not None and (stored.text, stored.page) == (passage.text, passage.page)
+
+    async def holds(self, passage: Passage, quote: str) -> bool:
+        """Whether ``quote`` stands on the passage's page; of a drug record and of retrieved text, in that."""
+        if not passage.id.startswith(STORED):
+            return stands_on(quote, 1, [passage.text])
+        async with self._reading:
+            texts = self._texts.get(passage.document_id) or await self._read(passage.document_id)
+            if stands_on(quote, passage.page or 1, texts):
+                return True
+            path = self._library.original(passage.document_id)
+            is_row = "\t" in quote and path.suffix == ".pdf"
+            return is_row and await asyncio.to_thread(row_stands_on, path, passage.page or 1, quote)
+
+    async def _read(self, document_id: str) -> list[str]:
+        texts = await asyncio.to_thread(page_texts, self._library.original(document_id))
+        self._texts[document_id] = texts
+        return texts
+
+
+async def _ask(agent: AsclepiusHealthcareAgent, question: CitationQuestion, model: str | None) -> _Answer:
+    answer = _Answer()
+    for text in filter(None, (question.after, question.question)):
+        conversation = answer.conversation_id or None
+        answer = _Answer()
+        turn = agent.consult(text, conversation_id=conversation, user_id=USER, model=model)
+        async with aclosing(turn) as events:
+            async for event in events:
+                answer.take(event)
+    await agent.chats.delete(answer.conversation_id, USER)
+    return answer
+
+
+async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources) -> _Checked:
+    checked = _Checked(answer)
+
+    def found(what: Kind, number: int = 0, detail: str = "") -> None:
+        checked.findings.append(Finding(what=what, question=question.question, number=number, detail=detail))
+
+    if answer.outcome not in {"completed", "refused"}:
+        found("no answer", detail=answer.outcome)
+    for error in answer.tool_errors:
+        found("a tool failed", detail=error)
+    for number, detail in _wrong_numbers(answer):
+        found("wrong number", number, detail)
+    for number, figure in _unsupported_figures(answer):
+        found("figure not in its source", number, figure)
+    for reference in answer.references:
+        if not await sources.opens(reference.passage):
+            found("wrong number", reference.number, "its passage does not open")
+        for quote in reference.quotes:
+            checked.quotes += 1
+            if not await sources.holds(reference.passage, quote):
+                where = f"{reference.passage.document_id}, page {reference.passage.page}"
+                found("quote not on its page", reference.number, f"{where}: {quote}")
+    return checked
+
+
+def _wrong_numbers(answer: _Answer) -> list[tuple[int, str]]:
+    """Numbers of the text that lead elsewhere, or stand out of order; references that nothing cites."""
+    listed = {reference.number: reference.passage.id for reference in answer.references}
+    first_uses = list(dict.fromkeys(citation.number for citation in answer.citations))
+    wrong = [
+        (citation.number, "the reference of this number is another passage")
+        for citation in answer.citations
+        if listed.get(citation.number) != citation.passage.id
+    ]
+    wrong += [
+        (number, f"first used as number {place}")
+        for place, number in enumerate(first_uses, start=1)
+        if number != place
+    ]
+    numbers = [reference.number for reference in answer.references]
+    wrong += [(number, "listed twice") for number in set(numbers) if numbers.count(number) > 1]
+    wrong += [(number, "listed and never cited") for number in listed if number not in first_uses]
+    return wrong
+
+
+def _unsupported_figures(answer: _Answer) -> list[tuple[int, str]]:
+    wrong: list[tuple[int, str]] = []
+    for statement in answer.statements:
+        if statement.cited:
+            passages = [citation.passage for citation in statement.cited]
+            known = {figure for p in passages for figure in _figures(f"{p.title} {p.version} {p.section} {p.text}")}
+            said = _figures(_LIST_MARK.sub("", statement.text))
+            wrong += [(statement.cited[0].number, figure) for figure in said if figure not in known]
+    return wrong
+
+
+def _figures(text: str) -> list[str]:
+    return _FIGURE.findall(_THOUSANDS.sub("", text))
+
+
+def _is_retrieved_text(passage: Passage) -> bool:
+    return passage.kind == "guideline" and not passage.id.startswith(STORED)
+
+
+def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:
+    quotes = sum(each.quotes for each in checked)
+    off = sum(each.count("quote not on its page") for each in checked)
+    answers = [each.answer for each in checked]
+    references = [reference for answer in answers for reference in answer.references]
+    failed = [bool(each.count("no answer") or each.count("a tool failed")) for each in checked]
+    answered = sum(bool(answer.citations) for answer in answers)
+    silent = [question for question, answer, bad in zip(questions, answers, failed, strict=True)
+              if not answer.citations and not bad]  # fmt: skip
+    return CitationReport(
+        questions=len(questions), answered=answered, abstained=len(silent), failed=sum(failed),
+        unanswerable=sum(question.kind == "unanswerable" for question in questions),
+        unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
+        references=len(references), references_with_quote=sum(bool(reference.quotes) for reference in references),
+        references_without_page=sum(_is_retrieved_text(reference.passage) for reference in references),
+        citations=sum(len(answer.citations) for answer in answers),
+        quotes=quotes, quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
+        wrong_numbers=sum(each.count("wrong number") for each in checked),
+        unsupported_figures=sum(each.count("figure not in its source") for each in checked),
+        dropped_citations=sum(answer.dropped for answer in answers), seconds=round(seconds, 1),
+        findings=tuple(finding for each in checked for finding in each.findings),
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""How often the right medicine is found: hit@1 and hit@5 over a file of queries, overall and by kind, and the time.
+
+A line of the file is ``{"id", "type", "query"}`` with what a hit must be: ``expect`` or ``expect_any`` (any of these
+ingredient names), ``expect_subst`` (this full substance) or ``expect_class`` (this pharmacologic class).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from tools.drug_database.database import DrugDatabase
+from tools.drug_database.importing.rollup import class_name
+from tools.drug_database.names.name_keys import base_moiety, fold
+from tools.drug_database.queries import DrugQuery
+from tools.drug_database.records import DrugRecord
+from tools.errors import SourceRejected
+from tools.types import Frozen
+
+_DEPTH: Final = 5
+
+
+class EvaluationQuery(Frozen):
+    """One query and what its hit must be."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str = ""
+    type: str = "query"
+    query: str
+    expect: tuple[str, ...] = ()
+    expect_any: tuple[str, ...] = ()
+    expect_subst: str = ""
+    expect_class: str = ""
+
+    def fits(self, record: DrugRecord) -> bool:
+        """True when ``record`` is what the query asks for."""
+        if self.expect_class:
+            wanted = fold(class_name(self.expect_class))
+            return any(fold(class_name(fact.value)) == wanted for fact in record.drug_classes)
+        substances = {fold(fact.value) for fact in record.substances}
+        if self.expect_subst:
+            return fold(self.expect_subst) in substances
+        known = substances | {fold(name) for name in record.ingredients}
+        bases = {base_moiety(name) for name in record.ingredients}
+        return any(fold(name) in known or base_moiety(name) in bases for name in (*self.expect, *self.expect_any))
+
+
+class HitRate(Frozen):
+    """Shares between 0 and 1 of ``queries`` queries."""
+
+    hit_at_1: float = Field(serialization_alias="hit@1")
+    hit_at_5: float = Field(serialization_alias="hit@5")
+    queries: int
+
+
+class Miss(Frozen):
+    """A query whose first five hits were not what it asks for, or not the first; for people who tune the search."""
+
+    id: str
+    type: str
+    query: str
+    found: tuple[str, ...]
+
+
+class Milliseconds(Frozen):
+    """Time of one search as the caller sees it."""
+
+    mean: float
+    p50: float
+    p95: float
+
+
+class DrugEvaluation(Frozen):
+    """The outcome; ``model_dump(by_alias=True)`` gives the JSON of ``asclepius eval drugs --json``."""
+
+    overall: HitRate
+    by_kind: dict[str, HitRate]
+    ms: Milliseconds
+    misses: tuple[Miss, ...] = ()
+
+
+def read_queries(file: Path) -> list[EvaluationQuery]:
+    """Raises ``SourceRejected`` that names the line when the file cannot be read."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise SourceRejected(f"{file} cannot be read as a text file of queries.") from None
+    queries: list[EvaluationQuery] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                queries.append(EvaluationQuery.model_validate_json(line))
+            except ValidationError:
+                raise SourceRejected(f"{file.name}, line {number}: this is no query in JSON.") from None
+    if not queries:
+        raise SourceRejected(f"{file.name} holds no query.")
+    return queries
+
+
+async def evaluate(database: DrugDatabase, queries: Sequence[EvaluationQuery]) -> DrugEvaluation:
+    """Runs every query once, after one that warms the index up."""
+    await database.load()
+    await database.search(DrugQuery(name=queries[0].query, limit=_DEPTH))
+    ranks: dict[str, list[int]] = defaultdict(list)
+    times: list[float] = []
+    misses: list[Miss] = []
+    for query in queries:
+        started = time.perf_counter()
+        result = await database.search(DrugQuery(name=query.query, limit=_DEPTH))
+        times.append(1000 * (time.perf_counter() - started))
+        fitting = (place for place, hit in enumerate(result.hits) if query.fits(hit.record))
+        rank = next(fitting, _DEPTH)
+        ranks[query.type].append(rank)
+        if rank:
+            found = tuple(hit.record.generic_name for hit in result.hits)
+            misses.append(Miss(id=query.id, type=query.type, query=query.query, found=found))
+    return DrugEvaluation(
+        overall=_rate(rank for kind in ranks.values() for rank in kind),
+        by_kind={kind: _rate(found) for kind, found in sorted(ranks.items())},
+        ms=_milliseconds(times), misses=tuple(misses),
+    )  # fmt: skip
+
+
+def _rate(ranks: Iterable[int]) -> HitRate:
+    found = list(ranks)
+    return HitRate(
+        hit_at_1=round(sum(rank == 0 for rank in found) / len(found), 4),
+        hit_at_5=round(sum(rank < _DEPTH for rank in found) / len(found), 4),
+        queries=len(found),
+    )
+
+
+def _milliseconds(times: list[float]) -> Milliseconds:
+    ordered = sorted(times)
+    return Milliseconds(mean=round(sum(ordered) / len(ordered), 2), p50=round(ordered[len(ordered) // 2], 2),
+                        p95=round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 2))  # fmt: skip

@@ -1,0 +1,1 @@
+"""Keep a model server's vector store in step with the loaded guidelines."""

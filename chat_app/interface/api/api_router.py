@@ -1,0 +1,45 @@
+"""The router that holds every route of the HTTP API."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from chat_app.interface.api import api_docs
+from chat_app.interface.api.consult_routes import consult_router
+from chat_app.interface.api.conversation_routes import conversation_router
+from chat_app.interface.api.health_routes import health_router, status_router
+from chat_app.interface.api.problems import NOTHING_HERE, problem
+from chat_app.interface.api.source_routes import source_router
+from chat_app.interface.api.thread_routes import thread_router
+from chat_app.interface.runtime import Runtime
+
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+def api_router(runtime: Runtime) -> APIRouter:
+    """Every route of our own."""
+    from chat_app.interface.api.feedback_routes import feedback_router
+    from chat_app.interface.api.file_routes import file_router
+    from chat_app.interface.api.settings_routes import settings_router
+
+    router = APIRouter()
+    router.include_router(health_router(runtime), tags=["health"])
+    router.include_router(feedback_router(runtime), include_in_schema=False)
+    router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
+    router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)
+    router.include_router(consult_router(runtime), prefix="/api/v1")
+    router.include_router(conversation_router(runtime), prefix="/api/v1")
+    router.include_router(thread_router(runtime), prefix="/api/v1", tags=["conversations"])
+    router.include_router(source_router(runtime), prefix="/api/v1", tags=["sources"])
+    router.include_router(status_router(runtime), prefix="/api/v1", tags=["health"])
+    # Last, or Chainlit would answer every other address under /api with its page.
+    router.add_api_route("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
+    return router
+
+
+async def _no_such_route(request: Request) -> Response:
+    """404, or 405 where another method would do."""
+    allowed = api_docs.methods_of(request.app, request.url.path)
+    if not allowed:
+        return problem(404, NOTHING_HERE)
+    return problem(405, "This address takes another method.", headers={"Allow": ", ".join(allowed)})

@@ -1,0 +1,234 @@
+"""The HTTP API of a consultation: the same events as the page's, as server-sent events or as one JSON answer.
+
+A turn runs on its own: a client that loses its connection takes the stream up again where it left off, by sending the
+last ``id`` it saw as ``Last-Event-ID`` to the turn's address. One that waits for the whole JSON answer and leaves has
+no way back to it, so its turn is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from pydantic import Field, StringConstraints
+
+from chat_app.answer_options import AnswerLanguage, AnswerLength
+from chat_app.errors import InputRejected
+from chat_app.events import (
+    CitationAdded,
+    Notice,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    TextDelta,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.interface.api import api_docs
+from chat_app.interface.api.problems import problem
+from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, event_stream
+from chat_app.interface.conversation.own_documents import searched_in
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
+from chat_app.response_objects import Usage
+from tools.guidelines import Document, Scope
+from tools.types import Frozen
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+
+ModelName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./:@+-]+$")]
+DocumentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+TurnId = Annotated[str, Path(max_length=64, description="The answer's `x-turn-id`, or a `turn_started`'s `turn_id`.")]
+
+
+class ConsultBody(Frozen):
+    """A question, and what may help to answer it."""
+
+    message: str = Field(description="The question.", examples=["What are the contraindications for ACE inhibitors?"])
+    conversation_id: str | None = Field(
+        None, max_length=100, description="Go on with this conversation; one that is unknown or over begins anew."
+    )
+    use_clinical_guidelines: bool = Field(True, description="Search the guidelines.")
+    use_drug_database: bool = Field(True, description="Look drugs up.")
+    enable_tool_execution: bool = Field(True, description="False: no tool at all.")
+    model: ModelName | None = Field(None, description="Ask this model; see `models` of `/api/v1/status`.")
+    models: tuple[ModelName, ...] = Field(
+        (), max_length=8, description="Ask each of these models side by side, each in a conversation of its own."
+    )
+    language: AnswerLanguage = Field(
+        "auto", description="The answer's language by its ISO 639-1 code; `auto` is that of the question."
+    )
+    documents: tuple[DocumentId, ...] = Field(
+        (), max_length=200, description="Search only these guidelines; see `guidelines` of `/api/v1/status`."
+    )
+    length: AnswerLength = Field("standard", description="How much detail the answer is to have.")
+    stream: bool = Field(True, description="Server-sent events; false: one JSON answer at the end.")
+
+
+class PlacedCitation(Frozen):
+    """A citation of the answer: the reference's number, and the place in the answer, in characters."""
+
+    number: int
+    at: int
+
+
+class ConsultAnswer(Frozen):
+    """A whole turn."""
+
+    turn_id: str
+    conversation_id: str
+    model: str
+    answer: str
+    outcome: Outcome
+    citations: tuple[PlacedCitation, ...] = ()
+    references: tuple[Reference, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    usage: Usage | None = None
+
+
+class ComparisonAnswer(Frozen):
+    """The turns of several models, in the order in which they were named."""
+
+    turn_id: str
+    answers: tuple[ConsultAnswer, ...]
+
+
+def consult_router(runtime: Runtime) -> APIRouter:
+    """Consult, take a stream up again, stop a turn."""
+
+    def asker(request: Request) -> str:
+        return runtime.identity.from_cookies(request.cookies)
+
+    # As a dependency, too: who is not signed in learns nothing about what a valid request is.
+    router = APIRouter(tags=["consult"], dependencies=[Depends(asker)])
+    recent = RecentQuestions()
+
+    @router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT,
+                 openapi_extra=api_docs.CONSULT_EXAMPLES)
+    async def consult(request: Request, body: ConsultBody) -> Response:
+        """Ask a question.
+
+        With `stream` the answer is a `text/event-stream`: each event's `data` is one event of the turn as JSON, its
+        `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
+        `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
+        """
+        user = asker(request)
+        app = await runtime.ready()
+        scope, files = await searched_in(runtime, app, body.conversation_id, user)
+        await _check(runtime, app, body, files)
+        runtime.admit(user, asked=max(1, len(set(body.models))))
+        question = _begin(runtime, app, body, user, recent, scope=scope)
+        if body.stream:
+            return event_stream(question, dict.fromkeys(question.turns, Cursor()))
+        return await _whole(request, question)
+
+    @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
+    async def resume(
+        request: Request, turn_id: TurnId,
+        last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
+    ) -> Response:
+        """The turn's events after `Last-Event-ID`, or all of them; 204 when there are no more.
+
+        Possible while the turn runs, and for five minutes after.
+        """
+        question = recent.get(turn_id, asker(request))
+        cursors = question.cursors(last_event_id)
+        if cursors is None:
+            return problem(422, "Last-Event-ID is not one of this turn.")
+        return event_stream(question, cursors) if question.has_more(cursors) else Response(status_code=204)
+
+    @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
+    async def stop(request: Request, turn_id: TurnId) -> Response:
+        """Stop a turn; what was read stays. Stopping twice changes nothing."""
+        recent.get(turn_id, asker(request)).stop()
+        return Response(status_code=204)
+
+    return router
+
+
+async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[Document]) -> None:
+    """Raises ``InputRejected`` for what can be seen to be wrong before anything starts."""
+    app.agent.check_message(body.message)
+    if body.models and body.model:
+        raise InputRejected("Name one model in `model`, or several in `models`, not both.")
+    if body.models and body.conversation_id:
+        raise InputRejected("Models that are compared begin conversations of their own: leave `conversation_id` out.")
+    named = body.models or ((body.model,) if body.model else ())
+    if not all(map(runtime.settings.may_ask, named)):
+        raise InputRejected(f"Models that may be asked are: {', '.join(runtime.settings.models)}.")
+    if body.documents:
+        own = {document.id for document in files}
+        await app.check_documents([name for name in body.documents if name not in own])
+
+
+def _begin(
+    runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions, *, scope: Scope | None
+) -> AskedQuestion:
+    models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
+    turns = {
+        model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models
+    }
+    first = next(iter(turns.values()))
+    compared = bool(body.models)
+    question = AskedQuestion(user, turns, True) if compared else AskedQuestion(user, turns, id=first.id)
+    recent.add(question)
+    options = body.model_dump(exclude={"message", "stream", "model", "models"})
+    for model, turn in turns.items():
+        events = app.agent.consult(body.message, user_id=user, model=model, turn_id=turn.id, scope=scope, **options)
+        runtime.turns.start(turn, events, save=recent.keep_a_while)
+    return question
+
+
+async def _whole(request: Request, question: AskedQuestion) -> Response:
+    """The answer as JSON, once it has ended; a client that leaves before stops it."""
+    reading = asyncio.ensure_future(_answers(question))
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((reading, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not reading.done():
+            question.stop()
+        answers = await reading
+    finally:
+        leaving.cancel()
+    whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
+    headers = {"cache-control": "no-store", "x-turn-id": question.id}
+    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
+
+
+async def _left(request: Request) -> None:
+    """Returns when the client has closed its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _answers(question: AskedQuestion) -> tuple[ConsultAnswer, ...]:
+    return tuple(await asyncio.gather(*(_answer(model, turn) for model, turn in question.turns.items())))
+
+
+async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
+    found: dict[str, Any] = {"turn_id": turn.id, "conversation_id": "", "model": model}
+    citations: list[PlacedCitation] = []
+    notices: list[Notice] = []
+    length = 0
+    async for events, _ in turn.events():
+        for event in events:
+            match event:
+                case TurnStarted():
+                    found["conversation_id"] = event.conversation_id
+                case TextDelta():
+                    length += len(event.text)
+                case CitationAdded():
+                    citations.append(PlacedCitation(number=event.number, at=length))
+                case ReferencesReady():
+                    found["references"] = event.references
+                case Notice():
+                    notices.append(event)
+                case TurnEnded():
+                    found |= {"answer": event.answer, "outcome": event.outcome, "usage": event.usage}
+                case _:
+                    continue
+    return ConsultAnswer(**found, citations=tuple(citations), notices=tuple(notices))

@@ -1,0 +1,128 @@
+"""A user's conversations over the HTTP API: list, read, delete. They are those of the session store.
+
+A conversation that is somebody else's, over, or never was is a 404, all alike.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import AwareDatetime, Field
+
+from chat_app.agent.chat_manager import title_of
+from chat_app.events import OutcomeKind, Reference
+from chat_app.interface.api import api_docs
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import NotOwner
+from chat_app.sessions.session_store import Message, Session, SessionSummary
+from tools.types import Frozen, Passage
+
+_MOST_LISTED = 200
+ConversationId = Annotated[str, Path(max_length=100, description="The conversation's id.")]
+
+
+class ConversationSummary(Frozen):
+    """A conversation as a list shows it."""
+
+    id: str = Field(examples=["session_" + "0" * 32])
+    title: str = Field(description="Its first question, shortened.", examples=["Contraindications for ACE inhibitors?"])
+    created_at: AwareDatetime
+    last_active_at: AwareDatetime
+    message_count: int
+    answering: bool = Field(description="Whether a question of it is being answered now.")
+
+
+class ConversationList(Frozen):
+    """The user's conversations, last used first."""
+
+    conversations: tuple[ConversationSummary, ...]
+
+
+class ConversationMessage(Frozen):
+    """One message as it was shown, and the passages that it cited, numbered as there."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    at: AwareDatetime
+    outcome: OutcomeKind | None = Field(None, description="How an answer ended.")
+    references: tuple[Reference, ...] = ()
+
+
+class Conversation(ConversationSummary):
+    """A whole conversation."""
+
+    messages: tuple[ConversationMessage, ...]
+
+
+def conversation_router(runtime: Runtime) -> APIRouter:
+    """List, read, delete."""
+
+    def asker(request: Request) -> str:
+        return runtime.identity.from_cookies(request.cookies)
+
+    router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[Depends(asker)])
+
+    @router.get("")
+    async def list_conversations(
+        request: Request, limit: Annotated[int, Query(ge=1, le=_MOST_LISTED, description="At most so many.")] = 50
+    ) -> ConversationList:
+        """Your conversations, last used first. Looking at the list does not prolong them."""
+        user = asker(request)
+        app = await runtime.ready()
+        found = await app.sessions.summaries(user, limit)
+        return ConversationList(conversations=tuple(_summary(runtime, user, summary) for summary in found))
+
+    @router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
+    async def read_conversation(request: Request, conversation_id: ConversationId) -> Conversation:
+        """A conversation: its messages with the passages they cite."""
+        user = asker(request)
+        store = (await runtime.ready()).sessions
+        session = await store.get(conversation_id, user)
+        if session is None:
+            raise NotOwner
+        messages = await store.messages(session.session_id)
+        passages = {found.passage.id: found.passage for found in await store.retrieved(session.session_id)}
+        summary = _summary(runtime, user, SessionSummary(session=session, opening=next(iter(messages), None)))
+        shown = tuple(_message(message, passages) for message in messages)
+        return Conversation(**summary.model_dump(), messages=shown)
+
+    @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
+    async def delete_conversation(request: Request, conversation_id: ConversationId) -> Response:
+        """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
+        user = asker(request)
+        store = (await runtime.ready()).sessions
+        if await store.get(conversation_id, user) is None:
+            raise NotOwner
+        await runtime.turns.end_conversation(conversation_id, user)
+        # The session last: while it is there, a deletion that broke off can be asked for again.
+        await runtime.history.delete_conversation(conversation_id, user)
+        await store.delete(conversation_id, user)
+        return Response(status_code=204)
+
+    return router
+
+
+def _summary(runtime: Runtime, user: str, found: SessionSummary) -> ConversationSummary:
+    session: Session = found.session
+    live = [turn for turn in runtime.turns.of_owner(user) if turn.log.ended is None]
+    return ConversationSummary(
+        id=session.session_id,
+        title=title_of(found.opening.content) if found.opening else "",
+        created_at=session.created_at,
+        last_active_at=datetime.fromtimestamp(session.last_active_at, UTC),
+        message_count=session.message_count,
+        answering=any(turn.is_about(session.session_id) for turn in live),
+    )
+
+
+def _message(message: Message, passages: dict[str, Passage]) -> ConversationMessage:
+    references = tuple(
+        Reference(number=number, passage=passages[name])
+        for number, name in enumerate(message.citations, start=1)
+        if name in passages
+    )
+    return ConversationMessage(
+        role=message.role, content=message.content, at=message.at, outcome=message.outcome, references=references
+    )

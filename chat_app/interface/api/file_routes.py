@@ -1,0 +1,80 @@
+"""For whom a file is that somebody added to a conversation: for it alone, or for everybody."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from chat_app.interface.api.problems import problem
+from chat_app.interface.conversation.thread_scope import scope_of_thread
+from chat_app.interface.conversation.uploads import FileState
+from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.page.page_settings import change
+from chat_app.interface.rendering.sockets import emit, sessions_of
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import NotOwner, require_owner
+from tools.guidelines import scope_of
+
+NO_SHARING = "You may not add to the library. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may."
+
+
+class FileFor(BaseModel):
+    """What was decided."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    whom: Literal["conversation", "library"] = Field(alias="for")
+
+
+def file_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.post("/threads/{thread_id}/files/{document_id}")
+    async def decide(
+        request: Request, thread_id: Annotated[str, Path(max_length=64)],
+        document_id: Annotated[str, Path(max_length=80)], body: FileFor,
+    ) -> Response:
+        """Leaves a file to its conversation, or adds it to the library; every tab shows which."""
+        user = runtime.identity.from_cookies(request.cookies)
+        require_owner(user, await runtime.history.owner_of("thread", thread_id))
+        scope = scope_of_thread(thread_id)
+        if scope is None or scope_of(document_id) != scope:
+            raise NotOwner
+        state: FileState = "own"
+        if body.whom == "library":
+            if not runtime.settings.server.may_upload(user):
+                return problem(403, say(language_of(request.headers.get("accept-language")), NO_SHARING))
+            shared = await (await runtime.ready()).guidelines.share(document_id, scope)
+            if shared is None:
+                raise NotOwner
+            state = "library"
+            await _search_instead(runtime, thread_id, user, document_id, shared.id)
+        await _keep(runtime, thread_id, user, document_id, state)
+        return JSONResponse({"state": state})
+
+    return router
+
+
+async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str, shared: str) -> None:
+    """The panel lists the library's document from now on, chosen where the file was chosen."""
+    for session in sessions_of(thread_id, user)[:1]:
+        chosen = session.chat_settings.get("documents") or ()
+        await change(runtime, session, {"documents": [shared if name == own else name for name in chosen]}, shown=False)
+
+
+async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, state: FileState) -> None:
+    """Writes the decision under the answer that asked for it, in the history and on every page that shows it."""
+    thread = await runtime.history.get_thread(thread_id)
+    for element in (thread["elements"] if thread else None) or ():
+        props = cast("dict[str, Any]", element.get("props") or {})
+        files = props.get("files") or []
+        if not any(file["document"] == document_id for file in files):
+            continue
+        decided = [{**file, "state": state} if file["document"] == document_id else file for file in files]
+        changed = {**element, "props": {**props, "files": decided}}
+        await runtime.history.save_turn(thread_id, [], [changed])
+        for session in sessions_of(thread_id, user):
+            await emit(session, "element", changed)

@@ -1,0 +1,134 @@
+"""Whether the app is alive, whether it is ready, and what is loaded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from chat_app.errors import AsclepiusError
+from chat_app.generation.model_client import ModelClient
+from chat_app.interface.i18n.translation import language_of, translated
+from chat_app.interface.runtime import Runtime
+from tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+
+_PATIENCE = 3.0
+_MODEL_SECONDS = 30.0
+
+
+def health_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+    model = _ModelCheck()
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok"}
+
+    @router.get("/readyz")
+    async def readyz() -> JSONResponse:
+        """Each part and whether it can be used; 503 while one cannot."""
+        parts = await _parts(runtime, model)
+        ready = all(part["ready"] for part in parts.values())
+        return JSONResponse({"status": "ready" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+
+    return router
+
+
+def status_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/status")
+    async def status(request: Request) -> dict[str, Any]:
+        """What the start page says: what is loaded, how old it is, and who answers."""
+        user = runtime.identity.from_cookies(request.cookies)
+        language = language_of(request.headers.get("accept-language"))
+        loading, problem = (said and translated(language, said) for said in (runtime.loading, runtime.problem))
+        found: dict[str, Any] = {
+            "loading": loading, "problem": problem, "offline": runtime.settings.uses_offline_model,
+            "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
+            "models": list(runtime.settings.models),
+            "may_upload": runtime.settings.server.may_upload(user),
+            "guidelines": [], "damaged": [], "drugs": None,
+        }
+        if runtime.app is not None:
+            guidelines, damaged, drugs = await asyncio.gather(
+                _documents(runtime.app), _damaged(runtime.app), _drugs(runtime.app)
+            )
+            found |= {"guidelines": guidelines, "damaged": damaged, "drugs": drugs}
+        return found
+
+    return router
+
+
+async def _documents(app: App) -> list[dict[str, str]]:
+    try:
+        documents = await asyncio.wait_for(app.guidelines.documents(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return []
+    return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
+
+
+async def _damaged(app: App) -> Sequence[str]:
+    try:
+        return await asyncio.wait_for(app.guidelines.damaged(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return ()
+
+
+async def _drugs(app: App) -> dict[str, Any] | None:
+    try:
+        stats = await asyncio.wait_for(app.drugs.stats(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return None
+    return dict(stats.model_dump(mode="json"))
+
+
+class _ModelCheck:
+    """Asks the model server whether it answers, and takes its yes for a while: it is asked for each probe else."""
+
+    def __init__(self) -> None:
+        self._good_until = 0.0
+
+    async def check(self, model: ModelClient) -> list[str]:
+        if time.monotonic() >= self._good_until:
+            await model.ping()
+            self._good_until = time.monotonic() + _MODEL_SECONDS
+        return []
+
+
+async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, Any]]:
+    if runtime.app is None:
+        return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
+    app = runtime.app
+    checks = {
+        "model": model.check(app.model), "guidelines": app.guidelines.check_index(), "drugs": app.drugs.check(),
+        "sessions": _sessions(app.sessions),
+    }
+    results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
+    parts: dict[str, dict[str, Any]] = {}
+    for name, result in zip(checks, results, strict=True):
+        reason = _reason(result)
+        parts[name] = {"ready": not reason, "reason": reason}
+    parts["content"] = {"ready": app.loading is None, "reason": app.loading}
+    return parts
+
+
+def _reason(result: object) -> str | None:
+    if isinstance(result, TimeoutError):
+        return "does not answer"
+    if isinstance(result, BaseException):
+        return str(result) if isinstance(result, ToolError | AsclepiusError) else type(result).__name__
+    return "; ".join(result) if isinstance(result, list) and result else None
+
+
+async def _sessions(store: Any) -> list[str]:
+    await store.ping()
+    return []

@@ -1,0 +1,78 @@
+"""Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from chat_app.errors import AsclepiusError, InputRejected, SessionBusy, SessionStoreUnavailable
+from chat_app.interface.security.identity import NotOwner, Unauthenticated
+from chat_app.interface.security.user_limits import TooManyQuestions
+from tools.errors import SourceRejected, ToolError, ToolUnavailable
+
+_TITLES = {
+    400: "Bad request", 401: "Not signed in", 404: "Not found", 405: "Method not allowed", 409: "Conflict",
+    413: "Too large", 422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available",
+}
+_MOST_ERRORS = 20
+NOTHING_HERE = "There is nothing here for you."
+_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (InputRejected, 422), (SessionBusy, 409), (SessionStoreUnavailable, 503), (ToolUnavailable, 503),
+    (SourceRejected, 404), (ToolError, 503), (AsclepiusError, 503),
+)
+
+
+def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
+    """A problem document."""
+    content = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": detail, **more}
+    return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
+
+
+def as_problem(error: Exception) -> JSONResponse | None:
+    """The problem document of an error the app raises on purpose, else None."""
+    if isinstance(error, NotOwner):
+        return problem(404, NOTHING_HERE)
+    if isinstance(error, Unauthenticated):
+        return problem(401, "Sign in first.")
+    if isinstance(error, TooManyQuestions):
+        return problem(429, str(error), headers={"Retry-After": str(error.retry_after)})
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return problem(status, str(error))
+    return None
+
+
+def install(app: FastAPI) -> None:
+    """Lets ``app`` answer every error as a problem document."""
+
+    async def known(_request: Request, error: Exception) -> Response:
+        return as_problem(error) or problem(500, "Something unexpected went wrong. The server's log says where.")
+
+    async def invalid(_request: Request, error: Exception) -> Response:
+        found: list[dict[str, Any]] = getattr(error, "errors", list)()[:_MOST_ERRORS]
+        listed = [{"field": _place(e), "problem": str(e["type"])} for e in found]
+        places = ", ".join(dict.fromkeys(entry["field"] for entry in listed))
+        return problem(422, f"The request is not valid: {places}.", errors=listed)
+
+    async def http(_request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 500)
+        detail = str(getattr(error, "detail", "")) if status != 404 else NOTHING_HERE
+        return problem(status, detail, headers=getattr(error, "headers", None))
+
+    for kind in (NotOwner, Unauthenticated, AsclepiusError, ToolError, Exception):
+        app.add_exception_handler(kind, known)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """Where in the request ``error`` is. The name of a field that is not known was made up by the sender."""
+    place = [str(part) for part in error["loc"]]
+    if error["type"] == "extra_forbidden":
+        place[-1] = "(unknown field)"
+    return ".".join(place)

@@ -1,0 +1,42 @@
+"""Changes the settings of a conversation that is open on the page, for buttons that try something else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from chat_app.interface.conversation.page_options import MOST_DOCUMENTS
+from chat_app.interface.page.page_settings import change
+from chat_app.interface.rendering.sockets import sessions_of
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import require_owner
+
+
+class SourceSettings(BaseModel):
+    """Which sources are searched from now on; what is left out stays as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    guidelines: bool | None = None
+    documents: tuple[str, ...] | None = Field(None, max_length=MOST_DOCUMENTS)
+    drugs: bool | None = None
+
+
+def settings_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.post("/threads/{thread_id}/settings", status_code=204, response_class=Response)
+    async def settings(
+        request: Request, thread_id: Annotated[str, Path(max_length=64)], body: SourceSettings
+    ) -> Response:
+        """Changes them in every tab that has the conversation open."""
+        user = runtime.identity.from_cookies(request.cookies)
+        require_owner(user, await runtime.history.owner_of("thread", thread_id))
+        values = body.model_dump(exclude_none=True, mode="json")
+        for session in sessions_of(thread_id, user)[:1]:
+            await change(runtime, session, values, shown=False)
+        return Response(status_code=204)
+
+    return router

@@ -1,0 +1,76 @@
+"""Routes that show where an answer comes from: passages, guideline pages, the files themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import StringConstraints
+
+from chat_app.interface.api.problems import problem
+from chat_app.interface.conversation.own_documents import require_readable
+from chat_app.interface.runtime import Runtime
+from tools.guidelines import Scope
+
+_HOUR = "private, max-age=3600"
+_MOST_QUOTES = 20
+Quote = Annotated[str, StringConstraints(max_length=4_000)]
+_MOST_PAGES = 100_000
+
+
+def source_router(runtime: Runtime) -> APIRouter:
+    """Passages and pages. Everybody who is signed in may read every guideline of the library; a file of a conversation
+    only its owner."""
+    router = APIRouter()
+
+    def signed_in(request: Request) -> str:
+        return runtime.identity.from_cookies(request.cookies)
+
+    @router.get("/guidelines")
+    async def guidelines(request: Request) -> list[dict[str, Any]]:
+        """What is loaded and searchable."""
+        signed_in(request)
+        app = await runtime.ready()
+        return [document.model_dump(mode="json") for document in await app.guidelines.documents()]
+
+    @router.get("/guidelines/{document_id}/pages/{page}.png")
+    async def page_image(
+        request: Request, document_id: str, page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
+        quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
+        scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
+    ) -> Response:
+        """A page as PNG, the words of each ``quote`` marked."""
+        scope = await require_readable(runtime, signed_in(request), document_id)
+        app = await runtime.ready()
+        image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
+        return Response(image, media_type="image/png", headers=_kept(scope))
+
+    @router.get("/guidelines/{document_id}/original.pdf")
+    async def original(request: Request, document_id: str) -> FileResponse:
+        """The document as it was added. A PDF opens in the browser; any other format is downloaded."""
+        scope = await require_readable(runtime, signed_in(request), document_id)
+        app = await runtime.ready()
+        path = app.guidelines.original(document_id, scope=scope)
+        pdf = path.suffix.lower() == ".pdf"
+        return FileResponse(path, media_type="application/pdf" if pdf else "application/octet-stream",
+                            filename=f"{document_id}{path.suffix}",
+                            content_disposition_type="inline" if pdf else "attachment",
+                            headers=_kept(scope))
+
+    @router.get("/passages/{passage_id:path}")
+    async def passage(request: Request, passage_id: str) -> Response:
+        """A passage, also of a version that has been superseded."""
+        scope = await require_readable(runtime, signed_in(request), passage_id)
+        app = await runtime.ready()
+        found = await app.guidelines.passage(passage_id, scope=scope)
+        if found is None:
+            return problem(404, "There is no such passage.")
+        return Response(found.model_dump_json(), media_type="application/json")
+
+    return router
+
+
+def _kept(scope: Scope | None) -> dict[str, str]:
+    """How long a browser may keep it: what goes with its conversation must not be left there."""
+    return {"cache-control": _HOUR if scope is None else "no-store"}

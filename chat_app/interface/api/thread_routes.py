@@ -1,0 +1,26 @@
+"""A conversation as a file to keep."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import require_owner
+
+
+def thread_router(runtime: Runtime) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/threads/{thread_id}/export.md")
+    async def export(request: Request, thread_id: Annotated[str, Path(max_length=64)]) -> Response:
+        """The conversation as Markdown: questions, answers as they were sent, references."""
+        user = runtime.identity.from_cookies(request.cookies)
+        require_owner(user, await runtime.history.owner_of("thread", thread_id))
+        thread = await runtime.history.get_thread(thread_id)
+        return Response(conversation_markdown(thread or {}), media_type="text/markdown; charset=utf-8",
+                        headers={"content-disposition": 'attachment; filename="conversation.md"'})
+
+    return router

@@ -1,0 +1,178 @@
+"""Questions asked over the API: the turns that answer them, kept for a while, and their events as server-sent events.
+
+A question is answered by one turn, or by one for each of several models. Every event carries an id; reading can be
+taken up again behind any of them, while the question is being answered and for some minutes after, and then neither
+misses an event nor repeats one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+from uuid import uuid4
+
+from fastapi.responses import StreamingResponse
+
+from chat_app.agent.comparison import ModelEvent, interleave
+from chat_app.events import AgentEvent, agent_event_adapter
+from chat_app.interface.security.identity import require_owner
+from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor, LoggedEvent
+
+KEPT_QUESTIONS: Final = 200
+KEPT_SECONDS: Final = 300.0
+KEEP_ALIVE_SECONDS: Final = 15.0
+_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_POINT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
+
+T = TypeVar("T")
+
+Cursors = dict[str, Cursor]
+"""How far each model's turn was read."""
+
+
+@dataclass(eq=False)
+class AskedQuestion:
+    """A question of ``owner``, and the turn of each model. ``compared``: its events say which model's they are."""
+
+    owner: str
+    turns: Mapping[str, LiveTurn]
+    compared: bool = False
+    id: str = field(default_factory=lambda: str(uuid4()))
+
+    @property
+    def ended(self) -> bool:
+        return all(turn.log.ended is not None for turn in self.turns.values())
+
+    def stop(self) -> None:
+        """Ends what still runs of it."""
+        for turn in self.turns.values():
+            turn.stop()
+
+    def event_id(self, cursors: Cursors) -> str:
+        """Names the point of the stream at which each turn was read up to its cursor."""
+        return ".".join([self.id, *(f"{at.entry}.{at.offset}" for at in map(cursors.__getitem__, self.turns))])
+
+    def cursors(self, event_id: str | None) -> Cursors | None:
+        """The point behind ``event_id``, the beginning for None; None when it is no point of this question."""
+        if event_id is None:
+            return dict.fromkeys(self.turns, Cursor())
+        head, _, places = event_id.partition(".")
+        points = [Cursor(int(entry), int(offset)) for entry, offset in _POINT.findall(places)]
+        found = dict(zip(self.turns, points, strict=False))
+        if head != self.id or len(points) != len(self.turns) or self.event_id(found) != event_id:
+            return None
+        return found if all(turn.log.holds(found[model]) for model, turn in self.turns.items()) else None
+
+    def has_more(self, cursors: Cursors) -> bool:
+        """Whether anything is, or will be, to read behind ``cursors``."""
+        return not self.ended or any(turn.log.has_more(cursors[model]) for model, turn in self.turns.items())
+
+
+class RecentQuestions:
+    """Questions that are being answered, and those answered lately, by their ids and by those of their turns."""
+
+    def __init__(self, *, kept_seconds: float = KEPT_SECONDS) -> None:
+        self._kept_seconds = kept_seconds
+        self._questions: dict[str, AskedQuestion] = {}
+
+    def add(self, question: AskedQuestion) -> None:
+        self._questions[question.id] = question
+        for model, turn in question.turns.items():
+            self._questions.setdefault(turn.id, AskedQuestion(question.owner, {model: turn}, id=turn.id))
+        answered = [key for key, known in self._questions.items() if known.ended]
+        for key in answered[: max(0, len(self._questions) - KEPT_QUESTIONS)]:
+            del self._questions[key]
+
+    async def keep_a_while(self, turn: LiveTurn) -> None:
+        """Called when ``turn`` has ended: forgets it, and what it was the last of, once readers had their time."""
+        over = [key for key, known in self._questions.items() if turn in known.turns.values() and known.ended]
+        asyncio.get_running_loop().call_later(self._kept_seconds, self._forget, over)
+
+    def _forget(self, keys: list[str]) -> None:
+        for key in keys:
+            self._questions.pop(key, None)
+
+    def get(self, question_id: str, owner: str) -> AskedQuestion:
+        """Raises ``NotOwner`` when there is no such question of ``owner``."""
+        question = self._questions.get(question_id)
+        require_owner(owner, question.owner if question else None)
+        assert question is not None  # noqa: S101 - require_owner has raised otherwise
+        return question
+
+
+def event_stream(question: AskedQuestion, cursors: Cursors) -> StreamingResponse:
+    """The question's events behind ``cursors`` to its end, as ``text/event-stream``."""
+    headers = {**_HEADERS, "x-turn-id": question.id}
+    return StreamingResponse(_frames(question, cursors), media_type="text/event-stream", headers=headers)
+
+
+async def _frames(question: AskedQuestion, cursors: Cursors) -> AsyncIterator[bytes]:
+    streams: dict[str, AsyncGenerator[list[LoggedEvent], None]] = {
+        model: turn.events_each(cursors[model]) for model, turn in question.turns.items()
+    }
+    async with aclosing(interleave(streams)) as batches, aclosing(with_pauses(batches)) as items:
+        async for item in items:
+            if item is None:
+                yield b": still working\n\n"
+                continue
+            model, batch = item
+            for event, cursor in batch:
+                cursors[model] = cursor
+                yield _frame(question, model, event, question.event_id(cursors))
+
+
+async def with_pauses(
+    items: AsyncGenerator[T, None], *, every: float = KEEP_ALIVE_SECONDS
+) -> AsyncGenerator[T | None, None]:
+    """``items``, and None whenever none came for ``every`` seconds."""
+    waiting: asyncio.Task[T] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(_next(items))
+            done, _ = await asyncio.wait({waiting}, timeout=every)
+            if not done:
+                yield None
+                continue
+            try:
+                item = waiting.result()
+            except StopAsyncIteration:
+                return
+            waiting = None
+            yield item
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+            await _over(waiting)
+
+
+async def _over(task: asyncio.Task[T]) -> None:
+    """Returns when ``task`` is done, however often this is cancelled meanwhile.
+
+    The server cancels the answer to a client that has left with every turn of the loop until it has ended. A stream
+    must not be closed before the task that reads it has let go.
+    """
+    again: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as cancelled:
+            again = cancelled
+    if again is not None:
+        raise again
+
+
+async def _next(items: AsyncGenerator[T, None]) -> T:
+    return await anext(items)
+
+
+def _frame(question: AskedQuestion, model: str, event: AgentEvent, event_id: str) -> bytes:
+    if question.compared:
+        kind, data = "model_event", ModelEvent(model=model, event=event).model_dump_json()
+    else:
+        kind, data = str(event.type), agent_event_adapter.dump_json(event).decode()
+    return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n".encode()

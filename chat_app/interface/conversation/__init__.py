@@ -1,0 +1,1 @@
+"""Options, uploads and documents of one conversation."""

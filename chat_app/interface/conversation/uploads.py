@@ -1,0 +1,174 @@
+"""A file dropped into the chat: checked, taken in page by page as a step, then searchable in that conversation.
+
+The step's events are those of any tool, so the page shows progress and refusals as it shows look-ups. Whoever may add
+to the library is asked, under the answer, whether everybody is to have the file; until then the conversation alone has
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+from uuid import uuid4
+
+from pydantic import JsonValue
+
+from chat_app.events import (
+    AgentEvent,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    ToolProgressRunItem,
+)
+from chat_app.interface.i18n.translation import Language, say, translated
+from tools.errors import SourceRejected, ToolError
+from tools.guidelines import Document, IngestProgress, scope_of
+from tools.types import Function, FunctionOutput, ToolProgress
+
+TOOL = "add_guideline"
+OWN, MAY_SHARE = "document", "may_share"
+"""Keys of the step's result: the id of a file that is the conversation's own, and whether its user may share it."""
+ALONE = "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation."
+FOR_NOW = "For now it is for this conversation alone."
+MAX_BYTES = 50_000_000
+_PDF = b"%PDF-"
+_LONGEST_NAME = 120
+
+
+FileState = Literal["asked", "own", "library"]
+"""Whether the user is asked for whom a file is, or has said so: for the conversation, for everybody."""
+
+
+class Upload(NamedTuple):
+    """A file that came with a message: its name as the browser gave it, and where it is kept."""
+
+    name: str
+    path: Path
+
+
+class Shelf(Protocol):
+    """Where the file goes: to its conversation alone."""
+
+    async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document: ...
+
+
+def safe_name(name: str) -> str:
+    """``name`` as a file name that stays in its folder and ends in ``.pdf``."""
+    stem = re.sub(r"[^\w .()+-]", "_", Path(name.replace("\\", "/")).name).strip(" .")
+    stem = re.sub(r"(?i)\.pdf$", "", stem)[:_LONGEST_NAME] or "guideline"
+    return f"{stem}.pdf"
+
+
+def check_upload(upload: Upload) -> None:
+    """Raises ``SourceRejected`` for what is no PDF or too large, before anything reads it in full."""
+    size = upload.path.stat().st_size
+    if size == 0:
+        raise SourceRejected("The file is empty.")
+    if size > MAX_BYTES:
+        raise SourceRejected(f"The file has {size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB can be taken.")
+    with upload.path.open("rb") as file:
+        if _PDF not in file.read(1024):
+            raise SourceRejected("The file is not a PDF, whatever its name says.")
+
+
+async def upload_events(
+    shelf: Shelf, upload: Upload, language: Language = "en", *, may_share: bool = False
+) -> AsyncIterator[AgentEvent]:
+    """Takes one file in; yields the step's events, then sentences that say what there is now, and for whom.
+
+    ``may_share``: the user may add it to the library for everybody.
+    """
+    call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
+    yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+    began = time.monotonic()
+    reports: asyncio.Queue[IngestProgress | None] = asyncio.Queue(maxsize=1000)
+    adding = asyncio.create_task(_add(shelf, upload, reports))
+    try:
+        while (report := await reports.get()) is not None:
+            item = _stage(report, language)
+            progress = ToolProgress(call_id=call.call_id, name=TOOL, item=item)
+            yield RunItemStreamEvent(name="agent.tool_call_progress", item=ToolProgressRunItem(progress=progress))
+        document, error = await adding
+    finally:
+        adding.cancel()
+    spent = (time.monotonic() - began) * 1000
+    output = FunctionOutput(
+        name=TOOL, input=call, output=_facts(document, may_share=may_share), error=error, duration_ms=spent,
+        summary=f"{document.pages} pages" if document else "",
+    )
+    yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
+    yield TextDelta(text=_sentence(document, error, language, may_share=may_share))
+
+
+async def _add(
+    shelf: Shelf, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
+) -> tuple[Document | None, str | None]:
+    def report(progress: IngestProgress) -> None:
+        if not reports.full():
+            reports.put_nowait(progress)
+
+    folder = Path(tempfile.mkdtemp(prefix="asclepius-upload-"))
+    try:
+        await asyncio.to_thread(check_upload, upload)
+        named = folder / safe_name(upload.name)
+        await asyncio.to_thread(shutil.copyfile, upload.path, named)
+        return await shelf.add(named, progress=report), None
+    except ToolError as error:
+        return None, str(error)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await reports.put(None)
+
+
+def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
+    if document is None:
+        return None
+    facts: dict[str, JsonValue] = {
+        "title": document.title, "version": document.version or document.date, "pages": document.pages,
+        "passages": document.passages, "pages without text": _gaps(document),
+    }
+    return facts | ({OWN: document.id, MAY_SHARE: may_share} if scope_of(document.id) else {})
+
+
+def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
+    """The files among a turn's ``outputs`` of which is asked for whom they are."""
+    asked: FileState = "asked"
+    found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
+    return [
+        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked}
+        for facts in found if facts.get(MAY_SHARE)
+    ]  # fmt: skip
+
+
+def _gaps(document: Document) -> str:
+    return ", ".join(str(page) for page in document.unsearchable_pages)
+
+
+def _stage(report: IngestProgress, language: Language) -> str:
+    stage = say(language, report.stage)
+    if not report.total:
+        return stage
+    return say(language, "{stage}, page {done} of {total}", stage=stage, done=report.done, total=report.total)
+
+
+def _sentence(document: Document | None, error: str | None, language: Language, *, may_share: bool) -> str:
+    if document is None:
+        return f"{say(language, 'The file was not taken in.')} {translated(language, error or '')}\n\n"
+    if scope_of(document.id) is None:
+        known = say(language, "“{title}” is in the library already: everybody finds it, in every conversation.",
+                    title=document.title)  # fmt: skip
+        return f"{known}\n\n"
+    said = [say(language, "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.",
+                title=document.title, passages=document.passages, pages=document.pages)]  # fmt: skip
+    if document.unsearchable_pages:
+        said.append(say(language, "Pages without text, which are not searchable: {gaps}.", gaps=_gaps(document)))
+    said.append(say(language, FOR_NOW if may_share else ALONE))
+    return f"{' '.join(said)}\n\n"

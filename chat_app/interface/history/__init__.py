@@ -1,0 +1,1 @@
+"""Conversation history in SQLite or PostgreSQL."""

@@ -1,0 +1,268 @@
+"""Conversations, answers, references and feedback, kept in SQLite or PostgreSQL.
+
+Chainlit's own SQL layer, with what it gets wrong set right: complete tables, JSON decoded on reading, a list of
+conversations that does not load every step, feedback and threads that keep their owner, and errors that never carry
+what was asked. ``save_turn`` writes a whole turn in one transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, cast
+from uuid import uuid4
+
+from chainlit.data.sql_alchemy import SQLAlchemyDataLayer
+from chainlit.element import ElementDict
+from chainlit.step import StepDict
+from chainlit.types import Feedback, PageInfo, PaginatedResponse, Pagination, ThreadDict, ThreadFilter
+from fastapi import HTTPException
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
+from chat_app.interface.history.history_database import database_engine, database_url, lock_for_setup
+from chat_app.interface.history.history_rows import (
+    decoded_value,
+    element_of,
+    kept,
+    step_of,
+    thread_of,
+)
+from chat_app.interface.history.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
+from chat_app.interface.history.history_statements import (
+    AFTER_CURSOR,
+    DELETE_STEP,
+    NEWEST_FIRST,
+    OWNERS,
+    SEARCH,
+    STEPS,
+    UPSERT_FEEDBACK,
+    like,
+    now,
+    rows_of,
+    upsert,
+    upsert_thread,
+)
+from chat_app.interface.security.identity import NotOwner, require_owner
+
+logger = logging.getLogger(__name__)
+
+asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
+"""Whose request is being answered; set by the guard in front of the page."""
+
+_MOST_THREADS = 100
+
+
+BeforeDeletion = Callable[[str, Sequence[str], str], Awaitable[None]]
+"""Called with a thread, its conversations in the session store, and its owner, before the thread is deleted."""
+
+
+class History(SQLAlchemyDataLayer):
+    """The data layer of the page."""
+
+    def __init__(self, url: str) -> None:
+        chainlit_logger = logging.getLogger("chainlit")
+        level = chainlit_logger.level
+        # It would warn of a missing file store, which is not used.
+        chainlit_logger.setLevel(logging.ERROR)
+        address = database_url(url)
+        super().__init__(address.render_as_string(hide_password=False))
+        chainlit_logger.setLevel(level)
+        self.engine: AsyncEngine = database_engine(address)
+        self.async_session.configure(bind=self.engine)
+        self._warned = False
+        self.before_deletion: BeforeDeletion | None = None
+
+    async def setup(self) -> None:
+        """Makes the tables that are missing."""
+        async with self.engine.begin() as connection:
+            await lock_for_setup(connection)
+            for statement in STATEMENTS:
+                await connection.execute(text(statement))
+
+    async def get_current_timestamp(self) -> str:
+        return now()
+
+    # -- conversations -------------------------------------------------------------------------------------------
+
+    async def update_thread(
+        self,
+        thread_id: str,
+        name: str | None = None,
+        user_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        tags: list[str] | None = None,
+    ) -> None:
+        # A socket that closes gives back all it read when it opened; which conversation the agent is in moved on since.
+        kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
+        async with self.engine.begin() as connection:
+            await upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
+
+    async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
+        """Which of the agent's conversations this one goes on in; None for a new one."""
+        async with self.engine.begin() as connection:
+            await upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
+
+    async def claim_thread(self, thread_id: str, owner: str) -> None:
+        """Sees to it that a conversation is there and is ``owner``'s, before anything is kept for it elsewhere.
+
+        Raises ``NotOwner`` for somebody else's.
+        """
+        async with self.engine.begin() as connection:
+            known = await rows_of(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
+            await upsert_thread(connection, thread_id, user_id=known[0]["id"] if known else None)
+        require_owner(owner, await self.owner_of("thread", thread_id))
+
+    async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
+        """Sets which of the agent's conversations each of several models goes on in; see ``branches``."""
+        async with self.engine.begin() as connection:
+            await upsert_thread(connection, thread_id, metadata=dict(conversations))
+
+    async def get_thread(self, thread_id: str) -> ThreadDict | None:
+        async with self.engine.connect() as connection:
+            threads = await rows_of(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
+            if not threads:
+                return None
+            steps = await rows_of(connection, STEPS, id=thread_id)
+            elements = await rows_of(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
+        found = thread_of(threads[0])
+        found["steps"] = [step_of(row) for row in steps]
+        found["elements"] = [element_of(row) for row in elements]
+        return found
+
+    async def get_thread_author(self, thread_id: str) -> str:
+        """The owner of a conversation. Another user's conversation and a missing one are both a 404."""
+        owner = await self.owner_of("thread", thread_id)
+        asking = asking_user.get()
+        try:
+            require_owner(asking if asking is not None else owner, owner)
+        except NotOwner:
+            raise HTTPException(status_code=404, detail="Thread not found") from None
+        return owner or ""
+
+    async def owner_of(self, kind: str, identifier: str) -> str | None:
+        """Who owns a ``thread``, ``step``, ``element`` or ``feedback``; None when there is no such thing."""
+        async with self.engine.connect() as connection:
+            rows = await rows_of(connection, OWNERS[kind], id=identifier)
+        return rows[0]["owner"] if rows else None
+
+    async def list_threads(self, pagination: Pagination, filters: ThreadFilter) -> PaginatedResponse[ThreadDict]:
+        if not filters.userId:
+            raise ValueError("userId is required")
+        first = min(pagination.first, _MOST_THREADS)
+        parameters: dict[str, Any] = {"user": filters.userId, "limit": first + 1}
+        where = ['t."userId" = :user']
+        if filters.search:
+            where.append(SEARCH)
+            parameters["search"] = f"%{like(filters.search.lower())}%"
+        if filters.feedback is not None:
+            where.append('EXISTS (SELECT 1 FROM feedbacks f WHERE f."threadId" = t."id" AND f."value" = :value)')
+            parameters["value"] = int(filters.feedback)
+        if pagination.cursor:
+            where.append(AFTER_CURSOR)
+            parameters["cursor"] = pagination.cursor
+        async with self.engine.connect() as connection:
+            query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {NEWEST_FIRST}'  # noqa: S608 - constants
+            rows = await rows_of(connection, query, **parameters)
+        page = [thread_of(row) for row in rows[:first]]
+        info = PageInfo(hasNextPage=len(rows) > first, startCursor=page[0]["id"] if page else None,
+                        endCursor=page[-1]["id"] if page else None)
+        return PaginatedResponse(pageInfo=info, data=page)
+
+    async def metadata_of(self, thread_id: str) -> dict[str, Any]:
+        """What is kept about a conversation beside its messages; empty for one that is not there."""
+        async with self.engine.connect() as connection:
+            rows = await rows_of(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
+        return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
+
+    async def delete_thread(self, thread_id: str) -> None:
+        if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):
+            await self.before_deletion(thread_id, conversations_of(await self.metadata_of(thread_id)), owner)
+        async with self.engine.begin() as connection:
+            for table in ("feedbacks", "elements", "steps"):
+                statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables
+                await connection.execute(text(statement), {"id": thread_id})
+            await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
+
+    async def delete_conversation(self, conversation_id: str, owner: str) -> None:
+        """Erases what the page shows of a conversation of ``owner``, by the id that the session store knows it by."""
+        for thread_id in await self.threads_with(conversation_id, owner):
+            await self.delete_thread(thread_id)
+
+    async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
+        """The conversations on ``owner``'s page that go on in that one of the session store."""
+        async with self.engine.connect() as connection:
+            query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
+            rows = await rows_of(connection, query, owner=owner, id=f"%{conversation_id}%")
+        return [row["id"] for row in rows if conversation_id in conversations_of(decoded_value(row["metadata"], {}))]
+
+    # -- steps and elements --------------------------------------------------------------------------------------
+
+    async def save_turn(self, thread_id: str, steps: Sequence[Mapping[str, Any]], elements: Sequence[Mapping[str, Any]],
+                        metadata: dict[str, Any] | None = None) -> None:
+        """Writes a turn whole, or not at all. Raises ``SQLAlchemyError`` or ``OSError``."""
+        async with self.engine.begin() as connection:
+            await upsert_thread(connection, thread_id, metadata=metadata)
+            for step in steps:
+                await upsert(connection, "steps", STEP_COLUMNS, step)
+            for element in elements:
+                await upsert(connection, "elements", ELEMENT_COLUMNS, element)
+
+    async def create_step(self, step_dict: StepDict) -> None:
+        """Chainlit calls this in the background: a failure is logged, once, and nothing else stops."""
+        try:
+            await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)], [])
+        except (SQLAlchemyError, OSError) as error:
+            self._warn(error)
+
+    async def update_step(self, step_dict: StepDict) -> None:
+        await self.create_step(step_dict)
+
+    async def delete_step(self, step_id: str) -> None:
+        await self.delete_steps([step_id])
+
+    async def delete_steps(self, step_ids: Sequence[str]) -> None:
+        async with self.engine.begin() as connection:
+            for step_id in step_ids:
+                for statement in DELETE_STEP:
+                    await connection.execute(text(statement), {"id": step_id})
+
+    async def create_element(self, element: Any) -> None:
+        """Files that come with a question are not kept; references are written with their turn."""
+
+    async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
+        async with self.engine.connect() as connection:
+            query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
+            rows = await rows_of(connection, query, thread=thread_id, id=element_id)
+        return element_of(rows[0]) if rows else None
+
+    async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
+        """Elements go with their conversation, never on a page's word."""
+
+    # -- feedback ------------------------------------------------------------------------------------------------
+
+    async def upsert_feedback(self, feedback: Feedback) -> str:
+        async with self.engine.begin() as connection:
+            steps = await rows_of(connection, 'SELECT "threadId" FROM steps WHERE "id" = :id', id=feedback.forId)
+            if not steps:
+                raise NotOwner
+            values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": now(),
+                      "value": int(feedback.value), "comment": kept(feedback.comment)}
+            rows = await rows_of(connection, UPSERT_FEEDBACK, **values)
+        return str(rows[0]["id"])
+
+    async def delete_feedback(self, feedback_id: str) -> bool:
+        async with self.engine.begin() as connection:
+            await connection.execute(text('DELETE FROM feedbacks WHERE "id" = :id'), {"id": feedback_id})
+        return True
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning("The history cannot be written (%s). Check the disk and DATABASE_URL.", type(error).__name__)

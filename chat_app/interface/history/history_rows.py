@@ -1,0 +1,80 @@
+"""Rows of the history as Chainlit's page takes them: structures decoded, nothing streaming, feedback in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, cast
+
+from chainlit.element import ElementDict
+from chainlit.step import StepDict
+from chainlit.types import ThreadDict
+
+from chat_app.interface.history.history_schema import STEP_COLUMNS
+
+Row = dict[str, Any]
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+
+
+def encoded_value(column: str, value: Any) -> Any:
+    """``value`` as it is kept in ``column``."""
+    if column == "showInput":
+        return None if value is None else str(value).lower()
+    return encoded_json(value) if isinstance(value, dict | list) else kept(value)
+
+
+def encoded_json(value: Any) -> str:
+    """``value`` as JSON that both databases take."""
+    return json.dumps(kept(value))
+
+
+def kept(value: Any) -> Any:
+    """``value`` without what PostgreSQL keeps in no text: the character zero, and half characters."""
+    if isinstance(value, str):
+        return _UNKEPT.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {kept(key): kept(entry) for key, entry in value.items()}
+    return [kept(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def decoded_value(value: Any, default: Any) -> Any:
+    """What a JSON column holds; ``default`` when it is empty or cannot be read."""
+    if not isinstance(value, str):
+        return default if value is None else value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return default
+
+
+def thread_of(row: Row) -> ThreadDict:
+    """A conversation without its messages."""
+    return ThreadDict(
+        id=row["id"], createdAt=row["createdAt"], name=row["name"], userId=row["userId"],
+        userIdentifier=row["userIdentifier"], tags=decoded_value(row["tags"], None),
+        metadata=decoded_value(row["metadata"], {}), steps=[], elements=[],
+    )
+
+
+def step_of(row: Row) -> StepDict:
+    """A message or step with its feedback."""
+    shown = row["showInput"] not in (None, "false")
+    feedback = None
+    if row["feedback_value"] is not None:
+        feedback = {"forId": row["id"], "id": row["feedback_id"], "value": row["feedback_value"],
+                    "comment": row["feedback_comment"]}
+    decoded = {
+        **{column: row[column] for column in STEP_COLUMNS},
+        "streaming": False, "isError": bool(row["isError"]), "defaultOpen": bool(row["defaultOpen"]),
+        "autoCollapse": bool(row["autoCollapse"]), "waitForAnswer": bool(row["waitForAnswer"]),
+        "metadata": decoded_value(row["metadata"], {}), "tags": decoded_value(row["tags"], None),
+        "modes": decoded_value(row["modes"], None), "generation": decoded_value(row["generation"], None),
+        "input": row["input"] or "" if shown else "", "output": row["output"] or "", "feedback": feedback,
+        "showInput": row["showInput"] if shown else False,
+    }
+    return cast("StepDict", decoded)
+
+
+def element_of(row: Row) -> ElementDict:
+    """An element with its properties."""
+    return cast("ElementDict", {**row, "props": decoded_value(row["props"], {})})

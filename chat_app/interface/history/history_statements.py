@@ -1,0 +1,94 @@
+"""The history's SQL, for SQLite and PostgreSQL: its queries, and how a row is written or written over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from chat_app.interface.history.history_rows import Row, encoded_json, encoded_value, kept
+
+STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
+    FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
+    WHERE s."threadId" = :id ORDER BY s."createdAt", s."type" DESC"""
+OWNERS = {
+    "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
+    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '
+            'WHERE s."id" = :id',
+    "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
+               'WHERE e."id" = :id',
+    "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
+                'WHERE f."id" = :id',
+}
+SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SELECT 1 FROM steps s
+    WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message', 'llm')
+    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'))"""
+AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
+NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
+DELETE_STEP = (
+    'DELETE FROM feedbacks WHERE "forId" = :id', 'DELETE FROM elements WHERE "forId" = :id',
+    'DELETE FROM steps WHERE "id" = :id',
+)
+UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
+    VALUES (:id, :for, :thread, :value, :comment, :at)
+    ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
+_LONGEST_NAME = 120
+# An owner, once set, stays: a thread cannot be taken over by naming it.
+_UPSERT_THREAD = """INSERT INTO threads
+    ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
+    VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
+    ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
+        "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
+        "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
+        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}"""
+# In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
+_MERGED = {
+    "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
+    "postgresql": """CAST(jsonb_strip_nulls(CAST(COALESCE(threads."metadata", '{}') AS jsonb)
+        || CAST(:patch AS jsonb)) AS text)""",
+}
+
+
+async def rows_of(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
+    """What ``query`` finds, by the columns' names."""
+    result = await connection.execute(text(query), parameters)
+    return [dict(row) for row in result.mappings()]
+
+
+async def upsert_thread(connection: AsyncConnection, thread_id: str, *, name: str | None = None,
+                        user_id: str | None = None, metadata: dict[str, Any] | None = None,
+                        tags: list[str] | None = None) -> None:
+    """Makes a conversation, or changes what is given of it; a key whose value is None leaves its metadata."""
+    patch = metadata or {}
+    values = {
+        "id": thread_id, "now": now(), "user": user_id,
+        "name": " ".join(kept(name).split())[:_LONGEST_NAME] if name else None,
+        "tags": encoded_json(tags) if tags is not None else None,
+        "metadata": encoded_json({key: value for key, value in patch.items() if value is not None}),
+        "patch": encoded_json(patch),
+    }
+    statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
+    await connection.execute(text(statement), values)
+
+
+async def upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Writes those of ``columns`` that ``values`` has, over the row of the same id where there is one."""
+    row = {column: encoded_value(column, values[column]) for column in columns if column in values}
+    names = ", ".join(f'"{column}"' for column in row)
+    marks = ", ".join(f":{column}" for column in row)
+    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in row if column != "id")
+    statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
+    await connection.execute(text(statement), row)
+
+
+def like(words: str) -> str:
+    """``words`` for a LIKE with ``ESCAPE '!'``, in which they stand for themselves alone."""
+    return words.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond, as Chainlit writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

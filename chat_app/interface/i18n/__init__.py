@@ -1,0 +1,1 @@
+"""Translated texts of the page."""

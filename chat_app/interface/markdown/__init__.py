@@ -1,0 +1,1 @@
+"""Escape and repair Markdown so that the page shows every character."""

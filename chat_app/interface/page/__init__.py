@@ -1,0 +1,1 @@
+"""Chainlit page: questions, edits, settings and socket events."""

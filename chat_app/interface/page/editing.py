@@ -1,0 +1,76 @@
+"""A question that is edited: what came after it goes, and the conversation goes on from before it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+from uuid import uuid4
+
+from chainlit.context import init_ws_context
+from chainlit.message import Message
+from chainlit.session import WebsocketSession
+
+from chat_app.errors import SessionError
+from chat_app.interface.history.branches import MAIN, conversations_of, forget, is_conversation_key
+from chat_app.interface.history.forks import fork
+from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.page.page import Page
+from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
+from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, run_step
+
+logger = logging.getLogger(__name__)
+
+_WAIT = "This question is still being answered. Stop it first, then edit."
+
+
+async def edit_question(page: Page, session: WebsocketSession, message_id: str, text: str) -> None:
+    """Asks the edited question in place of the old one; its later messages are deleted."""
+    owner, thread_id = owner_of(session), session.thread_id
+    thread = await page.runtime.history.get_thread(thread_id)
+    if owner is None or thread is None or thread.get("userIdentifier") != owner:
+        return
+    if page.runtime.turns.of_thread(thread_id, owner):
+        await emit(session, "toast", {"message": say(language_of(session.language), _WAIT), "type": "warning"})
+        return
+    steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
+    at = next((i for i, step in enumerate(steps) if step["id"] == message_id and step["type"] == "user_message"), None)
+    if at is None:
+        return
+    await _cut(page, owner, thread_id, steps, at)
+    await _go_on_from(page, owner, thread_id, before=str(steps[at]["output"]))
+    question = {**steps[at], "output": text, "feedback": None}
+    await page.runtime.history.save_turn(thread_id, [question], [])
+    init_ws_context(session)
+    message = Message.from_dict(cast("Any", question))
+    for other in sessions_of(thread_id, owner):
+        await emit(other, "update_message", question)
+    ids = TurnIds(str(uuid4()), thread_id, str(uuid4()), page.now())
+    await emit(session, "new_message", run_step(ids, message_id))
+    await page.runtime.history.save_turn(thread_id, [run_step(ids, message_id)], [])
+    await page.ask(session, message, ids.run_id)
+    done = finished_run(ids, message_id)
+    await emit(session, "update_message", done)
+    await page.runtime.history.save_turn(thread_id, [done], [])
+
+
+async def _cut(page: Page, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:
+    later = [str(step["id"]) for step in steps[at + 1 :]]
+    await page.runtime.history.delete_steps(later)
+    for session in sessions_of(thread_id, owner):
+        for step_id in later:
+            await emit(session, "delete_message", {"id": step_id})
+
+
+async def _go_on_from(page: Page, owner: str, thread_id: str, *, before: str) -> None:
+    app = await page.runtime.ready()
+    known = await page.runtime.history.metadata_of(thread_id)
+    forked = None
+    if main := known.get(MAIN):
+        try:
+            forked = await fork(app.sessions, main, owner, before=before)
+        except SessionError:
+            logger.warning("An edited question starts without what was said before: the session store is away.")
+    # What several models answered below the edited question is gone with it: they all go on from the copy.
+    left = {key: None for key in known if is_conversation_key(key)}
+    await page.runtime.history.update_conversations(thread_id, {**left, MAIN: forked})
+    await forget(app.sessions, owner, set(conversations_of(known)))

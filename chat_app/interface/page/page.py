@@ -1,0 +1,242 @@
+"""Turns on the page: who sees a turn, how its events reach each browser, and what is written to the history.
+
+A question starts a turn that runs on its own. Every socket of that conversation follows it with a painter of its own:
+the first text goes out at once, then in windows that a browser can keep up with. A socket that comes back, or a second
+tab, starts from the beginning of the log and so catches up without a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from chainlit.config import config
+from chainlit.message import Message
+from chainlit.session import WebsocketSession
+from sqlalchemy.exc import SQLAlchemyError
+
+from chat_app.events import Outcome, TextDelta
+from chat_app.interface.conversation.page_options import page_options
+from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.page.pace import Pace
+from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.page.page_settings import KEY, change
+from chat_app.interface.page.question_events import question_events
+from chat_app.interface.rendering.chainlit_renderer import TurnPainter
+from chat_app.interface.rendering.sockets import emit, is_there, owner_of, send, sessions_of
+from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, phase_id, run_step
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import Unauthenticated
+from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
+
+logger = logging.getLogger(__name__)
+
+_CHECKPOINT = 3.0
+THREAD = "asclepius_thread"
+UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
+SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
+INTERRUPTED = Outcome(kind="incomplete", reason="truncated", retryable=True,
+                      message="This answer ended early because the server stopped. Ask again.")
+
+
+class Page:
+    """Shows turns to the browsers of a conversation."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.pace = Pace()
+        self._asked: dict[str, PageQuestion] = {}
+        """Questions by the ids of those of their turns that have not been saved yet."""
+        self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    @staticmethod
+    def now() -> datetime:
+        return datetime.now(UTC)
+
+    def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
+        """Starts showing ``question``'s answer on ``session`` from its beginning; what showed it before is ended."""
+        key = (question.message_id, session.id)
+        if (before := self._viewers.pop(key, None)) is not None:
+            before.cancel()
+        task = asyncio.create_task(self._show(question, session))
+        self._viewers[key] = task
+        task.add_done_callback(lambda done: self._viewers.pop(key) if self._viewers.get(key) is done else None)
+        return task
+
+    async def reattach(self, session: WebsocketSession) -> None:
+        """A socket has come (back): it sees what it missed, and an answer that is being given, whole and live."""
+        owner = owner_of(session)
+        if owner is None:
+            return
+        running = self.runtime.turns.of_thread(session.thread_id, owner)
+        questions = dict.fromkeys(self._asked[turn.id] for turn in running if turn.id in self._asked)
+        if session.restored and session.has_first_interaction:
+            await self._repeat(session, owner)
+        for question in questions:
+            self.follow(question, session)
+
+    def stop(self, session: WebsocketSession) -> None:
+        """Stops what is being answered in the conversation that ``session`` has open: every column of it."""
+        if owner := owner_of(session):
+            for turn in self.runtime.turns.of_thread(session.thread_id, owner):
+                turn.stop()
+
+    async def _repeat(self, session: WebsocketSession, owner: str) -> None:
+        """Shows the stored conversation again: what is there already stays as it is."""
+        thread = await self.runtime.history.get_thread(session.thread_id)
+        if thread is None or thread.get("userIdentifier") != owner:
+            return
+        for step in thread["steps"] or []:
+            await emit(session, "new_message", step)
+            if turn_id := (step.get("metadata") or {}).get("turn"):
+                await emit(session, "delete_message", {"id": phase_id(turn_id)})
+        for element in thread["elements"] or []:
+            await emit(session, "element", element)
+
+    async def _show(self, question: PageQuestion, session: WebsocketSession) -> None:
+        socket = session.socket_id
+        self.pace.begin(session)
+        await emit(session, "task_start", {})
+        # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
+        await emit(session, "window_message", {THREAD: session.thread_id})
+        painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
+        for _, painter in painters:
+            await send(session, painter.begin())
+        await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))
+        if is_there(session, socket):
+            await emit(session, "task_end", {})
+
+    async def _show_turn(
+        self, turn: LiveTurn, painter: TurnPainter, session: WebsocketSession, socket: str
+    ) -> None:
+        clock = asyncio.get_running_loop()
+        async for batch, _ in turn.events():
+            if not is_there(session, socket):
+                return
+            began = clock.time()
+            first = not painter.written
+            await send(session, painter.paint(batch))
+            if painter.written and not (first and _is_text(batch)):
+                await self.pace.after_text(session, painter.growing, clock.time() - began)
+
+    def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
+        extracts = self.runtime.settings.uses_offline_model
+        return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options)
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    async def ask(self, session: WebsocketSession, message: Message, run_id: str) -> None:
+        """Answers ``message`` of ``session``; returns when the answer has ended."""
+        owner = self._who(session)
+        if owner is None:
+            language = language_of(session.language)
+            await emit(session, "toast", {"message": say(language, SIGNED_OUT), "type": "error"})
+            return
+        question = self._question(session, owner, message, run_id)
+        if question.compared:
+            await self._keep_columns(question)
+        for model, turn in question.turns.items():
+            self._asked[turn.id] = question
+            self.runtime.turns.start(turn, question_events(self.runtime, question, model), save=self.save)
+        keeping = [asyncio.create_task(self.keep_checkpoints(question, turn)) for turn in question.turns.values()]
+        for other in sessions_of(question.thread_id, owner):
+            if other.id != session.id:
+                await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
+                ids = question.ids_of(next(iter(question.turns.values())))
+                await emit(other, "new_message", run_step(ids, question.message_id))
+                self.follow(question, other)
+        await asyncio.wait({self.follow(question, session)})
+        for turn in question.turns.values():
+            await turn.saved.wait()
+        for task in keeping:
+            task.cancel()
+        if question.added:
+            # Also where nothing is chosen: the panel lists what there is to choose from.
+            chosen = question.options_now().documents
+            await change(self.runtime, session, {"documents": chosen}, shown=False)
+
+    def _question(self, session: WebsocketSession, owner: str, message: Message, run_id: str) -> PageQuestion:
+        uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
+        options = page_options(session.chat_settings)
+        models = options.asked_models(self.runtime.settings)
+        return PageQuestion(
+            owner=owner, thread_id=session.thread_id, message_id=message.id, text=message.content, run_id=run_id,
+            options=options, uploads=uploads, author=config.ui.name, language=language_of(session.language),
+            # A file that comes without a question is nothing to compare.
+            models=models if message.content.strip() else models[:1],
+        )
+
+    def _who(self, session: WebsocketSession) -> str | None:
+        """Checked on each question: a login can end while its page stays open."""
+        try:
+            name = self.runtime.identity.from_token(session.token)
+        except Unauthenticated:
+            return None
+        return name if name == owner_of(session) else None
+
+    # -- history -------------------------------------------------------------------------------------------------
+
+    async def save(self, turn: LiveTurn) -> None:
+        """Writes the ended turn; its readers are told when that fails."""
+        question = self._asked.pop(turn.id)
+        painter = self._painter(question, turn)
+        events, _ = turn.log.read(Cursor())
+        painter.paint(events)
+        try:
+            await self._write(turn, painter.steps.values(), painter.elements.values(), _kept(question, turn))
+        except (SQLAlchemyError, OSError) as error:
+            logger.warning("An answer could not be written to the history: %s", type(error).__name__)
+            await self.tell(turn, UNSAVED)
+
+    async def _keep_columns(self, question: PageQuestion) -> None:
+        """Writes the empty columns: a page that is loaded while some are still being written has them in order."""
+        for turn in question.turns.values():
+            painter = self._painter(question, turn)
+            painter.begin()
+            await self._keep(turn, painter, {})
+
+    async def keep_checkpoints(self, question: PageQuestion, turn: LiveTurn) -> None:
+        """Writes what there is of a running turn now and then, marked as interrupted, against the server's end."""
+        painter = self._painter(question, turn)
+        cursor, written = Cursor(), 0
+        while turn.log.ended is None:
+            await asyncio.sleep(_CHECKPOINT)
+            events, cursor = turn.log.read(cursor)
+            painter.paint(events)
+            if painter.written > written and turn.log.ended is None:
+                written = painter.written
+                await self._keep(turn, painter, _kept(question, turn))
+
+    async def _keep(self, turn: LiveTurn, painter: TurnPainter, metadata: dict[str, Any]) -> None:
+        with suppress(SQLAlchemyError, OSError):
+            await self._write(turn, painter.interrupted(INTERRUPTED), (), metadata)
+
+    async def _write(
+        self, turn: LiveTurn, steps: Iterable[StepDict], elements: Iterable[ElementDict], metadata: dict[str, Any]
+    ) -> None:
+        await self.runtime.history.save_turn(turn.thread_id, list(steps), list(elements), metadata)
+
+    async def tell(self, turn: LiveTurn, message: str) -> None:
+        """Shows a short message to everybody who has the conversation open."""
+        for session in sessions_of(turn.thread_id, turn.owner):
+            said = say(language_of(session.language), message)
+            await emit(session, "toast", {"message": said, "type": "warning"})
+
+
+def _is_text(batch: Iterable[object]) -> bool:
+    return any(isinstance(event, TextDelta) for event in batch)
+
+
+def _kept(question: PageQuestion, turn: LiveTurn) -> dict[str, Any]:
+    """What the history is to know of the conversation beside its messages."""
+    # All tabs have the same settings; what was changed while the answer was written stands.
+    here = next((s.chat_settings for s in sessions_of(question.thread_id, question.owner)), None)
+    options = question.options if here is None else page_options(here)
+    return {**question.kept_of(turn), KEY: options.model_dump(mode="json")}

@@ -1,0 +1,83 @@
+"""A question on the page: who asks it where, what was chosen for it, and the turn of each model that answers it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.history.branches import branch, went_on_in
+from chat_app.interface.i18n.translation import Language
+from chat_app.interface.rendering.turn_steps import TurnIds
+from chat_app.interface.turns.live_turns import LiveTurn
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+    from chat_app.interface.history.history_layer import History
+
+
+@dataclass(eq=False)
+class PageQuestion:
+    """One question. ``turns`` holds one turn, or one for each model that is compared, in the order of the columns."""
+
+    owner: str
+    thread_id: str
+    message_id: str
+    text: str
+    run_id: str
+    options: PageOptions
+    models: Sequence[str]
+    uploads: Sequence[Upload] = ()
+    author: str = "Asclepius"
+    language: Language = "en"
+    turns: dict[str, LiveTurn] = field(init=False)
+    taken_in: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the files that came with the question are taken in, or refused."""
+    added: Sequence[str] = ()
+    """The ids of the documents that those files are."""
+    _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _branching: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _branches: Mapping[str, str | None] | None = None
+
+    def __post_init__(self) -> None:
+        self.turns = {
+            model: LiveTurn(owner=self.owner, thread_id=self.thread_id, question_id=self.message_id)
+            for model in self.models
+        }
+
+    def options_now(self) -> PageOptions:
+        """What was chosen; whoever adds a file while only some guidelines are searched wants it searched, too."""
+        return self.options.with_documents(self.added)
+
+    @property
+    def compared(self) -> bool:
+        return len(self.turns) > 1
+
+    def ids_of(self, turn: LiveTurn) -> TurnIds:
+        """What the parts of one of its turns are called on the page."""
+        place = list(self.turns.values()).index(turn)
+        # The history sorts by time: columns that began at once keep their order.
+        at = self._started_at + timedelta(milliseconds=place)
+        column = self.model_of(turn) if self.compared else ""
+        return TurnIds(turn.id, self.thread_id, self.run_id, at, self.author, self.text, self.language, column)
+
+    def model_of(self, turn: LiveTurn) -> str:
+        return next(model for model, known in self.turns.items() if known is turn)
+
+    async def conversation_of(self, model: str, history: History, app: App) -> str | None:
+        """The agent's conversation that ``model`` is to go on in. Only once earlier questions have been saved."""
+        async with self._branching:
+            if self._branches is None:
+                self._branches = await branch(history, app.sessions, self.thread_id, self.owner, list(self.turns))
+        return self._branches[model]
+
+    def kept_of(self, turn: LiveTurn) -> dict[str, Any]:
+        """What the history is to know of the conversation once ``turn`` has ended."""
+        if (conversation_id := turn.log.conversation_id) is None:
+            return {}
+        first = next(iter(self.turns.values())) is turn
+        return went_on_in(self.model_of(turn), conversation_id, compared=self.compared, first=first)

@@ -1,0 +1,107 @@
+"""The settings of a conversation on the page: shown in the panel, shared by its tabs, kept with the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from chainlit.session import WebsocketSession
+from sqlalchemy.exc import SQLAlchemyError
+
+from chat_app.errors import InputRejected
+from chat_app.interface.conversation.own_documents import searched_beside
+from chat_app.interface.conversation.page_options import LoadedGuideline, PageOptions, page_options, settings_panel
+from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
+from chat_app.interface.runtime import Runtime
+from tools.errors import ToolError
+
+logger = logging.getLogger(__name__)
+
+KEY = "chat_settings"
+"""Key of a thread's metadata, and of what Chainlit gives a page that resumes it."""
+_PATIENCE = 2.0
+
+
+# What each page shows: it keeps that when its socket breaks and comes back.
+_shown: WeakKeyDictionary[WebsocketSession, list[dict[str, Any]]] = WeakKeyDictionary()
+
+
+async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
+    """Shows the panel with what is loaded now and what the conversation has set.
+
+    A page that shows just that is left alone: it would forget what somebody is about to choose.
+    """
+    panel: Any = await _panel(runtime, session)
+    if _shown.get(session) != panel:
+        _shown[session] = panel
+        await emit(session, "chat_settings", panel)
+
+
+async def _panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
+    loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
+    # Read last: what is changed while the library is asked holds.
+    options = page_options(session.chat_settings)
+    return settings_panel(runtime.settings, options, loaded, language_of(session.language))
+
+
+async def change(
+    runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True
+) -> None:
+    """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed.
+
+    ``shown``: the tab of ``session`` itself shows them already.
+    """
+    owner = owner_of(session)
+    if owner is None:
+        return
+    known = {name: values[name] for name in PageOptions.model_fields if name in values}
+    kept = page_options({**session.chat_settings, **known}).model_dump(mode="json")
+    session.chat_settings = dict(kept)
+    for other in sessions_of(session.thread_id, owner):
+        other.chat_settings = dict(kept)
+        if other is session and shown:
+            _shown[session] = await _panel(runtime, session)
+        else:
+            await show_panel(runtime, other)
+    if not session.has_first_interaction:
+        # It is kept with the first question.
+        return
+    try:
+        await runtime.history.update_thread(session.thread_id, metadata={KEY: kept})
+    except (SQLAlchemyError, OSError) as error:
+        logger.warning("The settings of a conversation were not kept: %s", type(error).__name__)
+
+
+async def loaded_guidelines(runtime: Runtime) -> Sequence[LoadedGuideline]:
+    """What is loaded; nothing while that is not known."""
+    if runtime.app is None:
+        return ()
+    try:
+        return await asyncio.wait_for(runtime.app.guidelines.documents(), _PATIENCE)
+    except (ToolError, TimeoutError):
+        return ()
+
+
+class _OwnFile(NamedTuple):
+    id: str
+    title: str
+
+
+async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[LoadedGuideline]:
+    """What the conversation has beside the library, so named; nothing while that is not known."""
+    owner = owner_of(session)
+    if runtime.app is None or owner is None:
+        return ()
+    try:
+        _, files = await searched_beside(runtime, runtime.app, session.thread_id, owner)
+    except InputRejected:
+        return ()
+    titles = [file.title for file in files]
+    names = {f.id: f.title if titles.count(f.title) == 1 else f"{f.title}, {f.file_name}" for f in files}
+    shown = partial(say, language_of(session.language), "{title} (this conversation only)")
+    return [_OwnFile(name, shown(title=title)) for name, title in names.items()]

@@ -1,0 +1,101 @@
+"""What a question on the page sets going: uploads first, then the agent, as one stream of events per model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from chat_app.errors import InputRejected, SessionBusy
+from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
+from chat_app.interface.conversation.own_documents import ConversationShelf, searched_beside
+from chat_app.interface.conversation.page_options import LoadedGuideline
+from chat_app.interface.conversation.uploads import upload_events
+from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.runtime import Runtime
+from tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from chat_app.bootstrap import App
+
+BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
+
+NOT_KNOWN = "The guidelines that you chose cannot be searched alone at the moment. Ask again, or choose none."
+
+
+async def question_events(runtime: Runtime, question: PageQuestion, model: str) -> AsyncIterator[AgentEvent]:
+    """The events of one turn of ``question``.
+
+    Raises ``AsclepiusError`` when the question is not taken; the turn shows its message.
+    """
+    turn = question.turns[model]
+    own = question.turns.values()
+    others = [t for t in runtime.turns.of_thread(turn.thread_id, turn.owner) if t not in own]
+    if any(other.log.ended is None for other in others):
+        raise SessionBusy(BUSY)
+    for other in others:
+        # It has ended and is being saved: what it leaves behind is what this question goes on from.
+        await other.saved.wait()
+    runtime.admit(turn.owner, besides=turn)
+    if loading := runtime.loading:
+        yield Notice(code="waiting_for_provider", message=f"{loading}…")
+    app = await runtime.ready()
+    written: list[str] = []
+    async for event in _taken_in(runtime, app, question, first=next(iter(own)) is turn):
+        if isinstance(event, TextDelta):
+            written.append(event.text)
+        yield event
+    if question.uploads and not question.text.strip():
+        yield TurnEnded(outcome=Outcome(), answer="".join(written))
+        return
+    conversation_id = await question.conversation_of(model, runtime.history, app)
+    scope, files = await searched_beside(runtime, app, turn.thread_id, turn.owner)
+    loaded = [*await _loaded(app), *files] if question.options.documents else ()
+    options = question.options_now().consult_options(loaded)
+    events = app.agent.consult(
+        question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, scope=scope, **options
+    )
+    async with aclosing(events) as stream:
+        async for event in stream:
+            if isinstance(event, TurnEnded) and written:
+                yield event.model_copy(update={"answer": "".join(written) + event.answer})
+            else:
+                yield event
+
+
+async def _loaded(app: App) -> Sequence[LoadedGuideline]:
+    """The guidelines that are loaded. Raises ``InputRejected`` when that is not known: it would search all of them."""
+    try:
+        return await app.guidelines.documents()
+    except ToolError:
+        raise InputRejected(NOT_KNOWN) from None
+
+
+async def _taken_in(
+    runtime: Runtime, app: App, question: PageQuestion, *, first: bool
+) -> AsyncIterator[AgentEvent]:
+    """Takes the question's files in, in the ``first`` turn; the others wait for it."""
+    if not first:
+        await _until_taken_in(question)
+        return
+    try:
+        may_share = app.settings.server.may_upload(question.owner)
+        shelf = ConversationShelf(runtime, app, question.thread_id, question.owner)
+        for upload in question.uploads:
+            async for event in upload_events(shelf, upload, question.language, may_share=may_share):
+                yield event
+        question.added = shelf.added
+    finally:
+        question.taken_in.set()
+
+
+async def _until_taken_in(question: PageQuestion) -> None:
+    """Returns when the files are in or refused, or when the turn that takes them in ended before it got there."""
+    first = next(iter(question.turns.values()))
+    waits = {asyncio.ensure_future(event.wait()) for event in (question.taken_in, first.saved)}
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

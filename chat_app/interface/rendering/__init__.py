@@ -1,0 +1,1 @@
+"""Render agent events as Chainlit messages, steps and references."""

@@ -1,0 +1,98 @@
+"""What stands under an answer: how it ended, notes, references, where to go on. One References element shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Notice,
+    Outcome,
+    ReferencesReady,
+    RunItemStreamEvent,
+    TextDelta,
+    ToolOutputRunItem,
+    TurnStarted,
+)
+from chat_app.interface.conversation.page_options import PageOptions, left_out
+from chat_app.interface.conversation.uploads import files_of
+from chat_app.interface.i18n.translation import translated
+from chat_app.interface.rendering.abstentions import LookUps, abstained, other_names, suggestions
+from chat_app.interface.rendering.follow_ups import follow_ups
+from chat_app.interface.rendering.reference_cards import card, reference_list
+from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds
+
+REFERENCES_ELEMENT = "References"
+
+
+@dataclass
+class AnswerEnd:
+    """Sees a turn's events pass, and makes the element of them once the turn has ended."""
+
+    ids: TurnIds
+    extracts: bool = False
+    options: PageOptions = field(default_factory=PageOptions)
+    _plain: list[str] = field(default_factory=list)
+    _notices: list[str] = field(default_factory=list)
+    _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
+    _look_ups: LookUps = field(default_factory=LookUps)
+    _model: str = ""
+
+    def see(self, event: AgentEvent) -> None:
+        """Keeps what of ``event`` is shown under the answer."""
+        match event:
+            case TextDelta():
+                self._plain.append(event.text)
+            case CitationAdded():
+                self._plain.append(f"[{event.number}]")
+            case TurnStarted():
+                self._model = event.model
+            case Notice() if event.code != "waiting_for_provider":
+                self._notices.append(event.message)
+            case RunItemStreamEvent(item=ToolOutputRunItem() as item):
+                self._look_ups.outputs.append(item.function_output)
+            case ReferencesReady():
+                self._references = event
+            case _:
+                return
+
+    def element(self, outcome: Outcome, *, under: str) -> ElementDict:
+        """The element of a turn that ended with ``outcome``; it stands ``under`` that message."""
+        references, language = self._references.references, self.ids.language
+        listed = reference_list(references, language)
+        message = translated(language, outcome.message)
+        props: dict[str, Any] = {
+            "message": self.ids.message_id,
+            "outcome": outcome.model_copy(update={"message": message}).model_dump(),
+            "notices": [*(translated(language, notice) for notice in dict.fromkeys(self._notices)),
+                        *(left_out(self.options, language) if self.ids.question else ())],
+            "references": [card(reference, language) for reference in references],
+            "dropped": self._references.dropped,
+            "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
+            "question": self.ids.question,
+            "thread": self.ids.thread_id,
+            **self._next_steps(outcome),
+            "files": files_of(self._look_ups.outputs),
+            "extracts": self.extracts,
+            "model": self._model,
+            "compared": bool(self.ids.column),
+        }
+        return {
+            "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",
+            "name": REFERENCES_ELEMENT, "display": "inline", "forId": under,
+            "mime": "application/json", "props": props,
+        }
+
+    def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
+        """Where to go on from an answer, or what to try in place of a question that nothing answers."""
+        question, language, look_ups = self.ids.question, self.ids.language, self._look_ups
+        cited = [reference.passage.id for reference in self._references.references]
+        if question and abstained(outcome, look_ups, self.options, cited=bool(cited)):
+            tries = suggestions(question, look_ups, self.options, language, extracts=self.extracts)
+            return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
+        # Extracts are found by the words of the question: it stays in the words of the sources' own language.
+        further = follow_ups(look_ups.passages, cited, "en" if self.extracts else language)
+        names = other_names(question, look_ups, language)
+        return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}

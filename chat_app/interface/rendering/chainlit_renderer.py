@@ -1,0 +1,268 @@
+"""Agent events as what the page shows: a message, steps and one References element.
+
+``TurnPainter`` folds the events of a turn into the messages that Chainlit's page understands (``new_message``,
+``stream_start``, ``stream_token``, ``update_message``, ``delete_message``, ``element``). It does no I/O and gives the
+same ids for the same turn, so that a page which reloads, a second tab and the history all show one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, assert_never
+
+from chat_app.events import (
+    AgentEvent,
+    AnyRunItem,
+    CitationAdded,
+    FinalOutputItem,
+    LLMResponseItem,
+    Notice,
+    Outcome,
+    RawResponsesStreamEvent,
+    ReferencesReady,
+    RunItemStreamEvent,
+    StepRunItem,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    ToolProgressRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.i18n.translation import say, translated
+from chat_app.interface.markdown.markdown_fold import MarkdownFold
+from chat_app.interface.markdown.markdown_text import code_block
+from chat_app.interface.rendering.answer_end import AnswerEnd
+from chat_app.interface.rendering.answer_parts import PART, AnswerParts
+from chat_app.interface.rendering.tool_steps import (
+    finished_name,
+    progress_name,
+    raw_result,
+    step_content,
+    step_icon,
+    step_name,
+)
+from chat_app.interface.rendering.turn_steps import (
+    GOES_ON,
+    ElementDict,
+    StepDict,
+    TurnIds,
+    answer_step,
+    empty_step,
+    iso,
+    now,
+)
+from tools.types import Function
+
+Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
+READING = "Reading the question…"
+WRITING = "Writing the answer…"
+
+
+class Emission(NamedTuple):
+    """One message to the page: its Socket.IO event and payload."""
+
+    event: Wire
+    payload: dict[str, Any]
+
+
+@dataclass
+class TurnPainter:
+    """Folds one turn. ``steps`` and ``elements`` are what belongs into the history."""
+
+    ids: TurnIds
+    extracts: bool = False
+    """True when the offline model answers: its answers are extracts of the sources."""
+    options: PageOptions = field(default_factory=PageOptions)
+    """What was chosen for the question."""
+    steps: dict[str, StepDict] = field(default_factory=dict)
+    elements: dict[str, ElementDict] = field(default_factory=dict)
+    written: int = 0
+    """Characters of the answer so far."""
+    _fold: MarkdownFold = field(default_factory=MarkdownFold)
+    _phase: str | None = None
+    _calls: dict[str, Function] = field(default_factory=dict)
+    _open_calls: set[str] = field(default_factory=set)
+    _closing: AnswerEnd = field(init=False)
+    _parts: AnswerParts = field(init=False)
+    _part: int = 0
+
+    def __post_init__(self) -> None:
+        self._closing = AnswerEnd(self.ids, self.extracts, self.options)
+        self._parts = AnswerParts(None if self.ids.column else PART)
+
+    @property
+    def growing(self) -> int:
+        """Characters that the page reads again with every piece of text."""
+        return self._parts.length
+
+    def begin(self) -> list[Emission]:
+        """What stands on the page before anything has come: the column of a model that is compared, else nothing."""
+        if not self.ids.column or self.ids.message_id in self.steps:
+            return []
+        return [Emission("new_message", dict(self._message()))]
+
+    def paint(self, events: Iterable[AgentEvent]) -> list[Emission]:
+        """What to send for ``events``; the text among them goes as one piece."""
+        shown = self.begin()
+        text: list[str] = []
+        for event in events:
+            self._closing.see(event)
+            match event:
+                case TextDelta():
+                    self.written += len(event.text)
+                    text.append(self._fold.feed(event.text))
+                case CitationAdded():
+                    text.append(self._fold.cite(self._citation(event.number)))
+                case _:
+                    shown += self._flush(text)
+                    shown += self._other(event)
+        return shown + self._flush(text)
+
+    def interrupted(self, outcome: Outcome) -> list[StepDict]:
+        """The steps as they should stand in the history if nothing more is ever written."""
+        steps = [dict(step) for step in self.steps.values()]
+        for step in steps:
+            step["streaming"] = False
+            if step["id"] == self.ids.answer_id(self._part):
+                step["metadata"] = {**step["metadata"], "outcome": outcome.model_dump()}
+        return steps
+
+    def _citation(self, number: int) -> str:
+        return f"[\\[{number}\\]](#cite-{self.ids.message_id}-{number})"
+
+    def _message(self) -> StepDict:
+        return self.steps.setdefault(self.ids.answer_id(self._part), answer_step(self.ids, self._part))
+
+    def _flush(self, text: list[str]) -> list[Emission]:
+        joined = "".join(text)
+        text.clear()
+        shown: list[Emission] = []
+        for number, piece in enumerate(self._parts.cut(joined)):
+            if number:
+                shown.append(self._seal_part())
+            if piece:
+                shown += self._write(piece)
+        return shown
+
+    def _write(self, piece: str) -> list[Emission]:
+        message = self._message()
+        begun = bool(message["output"])
+        message["output"] += piece
+        if begun:
+            token = {"id": message["id"], "token": piece, "isSequence": False, "isInput": False}
+            return [Emission("stream_token", token)]
+        message["streaming"] = True
+        if not self.ids.column:
+            message["end"] = message["start"]
+        return [*self._enter_phase(None), Emission("stream_start", dict(message))]
+
+    def _seal_part(self) -> Emission:
+        """The open part is complete, and what comes is written into the next one."""
+        message = self._message()
+        message["streaming"] = False
+        message["metadata"] = {**message["metadata"], GOES_ON: True}
+        self._part += 1
+        return Emission("update_message", {key: message[key] for key in ("id", "streaming", "metadata")})
+
+    def _other(self, event: AgentEvent) -> list[Emission]:
+        match event:
+            case TurnStarted():
+                return self._enter_phase(READING)
+            case Notice():
+                return self._enter_phase(event.message) if not self.written else []
+            case RunItemStreamEvent():
+                return self._run_item(event.item)
+            case TurnEnded():
+                return self._end(event)
+            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | ReferencesReady():
+                return []
+            case _:
+                assert_never(event)
+
+    def _run_item(self, item: AnyRunItem) -> list[Emission]:
+        match item:
+            case ToolCallRunItem():
+                return self._tool_started(item)
+            case ToolProgressRunItem():
+                return self._tool_progress(item)
+            case ToolOutputRunItem():
+                return self._tool_ended(item)
+            case LLMResponseItem() | StepRunItem() | FinalOutputItem():
+                return []
+            case _:
+                assert_never(item)
+
+    def _tool_started(self, item: ToolCallRunItem) -> list[Emission]:
+        call = item.function
+        if call.call_id in self._calls:
+            return []
+        self._calls[call.call_id] = call
+        self._open_calls.add(call.call_id)
+        part = self.ids.part(call.call_id)
+        name, holder = step_name(call, self.ids.language), self.ids.holder_id
+        step = empty_step(self.ids, part, name, kind="tool", parent=holder, at=item.timestamp)
+        step["metadata"]["icon"] = step_icon(call)
+        self.steps[part] = step
+        return [*self._enter_phase(None), Emission("new_message", dict(step))]
+
+    def _tool_progress(self, item: ToolProgressRunItem) -> list[Emission]:
+        call = self._calls.get(item.progress.call_id)
+        if call is None or call.call_id not in self._open_calls:
+            return []
+        step = self.steps[self.ids.part(call.call_id)]
+        step["name"] = progress_name(call, item.progress.item, self.ids.language)
+        return [Emission("update_message", dict(step))]
+
+    def _tool_ended(self, item: ToolOutputRunItem) -> list[Emission]:
+        output = item.function_output
+        call_id = output.input.call_id
+        shown: list[Emission] = []
+        if call_id not in self._calls:
+            shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
+        self._open_calls.discard(call_id)
+        step = self.steps[self.ids.part(call_id)]
+        step |= {"name": finished_name(output, self.ids.language), "output": step_content(output, self.ids.language),
+                 "isError": output.error is not None, "end": iso(output.finished_at)}
+        shown.append(Emission("update_message", dict(step)))
+        if output.error is None:
+            part = self.ids.part(f"{call_id}:raw")
+            name = say(self.ids.language, "Raw result")
+            raw = empty_step(self.ids, part, name, kind="undefined", parent=step["id"], at=item.timestamp)
+            raw |= {"output": code_block(raw_result(output), "json"), "end": raw["start"]}
+            self.steps[part] = raw
+            shown.append(Emission("new_message", dict(raw)))
+        if not self._open_calls and not self.written:
+            shown += self._enter_phase(WRITING)
+        return shown
+
+    def _end(self, event: TurnEnded) -> list[Emission]:
+        shown = self._flush([self._fold.close()])
+        shown += self._enter_phase(None)
+        for call_id in self._open_calls:
+            step = self.steps[self.ids.part(call_id)]
+            step |= {"name": f"{step['name']} · {say(self.ids.language, 'not finished')}", "end": iso(now())}
+            shown.append(Emission("update_message", dict(step)))
+        message = self._message()
+        message |= {"streaming": False, "isError": event.outcome.kind == "failed"}
+        if self.ids.column:
+            message["end"] = iso(now())
+        message["metadata"] = {**message["metadata"], "outcome": event.outcome.model_dump(), "answer": event.answer}
+        element = self._closing.element(event.outcome, under=message["id"])
+        self.elements[element["id"]] = element
+        return [*shown, Emission("new_message", dict(message)), Emission("element", element)]
+
+    def _enter_phase(self, phase: str | None) -> list[Emission]:
+        """Shows ``phase`` as the line that says what is going on, or takes that line away."""
+        if phase == self._phase:
+            return []
+        before, self._phase = self._phase, phase
+        part, holder = self.ids.part("phase"), self.ids.holder_id
+        phrase = translated(self.ids.language, phase or "")
+        line = empty_step(self.ids, part, phrase, kind="undefined", parent=holder, at=now())
+        line["metadata"]["icon"] = "hourglass"
+        if phase is None:
+            return [Emission("delete_message", line)]
+        return [Emission("update_message" if before else "new_message", line)]

@@ -1,0 +1,69 @@
+"""References as the page shows them: one card per passage, its quoted words marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chat_app.agent.citations.reference_formats import vancouver_list
+from chat_app.events import Reference
+from chat_app.interface.i18n.translation import Language, say
+
+
+def marked_segments(text: str, quotes: Sequence[str]) -> list[tuple[str, bool]]:
+    """``text`` cut into stretches, each with whether it is quoted. Joined, the stretches are ``text`` again.
+
+    A quote is found whatever its white space; one that does not stand in the text marks nothing.
+    """
+    marked = bytearray(len(text))
+    for quote in quotes:
+        words = quote.split()
+        found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+        if found:
+            marked[found.start() : found.end()] = b"\1" * (found.end() - found.start())
+    segments: list[tuple[str, bool]] = []
+    start = 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or marked[at] != marked[start]:
+            segments.append((text[start:at], bool(marked[start])))
+            start = at
+    return segments
+
+
+def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
+    """What the page needs to show one reference, its panel and its page image."""
+    passage = reference.passage
+    return {
+        "number": reference.number,
+        "kind": passage.kind,
+        "passage_id": passage.id,
+        "document_id": passage.document_id,
+        "title": passage.title,
+        "issuer": passage.issuer,
+        "version": passage.version,
+        "section": reference.section,
+        "page": passage.page,
+        "page_label": passage.page_label,
+        "url": passage.url if passage.url and passage.url.startswith(("https://", "http://")) else None,
+        "quotes": list(reference.quotes),
+        "segments": marked_segments(passage.text, reference.quotes),
+        "where": where(reference, language),
+    }
+
+
+def where(reference: Reference, language: Language = "en") -> str:
+    """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
+    passage = reference.passage
+    parts = [reference.section] if reference.section else []
+    if passage.page is not None:
+        label = passage.page_label or str(passage.page)
+        in_file = f" ({say(language, 'PDF page {page}', page=passage.page)})" if label != str(passage.page) else ""
+        parts.append(say(language, "page {label}", label=label) + in_file)
+    return " · ".join(parts)
+
+
+def reference_list(references: Iterable[Reference], language: Language = "en") -> str:
+    """The References section as plain text, in Vancouver style."""
+    listed = vancouver_list(references)
+    return f"{say(language, 'References')}\n{listed}" if listed else ""

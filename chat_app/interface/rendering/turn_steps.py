@@ -1,0 +1,107 @@
+"""What a turn's parts are called on the page, and the steps that frame them, as Chainlit's page takes them.
+
+A turn's ids follow from its own id, so that a page which reloads, a second tab and the history all mean the same parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from chat_app.interface.i18n.translation import Language
+
+StepDict = dict[str, Any]
+ElementDict = dict[str, Any]
+
+COLUMN = "llm"
+"""The type of the step that holds one of several models' answers; no other step has it."""
+
+
+GOES_ON = "goes_on"
+"""Key of a message's metadata: the answer goes on in the message after it."""
+
+
+@dataclass(frozen=True)
+class TurnIds:
+    """What a turn's parts are called on the page."""
+
+    turn_id: str
+    thread_id: str
+    run_id: str
+    started_at: datetime
+    author: str = "Asclepius"
+    question: str = ""
+    language: Language = "en"
+    """The reader's, for the server's own phrases."""
+    column: str = ""
+    """The model whose answer stands beside others'; empty for an answer of its own."""
+
+    def part(self, name: str) -> str:
+        return _part(self.turn_id, name)
+
+    @property
+    def message_id(self) -> str:
+        return self.part("answer")
+
+    def answer_id(self, part: int) -> str:
+        """The message of the answer's first, second… ``part``; the page knows the later ones by ``-part-``."""
+        return f"{self.message_id}-part-{part}" if part else self.message_id
+
+    @property
+    def holder_id(self) -> str:
+        """What the turn's steps hang under: the run, or the column of its model."""
+        return self.message_id if self.column else self.run_id
+
+
+def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str, at: datetime) -> StepDict:
+    """An empty step of the turn that began at ``at``."""
+    return {
+        "id": step_id, "name": name, "type": kind, "threadId": ids.thread_id, "parentId": parent,
+        "input": "", "output": "", "streaming": False, "isError": False, "showInput": False,
+        "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": ids.turn_id},
+        "createdAt": iso(at), "start": iso(at), "end": None,
+    }
+
+
+def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
+    """The empty message that a part of the answer is written into: one of its own, or the column of its model."""
+    if not ids.column:
+        # The history sorts by time: parts that are written at once keep their order.
+        at = now() + timedelta(milliseconds=part)
+        return empty_step(ids, ids.answer_id(part), ids.author, kind="assistant_message", parent=ids.run_id, at=at)
+    column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=ids.started_at)
+    column["defaultOpen"] = True
+    column["metadata"]["icon"] = "sparkles"
+    return column
+
+
+def run_step(ids: TurnIds, question_id: str) -> StepDict:
+    """The run that a turn's parts hang under, itself under the question."""
+    at = iso(ids.started_at)
+    return {"id": ids.run_id, "name": "on_message", "type": "run", "threadId": ids.thread_id, "parentId": question_id,
+            "input": "", "output": "", "streaming": False, "isError": False, "showInput": False, "metadata": {},
+            "createdAt": at, "start": at, "end": None}
+
+
+def finished_run(ids: TurnIds, question_id: str) -> StepDict:
+    """The run when its answer has ended."""
+    return {**run_step(ids, question_id), "end": iso(now())}
+
+
+def phase_id(turn_id: str) -> str:
+    """The id of the line that says what is going on in a turn."""
+    return _part(turn_id, "phase")
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _part(turn_id: str, name: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"asclepius:{turn_id}:{name}"))

@@ -1,0 +1,1 @@
+"""Request guard, identity, passwords and per-user limits."""

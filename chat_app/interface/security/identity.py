@@ -1,0 +1,144 @@
+"""Who asks, and what is theirs: the one place that signs people in and the one ownership check.
+
+Whoever signs in gets a signed cookie; the page, its socket and the HTTP API all read that cookie and nothing else.
+How to get one depends on ``ASCLEPIUS_AUTH``: the demo user has it for the asking (on loopback only), a password is
+checked against ``ASCLEPIUS_USERS``, or a trusted proxy names the user in a header. ``scrub_headers`` takes that
+header away from everybody but the trusted proxies, before anything reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jwt
+from pydantic import SecretStr
+
+from chat_app.interface.security.passwords import decoy, parse_users, verify_password
+from chat_app.settings import ServerSettings, Settings
+
+DEMO_USER = "demo"
+COOKIE = "access_token"
+SECRET_VARIABLE = "CHAINLIT_AUTH_SECRET"  # noqa: S105 - the name of a variable
+LOGIN_LASTS = timedelta(hours=12)
+"""One working day; ``user_session_timeout`` in ``.chainlit/config.toml`` says the same to Chainlit."""
+_LONGEST_NAME = 200
+
+
+class Unauthenticated(Exception):
+    """The request carries no valid login."""
+
+
+class NotOwner(Exception):
+    """What was asked for is not the asker's, or does not exist: the two are answered alike."""
+
+
+def require_owner(user: str | None, owner: str | None) -> None:
+    """The ownership check of every route, socket event and element. Raises ``NotOwner``."""
+    if not user or not owner or user != owner:
+        raise NotOwner
+
+
+class Identity:
+    """Signs people in according to the settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.server: ServerSettings = settings.server
+        self._users = parse_users(settings.server.users.get_secret_value()) if settings.server.users else {}
+        self.secret = _secret(settings.server.auth_secret, settings.storage.data_dir)
+        self._trusted = frozenset(settings.server.trusted_proxies)
+
+    def from_headers(self, headers: Mapping[str, str]) -> str | None:
+        """The user a request's headers name: the demo user, or whom the trusted proxy says."""
+        if self.server.auth == "demo":
+            return DEMO_USER
+        if self.server.auth == "header":
+            return _clean(headers.get(self.server.auth_header.lower()) or headers.get(self.server.auth_header))
+        return None
+
+    async def from_password(self, name: str, password: str) -> str | None:
+        """The user when the password is right. Takes as long for an unknown name."""
+        known = self._users.get(name)
+        right = await asyncio.to_thread(verify_password, password, known or decoy())
+        return name if known is not None and right else None
+
+    def from_cookies(self, cookies: Mapping[str, str]) -> str:
+        """The user a login cookie names. Raises ``Unauthenticated`` when there is none, or it is old or forged."""
+        token = cookies.get(COOKIE) or "".join(_chunks(cookies))
+        return self.from_token(token)
+
+    def from_token(self, token: str | None) -> str:
+        """The user a login token names. Raises ``Unauthenticated``."""
+        try:
+            claims = jwt.decode(token or "", self.secret, algorithms=["HS256"])
+        except jwt.InvalidTokenError:
+            raise Unauthenticated from None
+        name = _clean(claims.get("identifier"))
+        if name is None or not self.may_use(name):
+            raise Unauthenticated
+        return name
+
+    def issue(self, name: str) -> str:
+        """A login token for ``name``, as Chainlit makes them."""
+        now = datetime.now(UTC)
+        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {}}
+        claims |= {"iat": now, "exp": now + LOGIN_LASTS}
+        return jwt.encode(claims, self.secret, algorithm="HS256")
+
+    def may_use(self, name: str) -> bool:
+        """False when that user may not, or no longer, use the page under these settings."""
+        if self.server.auth == "demo":
+            return name == DEMO_USER
+        return name in self._users if self.server.auth == "password" else True
+
+    def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
+        """``headers`` without the proxy's user header, unless ``peer`` is a trusted proxy."""
+        if self.server.auth == "header" and self._is_trusted(peer):
+            return list(headers)
+        name = self.server.auth_header.lower().encode()
+        return [(key, value) for key, value in headers if key.lower() != name]
+
+    def _is_trusted(self, peer: str | None) -> bool:
+        if peer is None:
+            return False
+        try:
+            address = ipaddress.ip_address(peer)
+            return any(address in ipaddress.ip_network(trusted, strict=False) for trusted in self._trusted)
+        except ValueError:
+            return peer in self._trusted
+
+
+def _clean(name: object) -> str | None:
+    if not isinstance(name, str):
+        return None
+    name = name.strip()
+    return name if 0 < len(name) <= _LONGEST_NAME and name.isprintable() else None
+
+
+def _chunks(cookies: Mapping[str, str]) -> Iterable[str]:
+    position = 0
+    while (part := cookies.get(f"{COOKIE}_{position}")) is not None:
+        yield part
+        position += 1
+
+
+def _secret(configured: SecretStr | None, data_dir: Path) -> str:
+    """The configured secret, else one that is made once and kept, readable by its owner alone."""
+    if configured is not None:
+        return configured.get_secret_value()
+    path = data_dir / "auth_secret"
+    data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        secret = secrets.token_urlsafe(48)
+        file.write(secret)
+    return secret

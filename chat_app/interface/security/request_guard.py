@@ -1,0 +1,228 @@
+"""What stands in front of every request: origin, host, size, the proxy's user header, and the answers' headers.
+
+It also closes what Chainlit leaves open and this app does not use (sharing, MCP, actions, editing stored elements,
+logging in with a foreign token), and makes the page's HTML ask for nothing from other hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import urlsplit
+
+from chat_app.interface.security.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
+from chat_app.settings import is_loopback
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_CLOSED = re.compile(
+    r"^/(?:mcp|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element|project/action)/?$"
+)
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_COMPRESSED = ("/assets/", "/public/", "/project/translations")
+_TOO_LARGE = "The request is too large."
+_UPLOAD = "/project/file"
+_PROBLEM = b"application/problem+json"
+MAX_BODY = 1_000_000
+MAX_UPLOAD = 60_000_000
+_FOREIGN_TAGS = re.compile(
+    r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
+    r"|<!-- FONT (?:START|END) -->"
+)
+# Chainlit takes one script; those that it builds on stand before it.
+_OWN_SCRIPTS = ("words.js", "mending.js", "library.js", "draft.js", "connection.js")
+_OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+def content_policy(nonce: str) -> str:
+    """The page's content security policy. Chainlit evaluates its custom elements, hence ``unsafe-eval``."""
+    return "; ".join((
+        "default-src 'self'", f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'", "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'", "media-src 'self' blob:",
+        "object-src 'none'", "base-uri 'self'", "form-action 'self'", "frame-ancestors 'none'",
+    ))
+
+
+def own_page(html: str, nonce: str) -> str:
+    """Chainlit's page without its references to other hosts, its inline scripts allowed by ``nonce``."""
+    before = "".join(rf'\1{name}" defer></script>' for name in _OWN_SCRIPTS)
+    html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
+    return html.replace("<script>", f'<script nonce="{nonce}">')
+
+
+class Guard:
+    """ASGI middleware around the whole app."""
+
+    def __init__(self, app: App, identity: Identity, on_user: Callable[[str | None], object] | None = None) -> None:
+        self._app = app
+        self._identity = identity
+        self._on_user = on_user
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        peer = scope["client"][0] if scope.get("client") else None
+        scope["headers"] = self._identity.scrub_headers(scope["headers"], peer)
+        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        refused = self._refusal(scope, headers)
+        if refused is not None:
+            await _refuse(scope, send, *refused)
+            return
+        if not scope["path"].startswith(_COMPRESSED):
+            # The page's HTML is rewritten on its way out, so it must come uncompressed.
+            scope["headers"] = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
+        user = user_of_cookie_header(self._identity, headers.get("cookie", ""))
+        if self._on_user is not None:
+            self._on_user(user)
+        if scope["type"] == "http":
+            login = None if user else self._login(scope, headers)
+            body = _Body(receive, _largest(scope["path"]))
+            await self._app(scope, body.receive, body.unless_too_large(_Answer(send, login).send))
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        if not self._host_is_ours(headers.get("host", "")):
+            return 421, "This address is not served here. Open the page under the address that the server prints."
+        changes = scope["type"] == "websocket" or scope.get("method") not in _SAFE_METHODS
+        if changes and not self._origin_is_ours(headers):
+            return 403, "This origin may not use the app. Add it to ASCLEPIUS_ALLOWED_ORIGINS if it should."
+        path = str(scope["path"])
+        if _CLOSED.match(path):
+            return 404, "Not found."
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > _largest(path):
+            return 413, _TOO_LARGE
+        return None
+
+    def _host_is_ours(self, host: str) -> bool:
+        """With the demo user the page answers to loopback names alone: no foreign name may be bound to it."""
+        if self._identity.server.auth != "demo":
+            return True
+        name = urlsplit(f"//{host}").hostname
+        return name is not None and is_loopback(name)
+
+    def _origin_is_ours(self, headers: dict[str, str]) -> bool:
+        origin = headers.get("origin")
+        if origin is None:
+            return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+        if origin in self._identity.server.allowed_origins:
+            return True
+        return urlsplit(origin).netloc == headers.get("host", "")
+
+    def _login(self, scope: Scope, headers: dict[str, str]) -> str | None:
+        """The cookie that comes with the page for whom the headers name already: nobody has to be sent to sign in."""
+        name = self._identity.from_headers(headers)
+        if name is None:
+            return None
+        secure = "; Secure" if scope.get("scheme") == "https" else ""
+        lasts = int(LOGIN_LASTS.total_seconds())
+        return f"{COOKIE}={self._identity.issue(name)}; HttpOnly; Max-Age={lasts}; Path=/; SameSite=lax{secure}"
+
+
+def user_of_cookie_header(identity: Identity, header: str) -> str | None:
+    """Who is signed in, by the request's cookies; None when nobody is."""
+    jar: SimpleCookie = SimpleCookie()
+    try:
+        jar.load(header)
+        return identity.from_cookies({key: morsel.value for key, morsel in jar.items()})
+    except (CookieError, Unauthenticated):
+        return None
+
+
+def _largest(path: str) -> int:
+    return MAX_UPLOAD if path == _UPLOAD else MAX_BODY
+
+
+class _Body:
+    """A request's body, cut short when it goes on past what its address takes without having said so."""
+
+    def __init__(self, receive: Receive, largest: int) -> None:
+        self._receive = receive
+        self._left = largest
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        return {"type": "http.disconnect"} if self._left < 0 else message
+
+    def unless_too_large(self, send: Send) -> Send:
+        """``send`` that answers 413 in place of whatever the app makes of a body that was cut short."""
+        refused = False
+
+        async def checked(message: Message) -> None:
+            nonlocal refused
+            if self._left >= 0:
+                await send(message)
+            elif not refused:
+                refused = True
+                await _refuse({"type": "http"}, send, 413, _TOO_LARGE)
+
+        return checked
+
+
+class _Answer:
+    """Adds the headers, rewrites the page's HTML, and lets the login cookie go out with it."""
+
+    def __init__(self, send: Send, login: str | None) -> None:
+        self._send = send
+        self._login = login
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [(k, v) for k, v in message["headers"] if k.lower().decode("latin-1") not in _HEADERS]
+            headers += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            message["headers"] = headers
+            kind = next((v for k, v in headers if k.lower() == b"content-type"), b"")
+            encoded = any(k.lower() == b"content-encoding" for k, _ in headers)
+            if kind.startswith(b"text/html") and not encoded:
+                self._start = message
+                return
+        elif self._start is not None:
+            self._body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self._send_page(self._start)
+            return
+        await self._send(message)
+
+    async def _send_page(self, start: Message) -> None:
+        nonce = secrets.token_urlsafe(18)
+        body = own_page(self._body.decode(), nonce).encode()
+        dropped = (b"content-length", b"content-security-policy", b"cache-control")
+        headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
+        headers += [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"),
+                    (b"content-security-policy", content_policy(nonce).encode())]
+        if self._login:
+            headers.append((b"set-cookie", self._login.encode()))
+        start["headers"] = headers
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    body = json.dumps({"type": "about:blank", "title": detail, "status": status, "detail": detail}).encode()
+    headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

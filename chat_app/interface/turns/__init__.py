@@ -1,0 +1,1 @@
+"""Running turns, independent of the browser that asked."""

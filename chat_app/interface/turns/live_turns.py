@@ -1,0 +1,206 @@
+"""Turns that live on their own: one keeps running whatever happens to the browser that asked.
+
+A ``LiveTurn`` reads the agent's events into a ``TurnLog``. Readers follow the log from any point at their own pace:
+text that waits is merged, never dropped, so a slow reader costs the length of the answer and no more. A reader that
+starts anew (a reload, a second tab) reads from the beginning and goes on. Every turn ends with exactly one
+``TurnEnded``: the agent's, or one made here when it was stopped, abandoned, or the agent broke off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import cast
+from uuid import uuid4
+
+from chat_app.errors import AsclepiusError
+from chat_app.events import (
+    AgentEvent,
+    IncompleteReason,
+    Outcome,
+    RawResponsesStreamEvent,
+    Reference,
+    ReferencesReady,
+    TurnEnded,
+)
+from chat_app.interface.turns.turn_log import Cursor, LoggedEvent, TurnLog
+
+logger = logging.getLogger(__name__)
+
+STOPPED = "You stopped this answer."
+ABANDONED = "This answer ended early because nobody was reading it any more."
+SHUT_DOWN = "This answer ended early because the server was stopped. Ask again."
+BROKEN = ("Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
+          "runs this server.")
+
+
+@dataclass(eq=False)
+class LiveTurn:
+    """One question being answered. ``owner`` alone may read or stop it."""
+
+    owner: str
+    thread_id: str
+    question_id: str
+    """The message that asks; what the page hangs the answer under."""
+    id: str = field(default_factory=lambda: str(uuid4()))
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    log: TurnLog = field(default_factory=TurnLog)
+    saved: asyncio.Event = field(default_factory=asyncio.Event)
+    _readers: int = 0
+    _unread_since: float | None = None
+    _reading: asyncio.Task[None] | None = None
+
+    def is_about(self, conversation_id: str) -> bool:
+        """Whether it belongs to that conversation, or has been asked to."""
+        return conversation_id in {self.thread_id, self.log.conversation_id}
+
+    def stop(self, reason: IncompleteReason = "stopped", message: str = STOPPED) -> None:
+        """Ends the turn at once; what was read stays, nothing comes after. Doing it twice changes nothing."""
+        if self.log.ended is None:
+            self._end(Outcome(kind="incomplete", reason=reason, message=message, retryable=True))
+            if self._reading is not None:
+                self._reading.cancel()
+
+    async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
+        """Batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
+        async with aclosing(self.events_each(cursor)) as batches:
+            async for batch in batches:
+                yield [event for event, _ in batch], batch[-1][1]
+
+    async def events_each(self, cursor: Cursor | None = None) -> AsyncGenerator[list[LoggedEvent], None]:
+        """The same, each event with the point behind it."""
+        at = cursor or Cursor()
+        self._readers += 1
+        try:
+            while self.log.ended is None or self.log.has_more(at):
+                await self.log.wait(at)
+                batch = self.log.read_each(at)
+                at = batch[-1][1]
+                yield batch
+        finally:
+            self._readers -= 1
+            self._unread_since = None if self._readers else asyncio.get_running_loop().time()
+
+    def unread_for(self) -> float:
+        """Seconds since the last reader left; 0 while there is one."""
+        if self._readers:
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        if self._unread_since is None:
+            self._unread_since = now
+        return now - self._unread_since
+
+    async def run(self, events: AsyncIterator[AgentEvent]) -> None:
+        """Reads ``events`` to their end. Never raises; the log always gets its ``TurnEnded``."""
+        self._reading = asyncio.create_task(self._read(events))
+        if self.log.ended is not None:
+            self._reading.cancel()
+        await asyncio.wait({self._reading})
+        if self.log.ended is not None:
+            return
+        error = None if self._reading.cancelled() else self._reading.exception()
+        if isinstance(error, AsclepiusError):
+            self._end(Outcome(kind="failed", message=str(error), retryable=True))
+        elif error is not None:
+            # The message of the error may quote the question: only where it happened is logged.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
+            self._end(Outcome(kind="failed", message=BROKEN, retryable=True))
+        else:
+            self._end(Outcome(kind="incomplete", reason="truncated", message=BROKEN, retryable=True))
+
+    async def _read(self, events: AsyncIterator[AgentEvent]) -> None:
+        async with aclosing(cast("AsyncGenerator[AgentEvent, None]", events)) as stream:
+            async for event in stream:
+                if self.log.ended is not None:
+                    return
+                if not isinstance(event, RawResponsesStreamEvent):
+                    self.log.append(event)
+
+    def _end(self, outcome: Outcome) -> None:
+        if not self.log.has_references and (cited := self.log.citations):
+            passages = {citation.number: citation.passage for citation in cited}
+            references = tuple(Reference(number=n, passage=passages[n]) for n in sorted(passages))
+            self.log.append(ReferencesReady(references=references))
+        self.log.append(TurnEnded(outcome=outcome, answer=self.log.answer))
+
+
+Save = Callable[[LiveTurn], Awaitable[None]]
+
+
+class LiveTurns:
+    """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
+
+    def __init__(self, *, abandon_after: float = 600.0, check_every: float = 5.0) -> None:
+        self._turns: dict[str, LiveTurn] = {}
+        self._abandon_after = abandon_after
+        self._check_every = check_every
+        self._watch: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = False
+
+    def start(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], *, save: Save | None = None) -> LiveTurn:
+        """Runs ``turn`` detached; ``save`` is called once, after it has ended."""
+        self._turns[turn.id] = turn
+        if self._ending:
+            turn.stop("stopped", SHUT_DOWN)
+        task = asyncio.create_task(self._run(turn, events, save))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._end_abandoned())
+        return turn
+
+    def of_thread(self, thread_id: str, owner: str) -> list[LiveTurn]:
+        """The turns of that conversation which have not been saved yet, when they are ``owner``'s."""
+        return [t for t in self._turns.values() if t.thread_id == thread_id and t.owner == owner]
+
+    def of_owner(self, owner: str) -> list[LiveTurn]:
+        return [turn for turn in self._turns.values() if turn.owner == owner]
+
+    def get(self, turn_id: str) -> LiveTurn | None:
+        return self._turns.get(turn_id)
+
+    async def end_conversation(self, conversation_id: str, owner: str, *, within: float = 5.0) -> None:
+        """Stops what ``owner`` is being answered in that conversation, and waits until it has been saved."""
+        turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
+        for turn in turns:
+            turn.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+
+    async def end_all(self, *, within: float = 5.0) -> None:
+        """Ends every turn with its terminal event, as the server is stopping, and waits until they are saved."""
+        self._ending = True
+        turns = list(self._turns.values())
+        for turn in turns:
+            turn.stop("stopped", SHUT_DOWN)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _run(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], save: Save | None) -> None:
+        await turn.run(events)
+        try:
+            if save is not None:
+                await save(turn)
+        except Exception:  # the boundary: an answer that cannot be saved has still been given
+            logger.exception("An answer could not be written to the history")
+        finally:
+            turn.saved.set()
+            self._turns.pop(turn.id, None)
+
+    async def _end_abandoned(self) -> None:
+        while self._turns:
+            for turn in list(self._turns.values()):
+                if turn.unread_for() > self._abandon_after:
+                    turn.stop("stopped", ABANDONED)
+            await asyncio.sleep(self._check_every)

@@ -1,0 +1,1 @@
+"""ASGI routes of the offline Responses server."""

@@ -1,0 +1,139 @@
+"""What stands before every route: the key, the size of a body, a request id, and errors in the API's shape.
+
+On loopback, with no key configured, any bearer key is taken; but there must be one. A web page that a browser on
+this machine has open cannot send an ``Authorization`` header to another origin unasked, so it stays out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from contextlib import suppress
+from typing import Final
+
+import orjson
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chat_app.offline.wire.errors import ApiError, error_body
+
+_PATIENCE: Final = 10.0
+"""Seconds that a refused body may still take to arrive."""
+_OPEN: Final = frozenset({"/healthz", "/openapi.json"})
+
+
+class _TooLargeError(Exception):
+    """The body went past its limit while it was read."""
+
+
+class Guard:
+    """ASGI middleware. ``limits`` gives the largest body of a path in bytes."""
+
+    def __init__(self, app: ASGIApp, *, key: str | None, max_body: int, max_upload: int) -> None:
+        self._app = app
+        self._key = key
+        self._max_body = max_body
+        self._max_upload = max_upload
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refusal = None if scope["path"] in _OPEN else self._refusal(headers)
+        if scope["type"] == "websocket":
+            if refusal is not None:
+                await send({"type": "websocket.close", "code": 1008, "reason": "a bearer key is required"})
+                return
+            await self._app(scope, receive, send)
+            return
+        await self._http(scope, receive, _with_request_id(send), headers, refusal)
+
+    async def _http(
+        self, scope: Scope, receive: Receive, send: Send, headers: Headers, refusal: ApiError | None
+    ) -> None:
+        limit = self._max_upload if scope["path"] == "/v1/files" else self._max_body
+        declared = headers.get("content-length", "0")
+        if refusal is None and declared.isdecimal() and int(declared) > limit:
+            refusal = _too_large(limit)
+        if refusal is not None:
+            await _read_away(receive, 4 * limit)
+            await _send_error(refusal, send)
+            return
+        started = False
+
+        async def note_start(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, _limited(receive, limit), note_start)
+        except _TooLargeError:
+            if not started:
+                await _read_away(receive, 4 * limit)
+                await _send_error(_too_large(limit), send)
+
+    def _refusal(self, headers: Headers) -> ApiError | None:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not given.strip():
+            return ApiError(
+                401, "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`.",
+                code="missing_api_key",
+            )  # fmt: skip
+        if self._key is not None and not hmac.compare_digest(given.strip().encode(), self._key.encode()):
+            return ApiError(
+                401, "Incorrect API key provided. This server takes the key in its ASCLEPIUS_OFFLINE_KEY.",
+                code="invalid_api_key",
+            )  # fmt: skip
+        return None
+
+
+async def _read_away(receive: Receive, most: int) -> None:
+    """Reads the rest of a body and forgets it: a client that is still sending would not see the answer."""
+    read = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while read <= most:
+                message = await receive()
+                read += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, f"The request is larger than {limit} bytes.", code="request_too_large")
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    read = 0
+
+    async def limited() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > limit:
+            raise _TooLargeError
+        return message
+
+    return limited
+
+
+def _with_request_id(send: Send) -> Send:
+    request_id = f"req_{secrets.token_hex(16)}"
+
+    async def stamped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["x-request-id"] = request_id
+        await send(message)
+
+    return stamped
+
+
+async def _send_error(error: ApiError, send: Send) -> None:
+    body = orjson.dumps(error_body(str(error), kind=error.kind, param=error.param, code=error.code))
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
+               (b"connection", b"close")]  # fmt: skip
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

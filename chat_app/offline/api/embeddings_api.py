@@ -1,0 +1,100 @@
+"""The route of ``/v1/embeddings``: texts as vectors of a model that is kept here, when one is configured."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import struct
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Discriminator, Field, Tag
+
+from chat_app.offline.api.listing import json_response
+from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.wire.errors import ApiError, invalid
+from chat_app.offline.wire.objects import count_tokens
+from chat_app.offline.wire.wire_base import WHOLE, Closed
+from tools.errors import ToolUnavailable
+
+Json = dict[str, Any]
+router = APIRouter(prefix="/v1/embeddings", route_class=StrictRoute)
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _kind(value: object) -> str:
+    return "str" if isinstance(value, str) else "items"
+
+
+class CreateEmbeddings(Closed):
+    """The body of ``POST /v1/embeddings``. Tokens are refused: they are another model's."""
+
+    model: str
+    input: Annotated[
+        Annotated[Text, Tag("str")] | Annotated[list[Text], Field(min_length=1, max_length=2048), Tag("items")],
+        Discriminator(_kind),
+    ]
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int, Field(ge=1), WHOLE] | None = None
+    user: str | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.input] if isinstance(self.input, str) else self.input
+
+
+class LocalEmbedder:
+    """The model of a directory, run in one thread beside the requests; loaded at first use."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="offline-embedder")
+        self._embed: Any = None
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Raises ``ApiError`` 404 when no model is configured, 500 when it cannot be opened."""
+        if self._folder is None:
+            raise ApiError(
+                404, "This server has no embedding model. Start it with --embeddings and the directory of one.",
+                param="model", code="model_not_found",
+            )  # fmt: skip
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._folder, list(texts))
+        except ToolUnavailable as error:
+            raise ApiError(500, str(error), kind="server_error") from None
+
+    def _run(self, folder: Path, texts: list[str]) -> list[list[float]]:
+        if self._embed is None:
+            # Not above: it brings the guideline library along, which a server without a model does without.
+            from tools.embeddings.embedders import OnnxEmbedder
+
+            self._embed = OnnxEmbedder(folder).embed
+        vectors: list[list[float]] = self._embed(texts)
+        return vectors
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+@router.post("")
+async def create(body: CreateEmbeddings, request: Request) -> Response:
+    """Vectors of length 1, one for each text in its order."""
+    embedder: LocalEmbedder = request.app.state.embedder
+    vectors = await embedder.embed(body.texts)
+    if body.dimensions not in {None, len(vectors[0])}:
+        raise invalid(f"The model makes vectors of {len(vectors[0])} dimensions, and no others.", "dimensions")
+    read = sum(map(count_tokens, body.texts))
+    data = [
+        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+        for index, vector in enumerate(vectors)
+    ]
+    return json_response({"object": "list", "model": body.model, "data": data,
+                          "usage": {"prompt_tokens": read, "total_tokens": read}})  # fmt: skip
+
+
+def _encoded(vector: list[float], encoding: Literal["float", "base64"]) -> list[float] | str:
+    """base64 is of little-endian 32-bit floats."""
+    return vector if encoding == "float" else base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

@@ -1,0 +1,77 @@
+"""The routes of ``/v1/files``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
+from fastapi.responses import FileResponse
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.state.file_store import FileStore
+from chat_app.offline.wire.errors import invalid
+
+Json = dict[str, Any]
+Purpose = Literal["assistants", "batch", "fine-tune", "vision", "user_data", "evals"]
+router = APIRouter(prefix="/v1/files")
+_PIECE = 1024 * 1024
+
+
+class FilePage(Page):
+    limit: int = Field(10_000, ge=1, le=10_000)
+    purpose: str | None = None
+
+
+def _store(request: Request) -> FileStore:
+    store: FileStore = request.app.state.files
+    return store
+
+
+@router.post("")
+async def upload(
+    request: Request,
+    file: Annotated[UploadFile, File()],
+    purpose: Annotated[Purpose, Form()],
+    anchor: Annotated[Literal["created_at"] | SkipJsonSchema[None], Form(alias="expires_after[anchor]")] = None,
+    seconds: Annotated[
+        Annotated[int, Field(ge=3600, le=2_592_000)] | SkipJsonSchema[None], Form(alias="expires_after[seconds]")
+    ] = None,
+) -> Response:
+    """Keeps a file. The name is only shown, never used as a path."""
+    del anchor
+    for field, value in (await request.form()).items():
+        # An empty text would be taken for one that was not sent.
+        if value == "" and field in {"expires_after[anchor]", "expires_after[seconds]"}:
+            raise invalid(f"Invalid value for '{field}': it is empty.", field)
+    name = (file.filename or "file").replace("\\", "/").rsplit("/", 1)[-1][:255]
+    return json_response(await _store(request).add(name, purpose, _pieces(file), expires_in=seconds))
+
+
+async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
+    while piece := await file.read(_PIECE):
+        yield piece
+
+
+@router.get("")
+async def list_files(request: Request, page: Annotated[FilePage, Query()]) -> Response:
+    return json_response(page_of(await _store(request).all(page.purpose), page))
+
+
+@router.get("/{file_id}")
+async def retrieve(file_id: str, request: Request) -> Response:
+    return json_response(await _store(request).get(file_id))
+
+
+@router.get("/{file_id}/content")
+async def content(file_id: str, request: Request) -> Response:
+    await _store(request).get(file_id)
+    return FileResponse(_store(request).path(file_id), media_type="application/octet-stream")
+
+
+@router.delete("/{file_id}")
+async def delete(file_id: str, request: Request) -> Response:
+    await _store(request).delete(file_id)
+    return json_response({"id": file_id, "object": "file", "deleted": True})

@@ -1,0 +1,53 @@
+"""Pages of a list, as the API's list endpoints give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import orjson
+from fastapi import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from chat_app.offline.wire.errors import not_found
+
+Json = dict[str, Any]
+
+
+def json_response(body: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status_code=status, media_type="application/json")
+
+
+class Page(BaseModel):
+    """The query parameters of a list: newest first unless ``order`` is ``asc``."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    limit: int = Field(20, ge=1, le=100)
+    order: Literal["asc", "desc"] = "desc"
+    after: str | None = None
+    before: str | None = None
+
+
+def page_of(items: Sequence[Json], page: Page) -> Json:
+    """The list object of one page of ``items``, which are oldest first. Raises ``ApiError`` 404 for a bad cursor."""
+    ordered = list(items) if page.order == "asc" else list(reversed(items))
+    if page.after is not None:
+        ordered = ordered[_place(ordered, page.after) + 1 :]
+    if page.before is not None:
+        ordered = ordered[: _place(ordered, page.before)]
+    shown = ordered[: page.limit]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": shown[0]["id"] if shown else "",
+        "last_id": shown[-1]["id"] if shown else "",
+        "has_more": len(ordered) > len(shown),
+    }
+
+
+def _place(items: Sequence[Json], item_id: str) -> int:
+    for index, item in enumerate(items):
+        if item["id"] == item_id:
+            return index
+    raise not_found("Item", item_id)

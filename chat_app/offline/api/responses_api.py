@@ -1,0 +1,117 @@
+"""The routes of ``/v1/responses``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from chat_app.offline.api import event_encoding
+from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.execution.response_run import LiveTurn
+from chat_app.offline.execution.response_service import ResponseService
+from chat_app.offline.state.response_store import ResponseStore
+from chat_app.offline.wire.requests import Compact, CountTokens, CreateResponse, Retrieve
+
+Json = dict[str, Any]
+router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
+_STREAMED: Final[dict[int | str, Json]] = {200: {"content": {"text/event-stream": {"schema": {}}}}}
+"""The second form of a success, beside JSON."""
+
+
+def _service(request: Request) -> ResponseService:
+    service: ResponseService = request.app.state.responses
+    return service
+
+
+def _store(request: Request) -> ResponseStore:
+    store: ResponseStore = request.app.state.response_store
+    return store
+
+
+@router.post("", responses=_STREAMED)
+async def create(body: CreateResponse, request: Request) -> Response:
+    """Creates a response: as JSON when it is done, or as a stream of events."""
+    turn = await _service(request).start(body)
+    if body.stream:
+        return _stream(_until_left(turn, request.app.state.config.keep_alive))
+    if not body.background:
+        await turn.wait()
+        if turn.response["status"] == "failed":
+            return json_response(_server_error(turn.response), 500)
+    return json_response(turn.response)
+
+
+def _server_error(response: Json) -> Json:
+    return {"error": {"message": response["error"]["message"], "type": "server_error", "param": None,
+                      "code": response["error"]["code"]}}  # fmt: skip
+
+
+async def _until_left(turn: LiveTurn, keep_alive: float) -> AsyncIterator[bytes]:
+    """The turn's events; when the client leaves a turn that is not in the background, the turn is ended too."""
+    try:
+        async for frame in turn.frames(0, keep_alive):
+            yield frame
+    finally:
+        if not turn.response["background"] and turn.task is not None:
+            turn.task.cancel()
+
+
+def _stream(frames: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(
+        frames, media_type="text/event-stream", headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    )
+
+
+@router.post("/input_tokens")
+async def input_tokens(body: CountTokens, request: Request) -> Response:
+    """How many tokens a request would bring, with its history."""
+    counted = await _service(request).count_tokens(body)
+    return json_response({"object": "response.input_tokens", "input_tokens": counted})
+
+
+@router.post("/compact")
+async def compact(body: Compact, request: Request) -> Response:
+    """The conversation as its users' messages and one item that stands for the rest."""
+    return json_response(await _service(request).compact(body))
+
+
+@router.get("/{response_id}", responses=_STREAMED)
+async def retrieve(response_id: str, request: Request, query: Annotated[Retrieve, Query()]) -> Response:
+    """The response as it stands; with ``stream`` its events from number ``starting_after`` + 1 on."""
+    turn = _service(request).live(response_id)
+    first = 0 if query.starting_after is None else query.starting_after + 1
+    if turn is not None:
+        if query.stream:
+            return _stream(turn.frames(first, request.app.state.config.keep_alive))
+        return json_response(turn.response)
+    response = await _store(request).get(response_id)
+    if query.stream:
+        return _stream(_replay(response, lambda number: number >= first))
+    return json_response(response)
+
+
+async def _replay(response: Json, wanted: Callable[[int], bool]) -> AsyncIterator[bytes]:
+    for event in event_encoding.replay(response):
+        if wanted(event["sequence_number"]):
+            yield event_encoding.encode(event)
+
+
+@router.get("/{response_id}/input_items")
+async def input_items(response_id: str, request: Request, page: Annotated[Page, Query()]) -> Response:
+    """The items that the response's request brought, newest first unless asked otherwise."""
+    return json_response(page_of(await _store(request).input_items(response_id), page))
+
+
+@router.post("/{response_id}/cancel")
+async def cancel(response_id: str, request: Request) -> Response:
+    return json_response(await _service(request).cancel(response_id))
+
+
+@router.delete("/{response_id}")
+async def delete(response_id: str, request: Request) -> Response:
+    await _service(request).delete(response_id)
+    return json_response({"id": response_id, "object": "response", "deleted": True})

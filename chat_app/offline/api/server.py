@@ -1,0 +1,163 @@
+"""The offline server as an ASGI app: routes, error shapes, state."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from chat_app.offline.api import (
+    conversations_api,
+    embeddings_api,
+    files_api,
+    responses_api,
+    responses_socket,
+    vector_stores_api,
+)
+from chat_app.offline.api.api_guard import Guard
+from chat_app.offline.api.description import ERRORS, describe
+from chat_app.offline.api.listing import json_response
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.execution.response_run import TurnRunner
+from chat_app.offline.execution.response_service import ResponseService
+from chat_app.offline.extractive import ExtractiveModel
+from chat_app.offline.state.batches import Batches
+from chat_app.offline.state.conversations import ConversationStore
+from chat_app.offline.state.file_store import FileStore
+from chat_app.offline.state.response_store import ResponseStore
+from chat_app.offline.state.state_database import Database
+from chat_app.offline.state.vector_search import VectorSearch
+from chat_app.offline.state.vector_store import VectorStores
+from chat_app.offline.wire.errors import ApiError, error_body, from_validation
+
+MODEL: Final = "asclepius-extractive"
+_CREATED: Final = 1_764_547_200
+_HOUSEKEEPING: Final = 3600.0
+"""Seconds between two removals of what is past its time."""
+logger = logging.getLogger(__name__)
+
+
+def create_app(config: OfflineConfig) -> FastAPI:
+    """The app of one data directory. Raises ``ConfigurationError`` for an unsafe configuration."""
+    config.check()
+    database = Database(config.data_dir / "offline.sqlite3")
+    app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)
+    app.state.config = config
+    app.state.database = database
+    app.state.files = files = FileStore(database, config.data_dir / "files", most_bytes=config.max_file)
+    app.state.vector_stores = stores = VectorStores(database, files)
+    app.state.batches = Batches(database, stores)
+    app.state.vector_search = search = VectorSearch(database)
+    app.state.response_store = store = ResponseStore(database)
+    app.state.conversations = conversations = ConversationStore(database)
+    runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
+    app.state.responses = ResponseService(config, store, conversations, runner)
+    app.state.embedder = embeddings_api.LocalEmbedder(config.embeddings)
+    for api in (responses_api, conversations_api, files_api, vector_stores_api, embeddings_api):
+        app.include_router(api.router, responses=ERRORS)
+    app.include_router(responses_socket.router)
+    app.add_api_route("/healthz", _health, methods=["GET"])
+    app.add_api_route("/v1/models", _models, methods=["GET"], responses=ERRORS)
+    app.add_api_route("/v1/models/{model:path}", _model, methods=["GET"], responses=ERRORS)
+    app.openapi = lambda: describe(app, asks_for_key=config.key is not None)  # type: ignore[method-assign]
+    app.add_exception_handler(ApiError, _api_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _server_error)
+    key = None if config.key is None else config.key.get_secret_value()
+    app.add_middleware(Guard, key=key, max_body=config.max_body, max_upload=config.max_file)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    await _expire(app)
+    await app.state.vector_stores.take_up()
+    await app.state.responses.take_up()
+    housekeeping = asyncio.create_task(_keep_house(app))
+    yield
+    housekeeping.cancel()
+    await app.state.vector_stores.aclose()
+    await app.state.responses.aclose()
+    app.state.embedder.close()
+    await app.state.database.aclose()
+
+
+async def _keep_house(app: FastAPI) -> None:
+    """Removes what is past its time, every hour; a failure waits for the next hour."""
+    while True:
+        await asyncio.sleep(_HOUSEKEEPING)
+        try:
+            await _expire(app)
+        except (OSError, sqlite3.Error) as error:
+            logger.warning("Expired objects could not be removed: %s", type(error).__name__)
+
+
+async def _expire(app: FastAPI) -> None:
+    await app.state.response_store.expire()
+    await app.state.files.expire()
+
+
+async def _health() -> Response:
+    return json_response({"status": "ok"})
+
+
+async def _models() -> Response:
+    return json_response({"object": "list", "data": [_model_object(MODEL)]})
+
+
+async def _model(model: str) -> Response:
+    """Any name is a name of the one model: clients keep the one they are configured with."""
+    return json_response(_model_object(model))
+
+
+def _model_object(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": _CREATED, "owned_by": "asclepius", "shutdown_date": None}
+
+
+async def _api_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, ApiError):
+        raise error
+    response = json_response(error.body(), error.status)
+    response.headers.update(error.headers)
+    return response
+
+
+async def _validation_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    found = from_validation(error.errors())
+    return json_response(found.body(), found.status)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    body = error_body(f"{error.detail}: see the API's description for its URLs and methods.",
+                      kind="invalid_request_error")  # fmt: skip
+    response = json_response(body, error.status_code)
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return response
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods that the URL of a request has, over all routes that match it."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return found
+
+
+async def _server_error(_: Request, error: Exception) -> Response:
+    logger.error("A request failed with %s", type(error).__name__)
+    return json_response(error_body("The server had an error.", kind="server_error"), 500)

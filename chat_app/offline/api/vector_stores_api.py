@@ -1,0 +1,157 @@
+"""The routes of ``/v1/vector_stores``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.state.batches import Batches
+from chat_app.offline.state.vector_search import VectorSearch
+from chat_app.offline.state.vector_store import VectorStores
+from chat_app.offline.wire.wire_stores import (
+    AddBatch,
+    AddFile,
+    CreateVectorStore,
+    SearchVectorStore,
+    UpdateAttributes,
+    UpdateVectorStore,
+)
+
+Json = dict[str, Any]
+router = APIRouter(prefix="/v1/vector_stores", route_class=StrictRoute)
+
+
+class FilesPage(Page):
+    filter: Literal["in_progress", "completed", "failed", "cancelled"] | None = None
+
+
+def _stores(request: Request) -> VectorStores:
+    stores: VectorStores = request.app.state.vector_stores
+    return stores
+
+
+def _batches(request: Request) -> Batches:
+    batches: Batches = request.app.state.batches
+    return batches
+
+
+@router.post("")
+async def create(request: Request, body: CreateVectorStore | None = None) -> Response:
+    body = body or CreateVectorStore()
+    files = [AddFile(file_id=file_id, chunking_strategy=body.chunking_strategy) for file_id in body.file_ids or ()]
+    stores = _stores(request)
+    days = body.expires_after.days if body.expires_after else None
+    await stores.check_files([file.file_id for file in files])
+    store_id = await stores.create(body.name or "", body.metadata or {}, days)
+    for file in files:
+        await stores.add_file(store_id, file.file_id, attributes={}, chunking=file.chunking())
+    return json_response(await stores.get(store_id))
+
+
+@router.get("")
+async def list_stores(request: Request, page: Annotated[Page, Query()]) -> Response:
+    return json_response(page_of(await _stores(request).all(), page))
+
+
+@router.get("/{store_id}")
+async def retrieve(store_id: str, request: Request) -> Response:
+    return json_response(await _stores(request).get(store_id))
+
+
+@router.post("/{store_id}")
+async def update(store_id: str, body: UpdateVectorStore, request: Request) -> Response:
+    changes: Json = {name: getattr(body, name) for name in body.model_fields_set & {"name", "metadata"}}
+    if changes.get("name", "") is None:
+        del changes["name"]
+    if "expires_after" in body.model_fields_set:
+        changes["expire_days"] = body.expires_after.days if body.expires_after else None
+    return json_response(await _stores(request).update(store_id, changes))
+
+
+@router.delete("/{store_id}")
+async def delete(store_id: str, request: Request) -> Response:
+    await _stores(request).delete(store_id)
+    return json_response({"id": store_id, "object": "vector_store.deleted", "deleted": True})
+
+
+@router.post("/{store_id}/search")
+async def search(store_id: str, body: SearchVectorStore, request: Request) -> Response:
+    found: VectorSearch = request.app.state.vector_search
+    queries = [body.query] if isinstance(body.query, str) else body.query
+    threshold = body.ranking_options.score_threshold if body.ranking_options else 0.0
+    results = await found.search(
+        [store_id], queries, most=body.max_num_results, filters=body.filters, threshold=threshold
+    )
+    data = [
+        {"file_id": item.file_id, "filename": item.filename, "score": round(item.score, 4),
+         "attributes": item.attributes, "content": [{"type": "text", "text": item.text}]}
+        for item in results
+    ]  # fmt: skip
+    return json_response(
+        {"object": "vector_store.search_results.page", "search_query": queries, "data": data, "has_more": False,
+         "next_page": None}
+    )  # fmt: skip
+
+
+@router.post("/{store_id}/files")
+async def add_file(store_id: str, body: AddFile, request: Request) -> Response:
+    added = await _stores(request).add_file(
+        store_id, body.file_id, attributes=body.attributes or {}, chunking=body.chunking()
+    )
+    return json_response(added)
+
+
+@router.get("/{store_id}/files")
+async def list_files(store_id: str, request: Request, page: Annotated[FilesPage, Query()]) -> Response:
+    return json_response(page_of(await _stores(request).files(store_id, status=page.filter), page))
+
+
+@router.get("/{store_id}/files/{file_id}")
+async def retrieve_file(store_id: str, file_id: str, request: Request) -> Response:
+    return json_response(await _stores(request).file(store_id, file_id))
+
+
+@router.post("/{store_id}/files/{file_id}")
+async def update_file(store_id: str, file_id: str, body: UpdateAttributes, request: Request) -> Response:
+    return json_response(await _stores(request).set_attributes(store_id, file_id, body.attributes or {}))
+
+
+@router.delete("/{store_id}/files/{file_id}")
+async def delete_file(store_id: str, file_id: str, request: Request) -> Response:
+    await _stores(request).remove_file(store_id, file_id)
+    return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
+
+
+@router.get("/{store_id}/files/{file_id}/content")
+async def file_content(store_id: str, file_id: str, request: Request) -> Response:
+    data = [{"type": "text", "text": text} for text in await _stores(request).content(store_id, file_id)]
+    return json_response(
+        {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
+    )
+
+
+@router.post("/{store_id}/file_batches")
+async def create_batch(store_id: str, body: AddBatch, request: Request) -> Response:
+    return json_response(await _batches(request).create(store_id, body.entries()))
+
+
+@router.get("/{store_id}/file_batches/{batch_id}")
+async def retrieve_batch(store_id: str, batch_id: str, request: Request) -> Response:
+    return json_response(await _batches(request).get(store_id, batch_id))
+
+
+@router.post("/{store_id}/file_batches/{batch_id}/cancel")
+async def cancel_batch(store_id: str, batch_id: str, request: Request) -> Response:
+    return json_response(await _batches(request).cancel(store_id, batch_id))
+
+
+@router.get("/{store_id}/file_batches/{batch_id}/files")
+async def list_batch_files(
+    store_id: str, batch_id: str, request: Request, page: Annotated[FilesPage, Query()]
+) -> Response:
+    await _batches(request).get(store_id, batch_id)
+    files = await _stores(request).files(store_id, status=page.filter, batch_id=batch_id)
+    return json_response(page_of(files, page))

@@ -1,0 +1,1 @@
+"""Run one response: input items, model, events, storage."""

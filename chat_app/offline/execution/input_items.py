@@ -1,0 +1,77 @@
+"""The items that a request is answered from: references resolved, calls paired, the window kept."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.objects import count_tokens, stored_item, text_of
+from chat_app.offline.wire.wire_items import Input, ItemReference, MessageIn
+
+Json = dict[str, Any]
+
+
+FindItem = Callable[[str], Awaitable[Json | None]]
+
+
+async def resolve_references(given: Input | None, history: list[Json], find: FindItem) -> list[Json]:
+    """The new items of a request as they are stored; ``find`` looks up an item that the history does not hold.
+
+    A reference to an item that is in the history already adds nothing. Raises ``ApiError`` 404 for an unknown item.
+    """
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [stored_item(MessageIn(role="user", content=given))]
+    known = {item["id"] for item in history}
+    items: list[Json] = []
+    for item in given:
+        if not isinstance(item, ItemReference):
+            items.append(stored_item(item))
+        elif item.id not in known:
+            found = await find(item.id)
+            if found is None:
+                raise ApiError(404, f"Item with id '{item.id[:80]}' not found.", param="input", code="item_not_found")
+            items.append(found)
+    return items
+
+
+def check_calls(items: list[Json]) -> list[Json]:
+    """``items`` when every function call has its output and every output its call, as the API demands.
+
+    Raises ``ApiError`` 400 otherwise.
+    """
+    calls = {item["call_id"] for item in items if item["type"] == "function_call"}
+    outputs = {item["call_id"] for item in items if item["type"] == "function_call_output"}
+    for call_id in sorted(calls - outputs):
+        raise ApiError(400, f"No tool output found for function call {call_id}.", param="input")
+    for call_id in sorted(outputs - calls):
+        raise ApiError(400, f"No tool call found for function call output with call_id {call_id}.", param="input")
+    return items
+
+
+def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
+    """``items`` that fit into ``window`` tokens; the oldest are dropped when ``truncate`` allows it.
+
+    Raises ``ApiError`` 400 ``context_length_exceeded`` when it does not.
+    """
+    sizes = [count_tokens(text_of(item)) for item in items]
+    total = sum(sizes)
+    if total <= window:
+        return items
+    if not truncate:
+        raise ApiError(
+            400, f"Your input exceeds the context window of this model ({window} tokens).", param="input",
+            code="context_length_exceeded",
+        )  # fmt: skip
+    first = 0
+    while total > window and first < len(items) - 1:
+        total -= sizes[first]
+        first += 1
+    return _without_orphans(items[first:])
+
+
+def _without_orphans(items: list[Json]) -> list[Json]:
+    calls = {item["call_id"] for item in items if item["type"] == "function_call"}
+    return [item for item in items if item["type"] != "function_call_output" or item["call_id"] in calls]

@@ -1,0 +1,250 @@
+"""One response from its request to its end: runs the model, streams the events, stores the outcome.
+
+A response is stored before the event that says it is complete goes out. Exactly one terminal event ends a stream,
+except that of a cancelled response, which just ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from chat_app.offline.api import event_encoding
+from chat_app.offline.state.response_store import ResponseStore
+from chat_app.offline.wire import objects
+from chat_app.offline.wire.errors import ApiError
+from chat_app.offline.wire.model import (
+    Answer,
+    Call,
+    FileSearch,
+    Found,
+    Model,
+    ModelStep,
+    Prompt,
+    Searched,
+    Searching,
+    Thought,
+)
+
+Json = dict[str, Any]
+logger = logging.getLogger(__name__)
+
+
+class LiveTurn:
+    """A response that is being made: its state, and its events so far for any number of readers.
+
+    ``read`` are the items that it is answered from, ``input_items`` those of them that its own request brought.
+    """
+
+    def __init__(
+        self,
+        response: Json,
+        input_items: list[Json],
+        *,
+        include: frozenset[str],
+        read: list[Json],
+        silent: bool = False,
+    ) -> None:
+        self.response = response
+        self.input_items = input_items
+        self.include = include
+        self.read = read
+        self.silent = silent
+        self.cancelled = False
+        self.ended = False
+        self._frames: list[bytes] = []
+        self._news = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many events there are so far, which is the next one's number."""
+        return len(self._frames)
+
+    def publish(self, event: Json) -> None:
+        self._frames.append(event_encoding.encode({**event, "sequence_number": len(self._frames)}))
+        self._wake()
+
+    def end(self) -> None:
+        self.ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def frames(self, start: int, keep_alive: float) -> AsyncIterator[bytes]:
+        """Encoded events from number ``start`` to the end; a comment after ``keep_alive`` seconds of silence."""
+        number = start
+        while True:
+            news = self._news
+            while number < len(self._frames):
+                yield self._frames[number]
+                number += 1
+            if self.ended:
+                return
+            try:
+                async with asyncio.timeout(keep_alive):
+                    await news.wait()
+            except TimeoutError:
+                yield event_encoding.KEEP_ALIVE
+
+    async def wait(self) -> None:
+        """Waits for the end, whichever it is."""
+        if self.task is not None:
+            await asyncio.wait([self.task])
+
+    async def cancel(self) -> None:
+        """Ends the turn and waits until its state is final; a turn that has ended stays as it is."""
+        self.cancelled = True
+        if self.task is not None and not self.ended:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+
+
+class TurnRunner:
+    """Runs turns: ``model`` answers, ``store`` keeps, ``search`` is hosted file search.
+
+    ``delta_seconds`` is the pause between the words of a streamed answer; a long answer is paced faster, so that
+    none takes more than ``longest`` seconds for its pauses.
+    """
+
+    def __init__(
+        self, model: Model, store: ResponseStore, search: FileSearch, *, delta_seconds: float, longest: float = 6.0
+    ) -> None:
+        self._model = model
+        self._store = store
+        self._search = search
+        self._delta_seconds = delta_seconds
+        self._longest = longest
+
+    async def run(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
+        """Brings ``turn`` to its end. Errors of the model end it as failed, and are not raised."""
+        response = turn.response
+        response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
+        try:
+            response["status"] = "in_progress"
+            turn.publish({"type": "response.created", "response": response})
+            turn.publish({"type": "response.in_progress", "response": response})
+            if not turn.silent:
+                await self._answer(turn, prompt, paced=paced)
+            _finish(response)
+        except asyncio.CancelledError:
+            response["status"] = "cancelled"
+            if turn.cancelled and response["store"]:
+                await self._store.save(response, turn.input_items)
+            turn.end()
+            raise
+        except ApiError as error:
+            _fail(response, str(error))
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
+            # Not logger.exception: the message of an unforeseen error may hold what a patient's question said.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
+            _fail(response, "The server had an error while processing your request.")
+        await self._end(turn)
+
+    async def _end(self, turn: LiveTurn) -> None:
+        response = turn.response
+        if response["store"]:
+            try:
+                await self._store.save(response, turn.input_items)
+            except ApiError as error:
+                _fail(response, str(error))
+        turn.publish({"type": f"response.{response['status']}", "response": response})
+        turn.end()
+
+    async def _answer(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
+        response = turn.response
+        limit = response["max_output_tokens"]
+        left: int | None = limit
+        pending: Json | None = None
+        async for step in self._model.respond(prompt, self._search):
+            item = self._item(step, turn, pending)
+            index = len(response["output"])
+            if isinstance(step, Searching):
+                pending = item
+                for event in event_encoding.opening(item, index):
+                    turn.publish(event)
+                continue
+            if left is not None:
+                left = _fit(item, left)
+            if item["type"] == "function_call" and left is not None and left < 0:
+                response["status"] = "incomplete"
+                break
+            await self._stream(turn, item, index, paced=paced)
+            response["output"] = [*response["output"], item]
+            if left is not None and left < 0:
+                response["status"] = "incomplete"
+                break
+
+    def _item(self, step: ModelStep, turn: LiveTurn, pending: Json | None) -> Json:
+        match step:
+            case Thought(text):
+                wanted = "reasoning.encrypted_content" in turn.include
+                return objects.reasoning_item(text, objects.sealed(text) if wanted else None)
+            case Call(name, arguments):
+                return objects.function_call_item(name, orjson.dumps(arguments).decode())
+            case Searching(queries):
+                return objects.file_search_item(list(queries), None)
+            case Searched(results):
+                wanted = "file_search_call.results" in turn.include
+                return (pending or {}) | {"results": [_result(found) for found in results] if wanted else None}
+            case Answer(text, citations):
+                annotations: list[Json] = [
+                    {"type": "file_citation", "index": c.index, "file_id": c.file_id, "filename": c.filename}
+                    for c in citations
+                ]
+                return objects.message_item(text, annotations)
+
+    async def _stream(self, turn: LiveTurn, item: Json, index: int, *, paced: bool) -> None:
+        events = list(event_encoding.contents(item, index))
+        deltas = sum(event["type"] == "response.output_text.delta" for event in events)
+        pause = min(self._delta_seconds, self._longest / deltas) if paced and deltas else 0.0
+        for event in events:
+            turn.publish(event)
+            if event["type"] == "response.output_text.delta":
+                # Also without a pause the other streams get their turn after each word.
+                await asyncio.sleep(pause)
+
+
+def _finish(response: Json) -> None:
+    if response["status"] == "in_progress":
+        response["status"] = "completed"
+        response["completed_at"] = objects.now()
+    elif response["status"] == "incomplete":
+        response["incomplete_details"] = {"reason": "max_output_tokens"}
+    response["usage"] = objects.usage(response["usage"]["input_tokens"], response["output"])
+
+
+def _fail(response: Json, message: str) -> None:
+    response["status"] = "failed"
+    response["completed_at"] = None
+    response["error"] = {"code": "server_error", "message": message}
+
+
+def _fit(item: Json, left: int) -> int:
+    """Cuts ``item`` to ``left`` tokens; what is left after it, or -1 when it had to be cut."""
+    for part in item.get("summary", []):
+        left -= objects.count_tokens(part["text"])
+    if item["type"] == "function_call":
+        return left - objects.count_tokens(objects.text_of(item)) if left >= 0 else -1
+    for part in item.get("content", []):
+        text = objects.cut_to_tokens(part["text"], max(left, 0))
+        if text != part["text"]:
+            part["text"] = text
+            part["annotations"] = [a for a in part["annotations"] if a["index"] <= len(text)]
+            item["status"] = "incomplete"
+            return -1
+        left -= objects.count_tokens(text)
+    return left
+
+
+def _result(found: Found) -> Json:
+    return {"file_id": found.file_id, "filename": found.filename, "text": found.text,
+            "score": round(found.score, 4), "attributes": found.attributes}  # fmt: skip

@@ -1,0 +1,158 @@
+"""The server's work behind ``/v1/responses``: from a checked request to a running turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chat_app.offline.config import OfflineConfig
+from chat_app.offline.execution.compaction import compacted, opened
+from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
+from chat_app.offline.execution.response_run import LiveTurn, TurnRunner
+from chat_app.offline.state.conversations import ConversationStore
+from chat_app.offline.state.response_store import ResponseStore
+from chat_app.offline.wire import objects
+from chat_app.offline.wire.errors import ApiError, invalid
+from chat_app.offline.wire.model import prompt_of
+from chat_app.offline.wire.requests import Asked, Compact, CreateResponse
+
+Json = dict[str, Any]
+Known = Mapping[str, list[Json]]
+"""Whole conversations by the id of their last response, which a connection keeps beside what is stored."""
+_NONE: Final[Known] = {}
+logger = logging.getLogger(__name__)
+
+
+class ResponseService:
+    """Creates, finds, cancels and deletes responses, whether they are being made or stored."""
+
+    def __init__(
+        self, config: OfflineConfig, store: ResponseStore, conversations: ConversationStore, runner: TurnRunner
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._conversations = conversations
+        self._runner = runner
+        self._live: dict[str, LiveTurn] = {}
+
+    async def start(self, request: CreateResponse, *, known: Known = _NONE, silent: bool = False) -> LiveTurn:
+        """Begins the response to ``request``; raises ``ApiError`` when the request cannot be answered.
+
+        With ``silent`` the request is taken up and stored, and nothing is generated.
+        """
+        _check(request)
+        if len(self._live) >= self._config.max_live:
+            raise ApiError(
+                429, "The server is answering as many requests as it can.", kind="rate_limit_error",
+                code="rate_limit_exceeded", headers={"Retry-After": "1"},
+            )  # fmt: skip
+        history = await self._history(request.previous_response_id, request.conversation_id, known)
+        given = await resolve_references(request.input, history, self._store.item)
+        items = check_calls(opened([*history, *given]))
+        items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
+        background = bool(request.background)
+        response = objects.response_object(
+            request, status="queued" if background else "in_progress", store=request.store is not False
+        )
+        turn = LiveTurn(response, given, include=frozenset(request.include or ()), read=items, silent=silent)
+        if background:
+            await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
+        self._run(turn, request, items)
+        return turn
+
+    async def count_tokens(self, request: Asked) -> int:
+        """The tokens that a request brings, with its history and its instructions."""
+        _check_given(request.input, request.previous_response_id, request.conversation_id)
+        history = await self._history(request.previous_response_id, request.conversation_id)
+        items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
+        return objects.read_tokens(items, request.instructions or "")
+
+    async def compact(self, request: Compact) -> Json:
+        """The compaction of a conversation. Nothing of it is stored."""
+        _check_given(request.input, request.previous_response_id)
+        history = await self._history(request.previous_response_id)
+        items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
+        made = compacted(items)
+        read = objects.read_tokens(items, request.instructions or "")
+        return {"id": objects.new_id("resp"), "object": "response.compaction", "created_at": objects.now(),
+                "output": made.output, "usage": objects.usage(read, made.kept)}  # fmt: skip
+
+    def _run(self, turn: LiveTurn, request: CreateResponse, items: list[Json]) -> None:
+        response_id = turn.response["id"]
+        self._live[response_id] = turn
+        if request.background:
+            turn.publish({"type": "response.queued", "response": turn.response})
+        work = self._runner.run(turn, prompt_of(request, items), paced=bool(request.stream))
+        turn.task = asyncio.create_task(work, name=f"turn {response_id}")
+        turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
+
+    async def _history(
+        self, response_id: str | None, conversation_id: str | None = None, known: Known = _NONE
+    ) -> list[Json]:
+        if response_id is not None:
+            return known[response_id] if response_id in known else await self._store.history(response_id)
+        return [] if conversation_id is None else await self._conversations.all_items(conversation_id)
+
+    def live(self, response_id: str) -> LiveTurn | None:
+        """The turn of a background response that is still being made."""
+        turn = self._live.get(response_id)
+        return turn if turn is not None and turn.response["background"] else None
+
+    async def cancel(self, response_id: str) -> Json:
+        """Cancels a background response; one that has ended is returned as it is."""
+        turn = self.live(response_id)
+        if turn is not None:
+            await turn.cancel()
+            return turn.response
+        response = await self._store.get(response_id)
+        if not response["background"]:
+            raise ApiError(400, "Only responses created with background=true can be cancelled.", param="id")
+        return response
+
+    async def delete(self, response_id: str) -> None:
+        turn = self.live(response_id)
+        if turn is not None:
+            await turn.cancel()
+        await self._store.delete(response_id)
+
+    async def take_up(self) -> None:
+        """Runs again the background responses that the last run of the server did not finish."""
+        for left in await self._store.unfinished():
+            request = CreateResponse.model_validate_json(left.request)
+            left.body["output"] = []
+            try:
+                history = await self._history(request.previous_response_id, request.conversation_id)
+                items = check_calls(opened([*history, *left.input]))
+            except ApiError as error:
+                left.body.update(status="failed", error={"code": "server_error", "message": str(error)})
+                await self._store.save(left.body, left.input)
+                continue
+            turn = LiveTurn(left.body, left.input, include=frozenset(request.include or ()), read=items)
+            self._run(turn, request, items)
+
+    async def aclose(self) -> None:
+        """Stops the turns that are under way; background ones are taken up at the next start."""
+        tasks = [turn.task for turn in self._live.values() if turn.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _check_given(*given: object) -> None:
+    if all(value is None for value in given):
+        raise ApiError(
+            400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter"
+        )  # fmt: skip
+
+
+def _check(request: CreateResponse) -> None:
+    if request.previous_response_id is not None and request.conversation_id is not None:
+        raise ApiError(
+            400, "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Use one of them.",
+            code="mutually_exclusive_parameters",
+        )  # fmt: skip
+    if request.background and request.store is False:
+        raise invalid("Background responses need 'store' to be true.", "store")
+    _check_given(request.input, request.previous_response_id, request.conversation_id)

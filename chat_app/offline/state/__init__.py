@@ -1,0 +1,1 @@
+"""Stored responses, conversations, files and vector stores."""

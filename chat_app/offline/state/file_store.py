@@ -1,0 +1,122 @@
+"""Uploaded files: their record in the database, their bytes in the data directory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from chat_app.offline.state.state_database import Database
+from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.objects import new_id, now
+
+Json = dict[str, Any]
+
+
+class FileStore:
+    """Files by id. A file is listed only when all of its bytes are on disk."""
+
+    def __init__(self, database: Database, folder: Path, *, most_bytes: int) -> None:
+        self._database = database
+        self._folder = folder
+        self._most_bytes = most_bytes
+
+    async def add(self, filename: str, purpose: str, pieces: AsyncIterator[bytes], *, expires_in: int | None) -> Json:
+        """Keeps a file. Raises ``ApiError`` 413 when it is larger than the limit, and keeps nothing then."""
+        file_id = new_id("file")
+        target = self.path(file_id)
+        part = target.with_suffix(".part")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            size = await self._write(part, pieces)
+            await asyncio.to_thread(os.replace, part, target)
+        finally:
+            part.unlink(missing_ok=True)
+        created = now()
+        expires_at = created + expires_in if expires_in else None
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+                (file_id, created, expires_at, filename, purpose, size),
+            )
+
+        await self._database.run(write)
+        return await self.get(file_id)
+
+    async def _write(self, part: Path, pieces: AsyncIterator[bytes]) -> int:
+        size = 0
+        with part.open("wb") as out:
+            async for piece in pieces:
+                size += len(piece)
+                if size > self._most_bytes:
+                    raise ApiError(413, f"The file is larger than {self._most_bytes} bytes.", param="file")
+                await asyncio.to_thread(out.write, piece)
+            await asyncio.to_thread(os.fsync, out.fileno())
+        return size
+
+    async def get(self, file_id: str) -> Json:
+        """Raises ``ApiError`` 404 when there is no such file, or no longer."""
+
+        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT * FROM files WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (file_id, now())
+            ).fetchone()
+            return row
+
+        row = await self._database.run(read)
+        if row is None:
+            raise not_found("File", file_id)
+        return _file(row)
+
+    async def all(self, purpose: str | None) -> list[Json]:
+        """All files, oldest first."""
+
+        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            return connection.execute(
+                "SELECT * FROM files WHERE (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR purpose = ?) "
+                "ORDER BY created_at, id",
+                (now(), purpose, purpose),
+            ).fetchall()
+
+        return [_file(row) for row in await self._database.run(read)]
+
+    def path(self, file_id: str) -> Path:
+        """Where the bytes of a file are; ``file_id`` must be one that this store gave out."""
+        return self._folder / file_id
+
+    async def delete(self, file_id: str) -> None:
+        """Removes a file, and it from all vector stores."""
+        await self.get(file_id)
+
+        def remove(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM vector_store_files WHERE file_id = ?", (file_id,))
+            connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+        await self._database.run(remove)
+        await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
+
+    async def expire(self) -> None:
+        """Removes files that are past their time."""
+
+        def read(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute("SELECT id FROM files WHERE expires_at <= ?", (now(),)).fetchall()
+            connection.execute(
+                "DELETE FROM vector_store_files WHERE file_id IN (SELECT id FROM files WHERE expires_at <= ?)", (now(),)
+            )
+            connection.execute("DELETE FROM files WHERE expires_at <= ?", (now(),))
+            return [row["id"] for row in rows]
+
+        for file_id in await self._database.run(read):
+            await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
+
+
+def _file(row: sqlite3.Row) -> Json:
+    body: Json = {
+        "id": row["id"], "object": "file", "bytes": row["bytes"], "created_at": row["created_at"],
+        "filename": row["filename"], "purpose": row["purpose"], "status": "processed",
+    }  # fmt: skip
+    return body if row["expires_at"] is None else body | {"expires_at": row["expires_at"]}

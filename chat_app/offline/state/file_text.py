@@ -1,0 +1,142 @@
+"""The text of an uploaded file, and its cutting into chunks.
+
+Read are plain text (also Markdown, CSV, JSON and source code), HTML, PDF and DOCX, the last two in a child process. A
+file that is none of these is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from chat_app.offline.extraction.text import sentences
+from chat_app.offline.extraction.units import is_caption, lines
+from chat_app.offline.state.file_child import UnreadableFileError, text_in_child
+from chat_app.offline.wire.objects import count_tokens
+
+MOST_CHARACTERS: Final = 20_000_000
+_HTML_NAME: Final = re.compile(r"\.x?html?$", re.IGNORECASE)
+_HTML_HEAD: Final = re.compile(r"\s*<(?:!doctype html|html)", re.IGNORECASE)
+_SKIPPED: Final = frozenset({"script", "style", "head", "template"})
+_BLOCKS: Final = frozenset({"p", "div", "li", "tr", "br", "h1", "h2", "h3", "h4", "h5", "h6", "section", "table", "td"})
+
+
+async def text_of_file(path: Path, filename: str) -> str:
+    """The text of a file. Raises ``UnreadableFileError``."""
+    head = await asyncio.to_thread(_head, path)
+    if head.startswith(b"%PDF"):
+        text = await text_in_child(path, ".pdf")
+    elif head.startswith(b"PK\x03\x04"):
+        text = await text_in_child(path, ".docx")
+    else:
+        text = await asyncio.to_thread(_plain, path, filename)
+    if not text.strip():
+        raise UnreadableFileError("The file holds no text. A scan must be read by OCR first.")
+    return text[:MOST_CHARACTERS]
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(8)
+
+
+def _plain(path: Path, filename: str) -> str:
+    text = _decoded(path.read_bytes())
+    return _html(text) if _HTML_NAME.search(filename) or _HTML_HEAD.match(text) else text
+
+
+def _decoded(data: bytes) -> str:
+    for encoding in ("utf-8-sig", "utf-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig",):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\x00" not in text:
+            return text
+    raise UnreadableFileError("The file is not text in UTF-8, and not a PDF, DOCX or HTML file.")
+
+
+class _TextOfHtml(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._skipping = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._skipping += tag in _SKIPPED
+        if tag in _BLOCKS:
+            self.pieces.append("\n\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skipping -= tag in _SKIPPED and self._skipping > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._skipping:
+            self.pieces.append(data)
+
+
+def _html(text: str) -> str:
+    parser = _TextOfHtml()
+    parser.feed(text)
+    parser.close()
+    return "".join(parser.pieces)
+
+
+def chunks(text: str, *, size: int, overlap: int) -> Iterator[str]:
+    """Stretches of about ``size`` tokens on sentence bounds; each repeats up to ``overlap`` tokens of the last.
+
+    A table that is cut has its caption and header again in each stretch.
+    """
+    current: list[tuple[str, int]] = []
+    total = 0
+    for piece, header in _pieces(text, size):
+        tokens = count_tokens(piece)
+        if current and total + tokens > size:
+            yield "\n".join(part for part, _ in current)
+            current = _tail(current, overlap, room=size - tokens)
+        if header not in {"", piece} and all(part != header for part, _ in current):
+            current.append((header, count_tokens(header)))
+        current.append((piece, tokens))
+        total = sum(count for _, count in current)
+    if current:
+        yield "\n".join(part for part, _ in current)
+
+
+def _pieces(text: str, size: int) -> Iterator[tuple[str, str]]:
+    """Sentences, headings and table rows; a row with what stands above its table."""
+    before = ""
+    for is_table, stretch in groupby(lines(text), key=lambda line: "\t" in line.strip()):
+        if not is_table:
+            for line in stretch:
+                before = line
+                yield from ((piece, "") for piece in _short(line, size))
+            continue
+        first, *rows = stretch
+        header = f"{before}\n{first}" if is_caption(before) else first
+        yield from [(row, header) for row in rows] or [(first, "")]
+
+
+def _short(line: str, size: int) -> Iterator[str]:
+    for sentence in sentences(line):
+        words = sentence.split(" ")
+        # What has no sentence bounds (a list of codes) is cut at words.
+        step = max(1, size // 2)
+        for start in range(0, len(words), step):
+            yield " ".join(words[start : start + step])
+
+
+def _tail(parts: list[tuple[str, int]], overlap: int, *, room: int) -> list[tuple[str, int]]:
+    kept: list[tuple[str, int]] = []
+    total = 0
+    for part, tokens in reversed(parts):
+        total += tokens
+        # Of a table nothing is repeated: without its header a row says something else.
+        if total > overlap or total > room or "\t" in part:
+            break
+        kept.insert(0, (part, tokens))
+    return kept

@@ -1,0 +1,179 @@
+"""Stored responses: kept, chained, listed, deleted, expired."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from chat_app.offline.state.state_database import Database
+from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.objects import now
+
+Json = dict[str, Any]
+RETENTION: Final = 30 * 24 * 3600
+"""Seconds that a response is kept, as OpenAI keeps its own."""
+MOST_RESPONSES: Final = 20_000
+"""Responses beyond this number push out the oldest."""
+LONGEST_CHAIN: Final = 500
+"""Responses that are followed back through ``previous_response_id``; what is older is no longer read."""
+
+_CHAIN: Final = """
+WITH RECURSIVE chain (id, previous_id, depth) AS (
+    SELECT id, previous_id, 0 FROM responses WHERE id = :id
+    UNION ALL
+    SELECT r.id, r.previous_id, depth + 1 FROM responses r JOIN chain c ON r.id = c.previous_id
+    WHERE depth < :longest
+)
+SELECT r.input, r.body FROM chain c JOIN responses r USING (id) ORDER BY c.depth DESC
+"""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A background response that was stored and not ended: its body, input items and request."""
+
+    body: Json
+    input: list[Json]
+    request: bytes
+
+
+# Not INSERT OR REPLACE: that deletes the old row first, and with it the items that belong to it.
+_SAVE: Final = """
+INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body, request = excluded.request
+"""
+
+
+class ResponseStore:
+    """Responses in the database. Every write is on disk when its call returns."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, response: Json, input_items: Sequence[Json], *, request: bytes | None = None) -> None:
+        """Stores a response and the items of its request; with a conversation, appends both to it.
+
+        ``request`` is kept only while the response is not finished, so that a restart can take it up again.
+        """
+        finished = response["status"] not in {"queued", "in_progress"}
+        conversation = response.get("conversation")
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                _SAVE,
+                (response["id"], response["created_at"], response["created_at"] + RETENTION, response["status"],
+                 response["previous_response_id"], orjson.dumps(response), orjson.dumps(list(input_items)),
+                 None if finished else request),
+            )  # fmt: skip
+            connection.executemany(
+                "INSERT OR REPLACE INTO items VALUES (?, ?)",
+                [(item["id"], response["id"]) for item in [*input_items, *response["output"]]],
+            )
+            if conversation and response["status"] == "completed":
+                append_items(connection, conversation["id"], [*input_items, *response["output"]])
+
+        await self._database.run(write)
+
+    async def get(self, response_id: str) -> Json:
+        """Raises ``ApiError`` 404 when there is no such response, or no longer."""
+        return (await self._row(response_id))[0]
+
+    async def input_items(self, response_id: str) -> list[Json]:
+        return (await self._row(response_id))[1]
+
+    async def _row(self, response_id: str) -> tuple[Json, list[Json]]:
+        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT body, input FROM responses WHERE id = ? AND expires_at > ?", (response_id, now())
+            ).fetchone()
+            return row
+
+        row = await self._database.run(read)
+        if row is None:
+            raise not_found("Response", response_id)
+        return orjson.loads(row["body"]), orjson.loads(row["input"])
+
+    async def history(self, response_id: str) -> list[Json]:
+        """All items from the start of the chain up to and with the output of ``response_id``.
+
+        Raises ``ApiError`` 400 ``previous_response_not_found``, as the API does.
+        """
+
+        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            return connection.execute(_CHAIN, {"id": response_id, "longest": LONGEST_CHAIN}).fetchall()
+
+        rows = await self._database.run(read)
+        if not rows:
+            raise ApiError(
+                400, f"Previous response with id '{response_id[:80]}' not found.", param="previous_response_id",
+                code="previous_response_not_found",
+            )  # fmt: skip
+        items: list[Json] = []
+        for row in rows:
+            items += orjson.loads(row["input"])
+            items += orjson.loads(row["body"])["output"]
+        return items
+
+    async def item(self, item_id: str) -> Json | None:
+        """An input or output item of any stored response."""
+
+        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT r.body, r.input FROM items i JOIN responses r ON r.id = i.response_id WHERE i.id = ?",
+                (item_id,),
+            ).fetchone()
+            return row
+
+        row = await self._database.run(read)
+        if row is None:
+            return None
+        items = [*orjson.loads(row["input"]), *orjson.loads(row["body"])["output"]]
+        return next((item for item in items if item["id"] == item_id), None)
+
+    async def delete(self, response_id: str) -> None:
+        def remove(connection: sqlite3.Connection) -> int:
+            return connection.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount
+
+        if not await self._database.run(remove):
+            raise not_found("Response", response_id)
+
+    async def unfinished(self) -> list[Unfinished]:
+        """Background responses that the last run of the server left behind."""
+
+        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            return connection.execute(
+                "SELECT body, input, request FROM responses "
+                "WHERE status IN ('queued', 'in_progress') AND request IS NOT NULL ORDER BY created_at"
+            ).fetchall()
+
+        rows = await self._database.run(read)
+        return [Unfinished(orjson.loads(r["body"]), orjson.loads(r["input"]), r["request"]) for r in rows]
+
+    async def expire(self) -> int:
+        """Removes what is past its time or beyond the limit; returns how many responses went."""
+
+        def remove(connection: sqlite3.Connection) -> int:
+            connection.execute("DELETE FROM conversations WHERE expires_at <= ?", (now(),))
+            gone = connection.execute("DELETE FROM responses WHERE expires_at <= ?", (now(),)).rowcount
+            return gone + connection.execute(
+                "DELETE FROM responses WHERE id IN "
+                "(SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)", (MOST_RESPONSES,)
+            ).rowcount  # fmt: skip
+
+        return await self._database.run(remove)
+
+
+def append_items(connection: sqlite3.Connection, conversation_id: str, items: Sequence[Json]) -> None:
+    """Adds items to a conversation and renews its time; an item that is already in it stays where it is."""
+    if not connection.execute(
+        "UPDATE conversations SET expires_at = ? WHERE id = ?", (now() + RETENTION, conversation_id)
+    ).rowcount:
+        raise not_found("Conversation", conversation_id)
+    connection.executemany(
+        "INSERT OR IGNORE INTO conversation_items (id, conversation_id, body) VALUES (?, ?, ?)",
+        [(item["id"], conversation_id, orjson.dumps(item)) for item in items],
+    )

@@ -1,0 +1,145 @@
+"""Search over the chunks of vector stores, with filters on the files' attributes."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final, assert_never
+
+import orjson
+
+from chat_app.offline.extraction.text import STOP, stem, words
+from chat_app.offline.state.state_database import Database
+from chat_app.offline.state.vector_store import touch
+from chat_app.offline.wire.model import Found
+from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
+
+Json = dict[str, Any]
+_CONSIDERED: Final = 3
+"""Chunks that are scored for each result that is wanted."""
+DEFAULT_RESULTS: Final = 20
+_BM25_HALF: Final = 4.0
+"""A BM25 score that gives half of the highest score."""
+
+
+# The best chunks first, and only then what belongs to them: a common word matches nearly all chunks.
+_BEST: Final = """
+WITH best AS (
+    SELECT c.id AS id, -bm25(chunk_index) AS score FROM chunk_index JOIN chunks c ON c.id = chunk_index.rowid
+    WHERE chunk_index MATCH :terms AND c.store_id IN (SELECT value FROM json_each(:stores))
+    AND (:files IS NULL OR c.file_id IN (SELECT value FROM json_each(:files)))
+    ORDER BY score DESC LIMIT :most
+)
+SELECT c.id, c.file_id, c.text, f.filename, v.attributes, best.score FROM best JOIN chunks c USING (id)
+JOIN vector_store_files v ON v.store_id = c.store_id AND v.file_id = c.file_id JOIN files f ON f.id = c.file_id
+ORDER BY best.score DESC
+"""
+
+
+class VectorSearch:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def hosted(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
+        """What a file_search tool finds. Raises ``ApiError`` when a store is unknown or has expired."""
+        options = tool.ranking_options
+        return await self.search(
+            tool.vector_store_ids, queries, most=tool.max_num_results or DEFAULT_RESULTS, filters=tool.filters,
+            threshold=options.score_threshold if options else 0.0,
+        )  # fmt: skip
+
+    async def search(
+        self, store_ids: Sequence[str], queries: Sequence[str], *, most: int, filters: Filter | None, threshold: float
+    ) -> list[Found]:
+        """The best chunks for any of ``queries``, best first; scores are between 0 and 1."""
+
+        def read(connection: sqlite3.Connection) -> dict[int, Found]:
+            for store_id in store_ids:
+                touch(connection, store_id)
+            files = _files_that_pass(connection, store_ids, filters)
+            best: dict[int, Found] = {}
+            for query in queries:
+                for key, found in _matches(connection, store_ids, files, query, _CONSIDERED * most):
+                    if key not in best or best[key].score < found.score:
+                        best[key] = found
+            return best
+
+        found = (await self._database.run(read)).values()
+        kept = [item for item in found if item.score >= threshold]
+        return sorted(kept, key=lambda item: -item.score)[:most]
+
+
+def _files_that_pass(
+    connection: sqlite3.Connection, store_ids: Sequence[str], condition: Filter | None
+) -> list[str] | None:
+    """The files that a filter lets through; None when there is no filter."""
+    if condition is None:
+        return None
+    rows = connection.execute(
+        "SELECT file_id, attributes FROM vector_store_files WHERE store_id IN (SELECT value FROM json_each(?))",
+        (orjson.dumps(list(store_ids)).decode(),),
+    ).fetchall()
+    return [row["file_id"] for row in rows if matches_filter(condition, orjson.loads(row["attributes"]))]
+
+
+def _matches(
+    connection: sqlite3.Connection, store_ids: Sequence[str], files: list[str] | None, query: str, most: int
+) -> list[tuple[int, Found]]:
+    terms = [word for word in dict.fromkeys(words(query)) if word not in STOP] or words(query)
+    if not terms:
+        return []
+    expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    given = {"terms": expression, "stores": orjson.dumps(list(store_ids)).decode(), "most": most,
+             "files": None if files is None else orjson.dumps(files).decode()}  # fmt: skip
+    wanted = {stem(term) for term in terms}
+    return [
+        (
+            row["id"],
+            Found(row["file_id"], row["filename"], row["text"], _score(row["score"], row["text"], wanted),
+                  orjson.loads(row["attributes"])),
+        )
+        for row in connection.execute(_BEST, given)
+    ]  # fmt: skip
+
+
+def _score(bm25: float, text: str, wanted: set[str]) -> float:
+    """Between 0 and 1: half for the share of the query's words in the chunk, half for their rarity (BM25)."""
+    covered = len(wanted & {stem(word) for word in words(text)}) / len(wanted)
+    return 0.5 * covered + 0.5 * (1 - math.exp(-max(bm25, 0.0) * math.log(2) / _BM25_HALF))
+
+
+def matches_filter(condition: Filter | None, attributes: Json) -> bool:
+    """Whether a file with ``attributes`` passes. An attribute that is missing passes only ``ne`` and ``nin``."""
+    if condition is None:
+        return True
+    if isinstance(condition, CompoundFilter):
+        results = (matches_filter(part, attributes) for part in condition.filters)
+        return all(results) if condition.type == "and" else any(results)
+    return _compares(condition, attributes.get(condition.key))
+
+
+def _compares(condition: ComparisonFilter, value: Any) -> bool:
+    wanted = condition.value
+    match condition.type:
+        case "eq":
+            return bool(value == wanted)
+        case "ne":
+            return bool(value != wanted)
+        case "in":
+            return isinstance(wanted, list) and value in wanted
+        case "nin":
+            return isinstance(wanted, list) and value not in wanted
+        case "gt" | "gte" | "lt" | "lte":
+            return _orders(condition.type, value, wanted)
+        case _:
+            assert_never(condition.type)
+
+
+def _orders(kind: str, value: Any, wanted: Any) -> bool:
+    numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
+    if not numbers and not (isinstance(value, str) and isinstance(wanted, str)):
+        return False
+    compare = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}[kind]
+    return bool(compare(value, wanted))

@@ -1,0 +1,272 @@
+"""Vector stores: which files they hold, how far each is indexed, and search over their chunks.
+
+The index is full text (SQLite FTS5 with Porter stemming, ranked by BM25), so that it needs no model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+import orjson
+
+from chat_app.offline.state.file_child import UnreadableFileError
+from chat_app.offline.state.file_store import FileStore
+from chat_app.offline.state.file_text import chunks, text_of_file
+from chat_app.offline.state.state_database import Database
+from chat_app.offline.wire.errors import ApiError, not_found
+from chat_app.offline.wire.objects import new_id, now
+
+Json = dict[str, Any]
+logger = logging.getLogger(__name__)
+_DAY: Final = 86_400
+
+
+class VectorStores:
+    """All vector stores of the server. Indexing runs beside the requests and survives a restart."""
+
+    def __init__(self, database: Database, files: FileStore) -> None:
+        self._database = database
+        self._files = files
+        self._indexing: set[asyncio.Task[None]] = set()
+        # One file after the other: each may take a processor and some gigabytes.
+        self._reading = asyncio.Lock()
+
+    async def create(self, name: str, metadata: Json, expire_days: int | None) -> str:
+        store_id = new_id("vs")
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO vector_stores VALUES (?, ?, ?, ?, ?, ?)",
+                (store_id, now(), now(), expire_days, name, orjson.dumps(metadata)),
+            )
+
+        await self._database.run(write)
+        return store_id
+
+    async def get(self, store_id: str) -> Json:
+        """Raises ``ApiError`` 404 when there is no such store."""
+        return await self._database.run(lambda connection: _store(connection, store_id))
+
+    async def all(self) -> list[Json]:
+        def read(connection: sqlite3.Connection) -> list[Json]:
+            rows = connection.execute("SELECT id FROM vector_stores ORDER BY created_at, id").fetchall()
+            return [_store(connection, row["id"]) for row in rows]
+
+        return await self._database.run(read)
+
+    async def update(self, store_id: str, changes: Json) -> Json:
+        """Changes ``name``, ``metadata`` and ``expire_days``, those that are in ``changes``."""
+
+        def write(connection: sqlite3.Connection) -> Json:
+            for column, value in changes.items():
+                stored = orjson.dumps(value or {}) if column == "metadata" else value
+                connection.execute(f"UPDATE vector_stores SET {column} = ? WHERE id = ?", (stored, store_id))  # noqa: S608
+            return _store(connection, store_id)
+
+        if not set(changes) <= {"name", "metadata", "expire_days"}:
+            raise ValueError("an unknown column")
+        return await self._database.run(write)
+
+    async def delete(self, store_id: str) -> None:
+        def remove(connection: sqlite3.Connection) -> int:
+            return connection.execute("DELETE FROM vector_stores WHERE id = ?", (store_id,)).rowcount
+
+        if not await self._database.run(remove):
+            raise not_found("Vector store", store_id)
+
+    async def check(self, store_id: str, file_ids: Sequence[str]) -> None:
+        """Raises ``ApiError`` 404 when the store or one of the files does not exist."""
+        await self.get(store_id)
+        await self.check_files(file_ids)
+
+    async def check_files(self, file_ids: Sequence[str]) -> None:
+        """Raises ``ApiError`` 404 when one of the files does not exist."""
+        for file_id in file_ids:
+            await self._files.get(file_id)
+
+    async def add_file(
+        self, store_id: str, file_id: str, *, attributes: Json, chunking: Json, batch_id: str | None = None
+    ) -> Json:
+        """Adds a file and begins to index it; returns it in status ``in_progress``."""
+        await self._files.get(file_id)
+
+        def write(connection: sqlite3.Connection) -> Json:
+            _store(connection, store_id)
+            connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
+            connection.execute(
+                "INSERT INTO vector_store_files VALUES (?, ?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
+                (store_id, file_id, batch_id, now(), orjson.dumps(attributes), orjson.dumps(chunking)),
+            )
+            return _file(connection, store_id, file_id)
+
+        added = await self._database.run(write)
+        self._begin(store_id, file_id)
+        return added
+
+    def _begin(self, store_id: str, file_id: str) -> None:
+        task = asyncio.create_task(self._index(store_id, file_id), name=f"index {file_id}")
+        self._indexing.add(task)
+        task.add_done_callback(self._indexing.discard)
+
+    async def _index(self, store_id: str, file_id: str) -> None:
+        try:
+            file = await self._files.get(file_id)
+            entry = await self.file(store_id, file_id)
+            static = entry["chunking_strategy"]["static"]
+            size, overlap = static["max_chunk_size_tokens"], static["chunk_overlap_tokens"]
+            path, name = self._files.path(file_id), file["filename"]
+            async with self._reading:
+                text = await text_of_file(path, name)
+                cut = await asyncio.to_thread(lambda: list(chunks(text, size=size, overlap=overlap)))
+        except UnreadableFileError as error:
+            await self._fail(store_id, file_id, "unsupported_file", str(error))
+        except ApiError:
+            return
+        except Exception as error:  # noqa: BLE001 - a file of a stranger may break any parser
+            logger.error("A file could not be indexed: %s", type(error).__name__)  # noqa: TRY400
+            await self._fail(store_id, file_id, "server_error", "The file could not be read.")
+        else:
+            await self._keep(store_id, file_id, cut)
+
+    async def _keep(self, store_id: str, file_id: str, cut: Sequence[str]) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            used = sum(len(chunk.encode()) for chunk in cut)
+            if connection.execute(
+                "UPDATE vector_store_files SET status = 'completed', usage_bytes = ? "
+                "WHERE store_id = ? AND file_id = ? AND status = 'in_progress'", (used, store_id, file_id)
+            ).rowcount:  # fmt: skip
+                connection.executemany(
+                    "INSERT INTO chunks (store_id, file_id, ordinal, text) VALUES (?, ?, ?, ?)",
+                    [(store_id, file_id, ordinal, chunk) for ordinal, chunk in enumerate(cut)],
+                )
+
+        await self._database.run(write)
+
+    async def _fail(self, store_id: str, file_id: str, code: str, message: str) -> None:
+        error = orjson.dumps({"code": code, "message": message})
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE vector_store_files SET status = 'failed', error = ? WHERE store_id = ? AND file_id = ?",
+                (error, store_id, file_id),
+            )
+
+        await self._database.run(write)
+
+    async def file(self, store_id: str, file_id: str) -> Json:
+        return await self._database.run(lambda connection: _file(connection, store_id, file_id))
+
+    async def files(self, store_id: str, *, status: str | None = None, batch_id: str | None = None) -> list[Json]:
+        """The store's files, oldest first. Raises ``ApiError`` 404 when there is no such store."""
+
+        def read(connection: sqlite3.Connection) -> list[Json]:
+            _store(connection, store_id)
+            rows = connection.execute(
+                "SELECT * FROM vector_store_files WHERE store_id = ? AND (? IS NULL OR status = ?) "
+                "AND (? IS NULL OR batch_id = ?) ORDER BY created_at, file_id",
+                (store_id, status, status, batch_id, batch_id),
+            ).fetchall()
+            return [_file_object(row) for row in rows]
+
+        return await self._database.run(read)
+
+    async def set_attributes(self, store_id: str, file_id: str, attributes: Json) -> Json:
+        def write(connection: sqlite3.Connection) -> Json:
+            connection.execute(
+                "UPDATE vector_store_files SET attributes = ? WHERE store_id = ? AND file_id = ?",
+                (orjson.dumps(attributes), store_id, file_id),
+            )
+            return _file(connection, store_id, file_id)
+
+        return await self._database.run(write)
+
+    async def remove_file(self, store_id: str, file_id: str) -> None:
+        def remove(connection: sqlite3.Connection) -> None:
+            _file(connection, store_id, file_id)
+            connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
+
+        await self._database.run(remove)
+
+    async def content(self, store_id: str, file_id: str) -> list[str]:
+        """The chunks of a file in order."""
+
+        def read(connection: sqlite3.Connection) -> list[str]:
+            _file(connection, store_id, file_id)
+            rows = connection.execute(
+                "SELECT text FROM chunks WHERE store_id = ? AND file_id = ? ORDER BY ordinal", (store_id, file_id)
+            ).fetchall()
+            return [row["text"] for row in rows]
+
+        return await self._database.run(read)
+
+    async def take_up(self) -> None:
+        """Indexes again what the last run of the server did not finish."""
+
+        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            return connection.execute(
+                "SELECT store_id, file_id FROM vector_store_files WHERE status = 'in_progress'"
+            ).fetchall()
+
+        for row in await self._database.run(read):
+            self._begin(row["store_id"], row["file_id"])
+
+    async def aclose(self) -> None:
+        for task in self._indexing:
+            task.cancel()
+        await asyncio.gather(*self._indexing, return_exceptions=True)
+
+
+def touch(connection: sqlite3.Connection, store_id: str) -> Json:
+    """Notes that a store was used. Raises ``ApiError`` 404 for an unknown store, 400 for one that has expired."""
+    found = _store(connection, store_id)
+    if found["status"] == "expired":
+        raise ApiError(400, f"Vector store {store_id[:80]} has expired.", param="vector_store_ids", code="expired")
+    connection.execute("UPDATE vector_stores SET last_active_at = ? WHERE id = ?", (now(), store_id))
+    return found
+
+
+def _store(connection: sqlite3.Connection, store_id: str) -> Json:
+    row = connection.execute("SELECT * FROM vector_stores WHERE id = ?", (store_id,)).fetchone()
+    if row is None:
+        raise not_found("Vector store", store_id)
+    counts = dict.fromkeys(("in_progress", "completed", "failed", "cancelled"), 0)
+    used = 0
+    for status, number, size in connection.execute(
+        "SELECT status, COUNT(*), SUM(usage_bytes) FROM vector_store_files WHERE store_id = ? GROUP BY status",
+        (store_id,),
+    ):
+        counts[status] = number
+        used += size
+    days = row["expire_days"]
+    expires_at = None if days is None else row["last_active_at"] + days * _DAY
+    status = "in_progress" if counts["in_progress"] else "completed"
+    return {
+        "id": store_id, "object": "vector_store", "created_at": row["created_at"], "name": row["name"],
+        "usage_bytes": used, "file_counts": {**counts, "total": sum(counts.values())},
+        "status": "expired" if expires_at is not None and expires_at <= now() else status,
+        **({} if days is None else {"expires_after": {"anchor": "last_active_at", "days": days}}),
+        "expires_at": expires_at, "last_active_at": row["last_active_at"], "metadata": orjson.loads(row["metadata"]),
+    }  # fmt: skip
+
+
+def _file(connection: sqlite3.Connection, store_id: str, file_id: str) -> Json:
+    _store(connection, store_id)
+    row = connection.execute(
+        "SELECT * FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id)
+    ).fetchone()
+    if row is None:
+        raise not_found("File", file_id)
+    return _file_object(row)
+
+
+def _file_object(row: sqlite3.Row) -> Json:
+    return {
+        "id": row["file_id"], "object": "vector_store.file", "usage_bytes": row["usage_bytes"],
+        "created_at": row["created_at"], "vector_store_id": row["store_id"], "status": row["status"],
+        "last_error": None if row["error"] is None else orjson.loads(row["error"]),
+        "chunking_strategy": orjson.loads(row["chunking"]), "attributes": orjson.loads(row["attributes"]),
+    }  # fmt: skip

@@ -1,0 +1,121 @@
+"""Between the server and its model: what a model is given, and the steps it answers with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from chat_app.offline.wire.requests import CreateResponse, FileSearchToolIn, FunctionToolIn, NamedToolChoice
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One passage that hosted file search found."""
+
+    file_id: str
+    filename: str
+    text: str
+    score: float
+    attributes: Json = field(default_factory=dict[str, Any])
+
+
+FileSearch = Callable[[FileSearchToolIn, Sequence[str]], Awaitable[list[Found]]]
+"""Searches the stores of a file_search tool for each query; best first, without repeats."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A request as the model sees it: the whole conversation, oldest first, and what it may call."""
+
+    items: tuple[Json, ...]
+    instructions: str = ""
+    functions: tuple[FunctionToolIn, ...] = ()
+    file_search: FileSearchToolIn | None = None
+    forced: bool = False
+    """True when the model must call something (tool_choice ``required``, or a named tool)."""
+    parallel: bool = True
+    format: Json = field(default_factory=lambda: {"type": "text"})
+
+
+@dataclass(frozen=True)
+class Thought:
+    """What the model is doing, for the reasoning summary."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function the client is asked to call."""
+
+    name: str
+    arguments: Json
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Hosted file search begins."""
+
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Hosted file search is done; follows its ``Searching``."""
+
+    results: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
+class FileCitation:
+    """A citation after the character at ``index`` of the answer."""
+
+    index: int
+    file_id: str
+    filename: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    text: str
+    citations: tuple[FileCitation, ...] = ()
+
+
+ModelStep = Thought | Call | Searching | Searched | Answer
+
+
+class Model(Protocol):
+    """Anything that answers a prompt in steps."""
+
+    def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]: ...
+
+
+def prompt_of(request: CreateResponse, items: Sequence[Json]) -> Prompt:
+    """The prompt of a request whose conversation so far is ``items``."""
+    choice = request.tool_choice or "auto"
+    allowed = _allowed(choice)
+    functions = [tool for tool in request.tools if isinstance(tool, FunctionToolIn)]
+    searches = [tool for tool in request.tools if isinstance(tool, FileSearchToolIn)]
+    text = request.text.model_dump(by_alias=True) if request.text else {"format": {"type": "text"}}
+    return Prompt(
+        items=tuple(items),
+        instructions=request.instructions or "",
+        functions=tuple(tool for tool in functions if allowed(f"function:{tool.name}")),
+        file_search=searches[0] if searches and allowed("file_search:") else None,
+        forced=choice == "required" or isinstance(choice, NamedToolChoice) or getattr(choice, "mode", "") == "required",
+        parallel=request.parallel_tool_calls is not False,
+        format=text["format"],
+    )
+
+
+def _allowed(choice: Any) -> Callable[[str], bool]:
+    if choice == "none":
+        return lambda _: False
+    if isinstance(choice, str):
+        return lambda _: True
+    named = [choice.model_dump()] if isinstance(choice, NamedToolChoice) else list(choice.tools)
+    keys = {f"{tool.get('type')}:{tool.get('name') or ''}" for tool in named}
+    return keys.__contains__

@@ -1,0 +1,191 @@
+"""The objects that go out: identifiers, the Response with all its fields, output items, and token counts."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from chat_app.offline.wire.requests import CreateResponse, FunctionToolIn, SchemaFormat
+from chat_app.offline.wire.wire_items import InputItem, MessageIn
+
+Json = dict[str, Any]
+Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
+_TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
+
+
+def new_id(prefix: str) -> str:
+    """An identifier such as ``resp_...`` with 192 random bits."""
+    return f"{prefix}_{secrets.token_hex(24)}"
+
+
+def now() -> int:
+    return int(time.time())
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of ``text``: punctuation marks and runs of up to six letters or digits."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def read_tokens(items: Iterable[Json], instructions: str) -> int:
+    """The tokens that a model is given to read."""
+    return sum(count_tokens(text_of(item)) for item in items) + count_tokens(instructions)
+
+
+def cut_to_tokens(text: str, limit: int) -> str:
+    """The beginning of ``text`` that has at most ``limit`` tokens."""
+    for number, match in enumerate(_TOKEN.finditer(text), start=1):
+        if number > limit:
+            return text[: match.start()]
+    return text
+
+
+def response_object(request: CreateResponse, *, status: Status, store: bool) -> Json:
+    """A new Response for ``request`` with every field that the API's description requires, and no output yet."""
+    text = request.text.model_dump(by_alias=True, exclude_none=True) if request.text else {}
+    if request.text and isinstance(request.text.format, SchemaFormat):
+        text["format"].setdefault("strict", False)
+        text["format"].setdefault("description", "")
+    reasoning = request.reasoning.model_dump(exclude_none=True) if request.reasoning else {}
+    choice = request.tool_choice
+    conversation = request.conversation_id
+    return {
+        "id": new_id("resp"),
+        "object": "response",
+        "created_at": now(),
+        "status": status,
+        "background": bool(request.background),
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": request.instructions,
+        "max_output_tokens": request.max_output_tokens,
+        "max_tool_calls": request.max_tool_calls,
+        "model": request.model,
+        "output": [],
+        "parallel_tool_calls": request.parallel_tool_calls is not False,
+        "previous_response_id": request.previous_response_id,
+        "conversation": {"id": conversation} if conversation else None,
+        "prompt_cache_key": request.prompt_cache_key,
+        "prompt_cache_retention": request.prompt_cache_retention,
+        "reasoning": {"effort": None, "summary": None} | reasoning,
+        "safety_identifier": request.safety_identifier,
+        "service_tier": "default",
+        "store": store,
+        "temperature": 1.0 if request.temperature is None else request.temperature,
+        "text": {"format": {"type": "text"}, "verbosity": "medium"} | text,
+        "tool_choice": "auto" if choice is None else choice if isinstance(choice, str) else choice.model_dump(),
+        "tools": [_tool(tool) for tool in request.tools],
+        "top_logprobs": request.top_logprobs or 0,
+        "top_p": 1.0 if request.top_p is None else request.top_p,
+        "presence_penalty": request.presence_penalty or 0.0,
+        "frequency_penalty": request.frequency_penalty or 0.0,
+        "truncation": request.truncation or "disabled",
+        "usage": usage(0, []),
+        "metadata": request.metadata or {},
+        **({} if request.user is None else {"user": request.user}),
+    }
+
+
+def _tool(tool: Any) -> Json:
+    body: Json = tool.model_dump(exclude_none=True)
+    if isinstance(tool, FunctionToolIn):
+        strict = True if tool.strict is None else tool.strict
+        return body | {"description": tool.description, "parameters": tool.parameters, "strict": strict}
+    return body
+
+
+def message_item(text: str, annotations: list[Json], *, status: str = "completed") -> Json:
+    part = {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+    return {"type": "message", "id": new_id("msg"), "role": "assistant", "status": status, "content": [part]}
+
+
+def function_call_item(name: str, arguments: str) -> Json:
+    return {"type": "function_call", "id": new_id("fc"), "call_id": f"call_{secrets.token_hex(12)}", "name": name,
+            "arguments": arguments, "status": "completed"}  # fmt: skip
+
+
+def reasoning_item(summary: str, encrypted: str | None = None) -> Json:
+    item: Json = {"type": "reasoning", "id": new_id("rs"),
+                  "summary": [{"type": "summary_text", "text": summary}] if summary else []}  # fmt: skip
+    return item if encrypted is None else item | {"encrypted_content": encrypted}
+
+
+def sealed(text: str) -> str:
+    """The reasoning as the opaque string that a client without stored responses sends back."""
+    return base64.b64encode(text.encode()).decode()
+
+
+def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
+    return {"type": "file_search_call", "id": new_id("fs"), "status": "completed", "queries": queries,
+            "results": results}  # fmt: skip
+
+
+def usage(input_tokens: int, output: list[Json]) -> Json:
+    """The token counts of one response."""
+    thought = sum(count_tokens(part["text"]) for item in output for part in item.get("summary", []))
+    written = sum(count_tokens(text_of(item)) for item in output if item["type"] != "reasoning")
+    return {
+        "input_tokens": input_tokens,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": thought + written,
+        "output_tokens_details": {"reasoning_tokens": thought},
+        "total_tokens": input_tokens + thought + written,
+    }
+
+
+def text_of(item: Json) -> str:
+    """The text of an item, whatever its kind: what is read and what is counted."""
+    match item.get("type", "message"):
+        case "message":
+            return text_of_content(item.get("content", ""))
+        case "function_call":
+            return f"{item['name']} {item['arguments']}"
+        case "function_call_output":
+            return text_of_content(item["output"])
+        case _:
+            return ""
+
+
+def text_of_content(content: str | list[Json]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("text"))
+
+
+def stored_item(item: InputItem) -> Json:
+    """An input item as it is kept and listed: with an id, a status, and content as a list of parts."""
+    body: Json = item.model_dump(exclude_none=True)
+    prefixes = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs",
+                "compaction": "cmp"}  # fmt: skip
+    body["id"] = body.get("id") or new_id(prefixes.get(item.type or "", "item"))
+    if isinstance(item, MessageIn):
+        if isinstance(item.content, str):
+            body["content"] = [_text_part(item.role, item.content)]
+        else:
+            body["content"] = [_listed_part(part) for part in body["content"]]
+    if item.type in {"message", "function_call", "function_call_output"}:
+        body["status"] = body.get("status") or "completed"
+    if item.type == "reasoning":
+        body.setdefault("summary", [])
+    return body
+
+
+def _text_part(role: str, text: str) -> Json:
+    if role == "assistant":
+        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"type": "input_text", "text": text}
+
+
+def _listed_part(part: Json) -> Json:
+    match part["type"]:
+        case "output_text":
+            return {"annotations": [], "logprobs": []} | part
+        case "input_image":
+            return {"detail": "auto"} | part
+        case _:
+            return part

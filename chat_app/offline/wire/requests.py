@@ -1,0 +1,250 @@
+"""What clients send to ``/v1/responses``, as validated models.
+
+The fields are those of OpenAI's description of the request. Parameters that an extractive model has no use for
+(temperature, top_p, ...) are checked and echoed; parameters that do not exist are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of
+from chat_app.offline.wire.wire_items import Input
+
+
+class FunctionToolIn(Open):
+    type: Literal["function"]
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    description: str | None = None
+    parameters: Json | None = None
+    strict: bool | None = None
+
+
+class RankingOptions(Open):
+    ranker: str = "auto"
+    score_threshold: float = Field(0.0, ge=0, le=1)
+
+
+class ComparisonFilter(Closed):
+    type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
+    key: str
+    value: str | float | bool | list[str | float]
+
+
+class CompoundFilter(Closed):
+    type: Literal["and", "or"]
+    filters: list[Filter]
+
+
+def _filter_tag(value: object) -> str:
+    return "compound" if kind_of(value) in {"and", "or"} else "comparison"
+
+
+Filter = Annotated[
+    Annotated[ComparisonFilter, Tag("comparison")] | Annotated[CompoundFilter, Tag("compound")],
+    Discriminator(_filter_tag),
+]
+CompoundFilter.model_rebuild()
+
+
+class FileSearchToolIn(Open):
+    type: Literal["file_search"]
+    vector_store_ids: Annotated[list[str], Field(min_length=1, max_length=8)]
+    max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] | None = None
+    ranking_options: RankingOptions | None = None
+    filters: Filter | None = None
+
+
+class OtherTool(Open):
+    """A hosted tool that this server does not have: accepted and echoed, never used."""
+
+    type: Literal[
+        "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11",
+        "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "custom", "apply_patch",
+        "computer_use_preview", "computer",
+    ]  # fmt: skip
+
+
+def _tool_tag(value: object) -> str:
+    kind = kind_of(value)
+    return kind if kind in {"function", "file_search"} else "other"
+
+
+Tool = Annotated[
+    Annotated[FunctionToolIn, Tag("function")]
+    | Annotated[FileSearchToolIn, Tag("file_search")]
+    | Annotated[OtherTool, Tag("other")],
+    Discriminator(_tool_tag),
+]
+
+
+class NamedToolChoice(Open):
+    type: Literal["function", "file_search", "custom", "mcp", "web_search_preview", "code_interpreter",
+                  "image_generation", "computer_use_preview"]  # fmt: skip
+    name: str | None = None
+
+
+class AllowedTools(Open):
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: list[Json]
+
+
+def _choice_tag(value: object) -> str:
+    if isinstance(value, str):
+        return "options"
+    return "allowed_tools" if kind_of(value) == "allowed_tools" else "function"
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("options")]
+    | Annotated[NamedToolChoice, Tag("function")]
+    | Annotated[AllowedTools, Tag("allowed_tools")],
+    Discriminator(_choice_tag),
+]
+
+
+class PlainFormat(Closed):
+    type: Literal["text", "json_object"] = "text"
+
+
+class SchemaFormat(Open):
+    """Structured output: the answer is JSON that fits ``schema``."""
+
+    type: Literal["json_schema"]
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    schema_: Json = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+def _format_tag(value: object) -> str:
+    return "json_schema" if kind_of(value) == "json_schema" else "text"
+
+
+class TextOptions(Open):
+    format: Annotated[
+        Annotated[PlainFormat, Tag("text")] | Annotated[SchemaFormat, Tag("json_schema")],
+        Discriminator(_format_tag),
+    ] = Field(default_factory=PlainFormat)
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class ReasoningOptions(Open):
+    effort: str | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ConversationRef(Open):
+    id: str
+
+
+class StreamOptions(Open):
+    include_obfuscation: bool | None = None
+
+
+Include = Literal[
+    "file_search_call.results", "web_search_call.results", "web_search_call.action.sources",
+    "message.input_image.image_url", "computer_call_output.output.image_url", "code_interpreter_call.outputs",
+    "reasoning.encrypted_content", "message.output_text.logprobs",
+]  # fmt: skip
+
+
+ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
+
+
+class Retrieve(BaseModel):
+    """The query of ``GET /v1/responses/{id}``."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    stream: bool = False
+    starting_after: int | None = Field(None, ge=0)
+    include: list[Include] | None = None
+    include_obfuscation: bool = False
+
+
+class Asked(Closed):
+    """What a request brings to be read, whether it is to be answered or only counted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id", "conversation")]},
+    )
+
+    model: str = "asclepius-extractive"
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    conversation: str | ConversationRef | None = None
+    tools: list[Tool] = Field(default_factory=list[Tool])
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _no_tools(cls, value: object) -> object:
+        return [] if value is None else value
+
+    @property
+    def conversation_id(self) -> str | None:
+        reference = self.conversation
+        return reference.id if isinstance(reference, ConversationRef) else reference
+
+
+class CountTokens(Asked):
+    """The body of ``POST /v1/responses/input_tokens``."""
+
+
+class Compact(Closed):
+    """The body of ``POST /v1/responses/compact``; the model has to be named, as in OpenAI's."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True,
+        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
+    )  # fmt: skip
+
+    model: str
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    prompt_cache_key: Annotated[str, Field(max_length=64)] | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: ServiceTier | None = None
+    image: Json | None = None
+
+
+class CreateResponse(Asked):
+    """The body of ``POST /v1/responses``."""
+
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    background: bool | None = None
+    store: bool | None = None
+    metadata: Metadata | None = None
+    max_output_tokens: Annotated[int, Field(ge=16), WHOLE] | None = None
+    max_tool_calls: Annotated[int, Field(ge=1), WHOLE] | None = None
+    include: list[Include] | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_logprobs: Annotated[int, Field(ge=0, le=20), WHOLE] | None = None
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    user: str | None = None
+    safety_identifier: str | None = Field(None, max_length=64)
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: ServiceTier | None = None
+    prompt: None = None
+    """Prompt templates are kept by no offline server: the input itself has to be sent."""
+    moderation: Json | None = None
+    context_management: list[Json] | None = None

@@ -1,0 +1,123 @@
+"""The items of a request's input, as validated models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from chat_app.offline.wire.wire_base import Json, Open, kind_of
+
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+
+
+class Part(Open):
+    """A part of a message's content; only text is read, images and files are accepted."""
+
+    type: Literal[
+        "input_text", "output_text", "text", "input_image", "input_file", "input_audio", "refusal",
+        "summary_text", "reasoning_text",
+    ]  # fmt: skip
+    text: str | None = None
+
+
+class MessageIn(Open):
+    type: Literal["message"] = "message"
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | list[Part]
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class FunctionCallIn(Open):
+    type: Literal["function_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=64)]
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+    arguments: str
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class FunctionCallOutputIn(Open):
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=64)]
+    output: str | list[Part]
+    id: str | None = None
+    status: ItemStatus | None = None
+
+
+class ReasoningIn(Open):
+    type: Literal["reasoning"]
+    id: str | None = None
+    summary: list[Part] = Field(default_factory=list[Part])
+
+
+class FileSearchCallIn(Open):
+    type: Literal["file_search_call"]
+    id: str
+    queries: list[str] = Field(default_factory=list)
+    status: str = "completed"
+    results: list[Json] | None = None
+
+
+class CompactionIn(Open):
+    type: Literal["compaction"]
+    encrypted_content: str
+    id: str | None = None
+
+
+class ItemReference(Open):
+    type: Literal["item_reference"] | None = None
+    id: str
+
+
+class OtherItem(Open):
+    """An item of a kind this model does not read (another tool's call or output); it is kept in the history."""
+
+    type: Literal[
+        "web_search_call", "computer_call", "computer_call_output", "image_generation_call",
+        "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
+        "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
+        "mcp_approval_response", "mcp_call", "custom_tool_call", "custom_tool_call_output",
+    ]  # fmt: skip
+
+
+_ITEMS = frozenset(
+    {
+        "message",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "file_search_call",
+        "compaction",
+        "item_reference",
+    }
+)
+
+
+def _item_tag(value: object) -> str:
+    kind = kind_of(value)
+    if kind or not isinstance(value, Mapping):
+        return kind if kind in _ITEMS else "other" if kind else "message"
+    return "message" if "role" in value else "item_reference"
+
+
+InputItem = Annotated[
+    Annotated[MessageIn, Tag("message")]
+    | Annotated[FunctionCallIn, Tag("function_call")]
+    | Annotated[FunctionCallOutputIn, Tag("function_call_output")]
+    | Annotated[ReasoningIn, Tag("reasoning")]
+    | Annotated[FileSearchCallIn, Tag("file_search_call")]
+    | Annotated[CompactionIn, Tag("compaction")]
+    | Annotated[ItemReference, Tag("item_reference")]
+    | Annotated[OtherItem, Tag("other")],
+    Discriminator(_item_tag),
+]
+
+
+def _list_tag(value: object) -> str:
+    return "str" if isinstance(value, str) else "items"
+
+
+Input = Annotated[Annotated[str, Tag("str")] | Annotated[list[InputItem], Tag("items")], Discriminator(_list_tag)]

@@ -1,0 +1,131 @@
+"""What clients send to ``/v1/vector_stores`` and ``/v1/conversations``, as validated models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from chat_app.offline.wire.requests import Filter, RankingOptions
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, given
+from chat_app.offline.wire.wire_items import InputItem
+
+Json = dict[str, Any]
+Attributes = Annotated[
+    dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)] | bool | float],
+    Field(max_length=16),
+]
+
+
+class AutoChunking(Closed):
+    type: Literal["auto"]
+
+
+class StaticSizes(Closed):
+    max_chunk_size_tokens: Annotated[int, Field(ge=100, le=4096), WHOLE]
+    chunk_overlap_tokens: Annotated[int, Field(ge=0, le=2048), WHOLE]
+
+
+_DEFAULT_SIZES: Final = StaticSizes(max_chunk_size_tokens=800, chunk_overlap_tokens=400)
+
+
+class StaticChunking(Closed):
+    type: Literal["static"]
+    static: StaticSizes
+
+    @model_validator(mode="after")
+    def _at_most_half(self) -> StaticChunking:
+        if self.static.chunk_overlap_tokens * 2 > self.static.max_chunk_size_tokens:
+            raise ValueError("chunk_overlap_tokens must be at most half of max_chunk_size_tokens")
+        return self
+
+
+Chunking = Annotated[AutoChunking | StaticChunking, Field(discriminator="type")]
+
+
+class AddFile(Closed):
+    """The body of ``POST /v1/vector_stores/{id}/files``."""
+
+    file_id: str
+    attributes: Attributes | None = None
+    chunking_strategy: Chunking | None = None
+
+    def chunking(self) -> Json:
+        """The strategy as it is stored and shown."""
+        given = self.chunking_strategy
+        sizes = given.static if isinstance(given, StaticChunking) else _DEFAULT_SIZES
+        return {"type": "static", "static": sizes.model_dump()}
+
+
+class AddBatch(Closed):
+    """The body of ``POST /v1/vector_stores/{id}/file_batches``: ids, or files with options of their own."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, json_schema_extra={"oneOf": [given("file_ids"), given("files")]}
+    )
+
+    file_ids: list[str] | None = Field(default=None, min_length=1, max_length=2000)
+    files: list[AddFile] | None = Field(default=None, min_length=1, max_length=2000)
+    attributes: Attributes | None = None
+    chunking_strategy: Chunking | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> AddBatch:
+        if (self.file_ids is None) == (self.files is None):
+            raise ValueError("give either file_ids or files")
+        return self
+
+    def entries(self) -> list[AddFile]:
+        if self.files is not None:
+            return self.files
+        return [
+            AddFile(file_id=file_id, attributes=self.attributes, chunking_strategy=self.chunking_strategy)
+            for file_id in self.file_ids or ()
+        ]
+
+
+class ExpiresAfter(Closed):
+    anchor: Literal["last_active_at"]
+    days: Annotated[int, Field(ge=1, le=365), WHOLE]
+
+
+class CreateVectorStore(Closed):
+    name: str | None = None
+    description: str | None = None
+    file_ids: list[str] | None = Field(default=None, max_length=500)
+    expires_after: ExpiresAfter | None = None
+    chunking_strategy: Chunking | None = None
+    metadata: Metadata | None = None
+
+
+class UpdateVectorStore(Closed):
+    name: str | None = None
+    expires_after: ExpiresAfter | None = None
+    metadata: Metadata | None = None
+
+
+class UpdateAttributes(Closed):
+    attributes: Attributes | None
+
+
+class SearchVectorStore(Closed):
+    """The body of ``POST /v1/vector_stores/{id}/search``."""
+
+    query: str | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=20)]
+    rewrite_query: bool = False
+    max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    filters: Filter | None = None
+    ranking_options: RankingOptions | None = None
+
+
+class CreateConversation(Closed):
+    metadata: Metadata | None = None
+    items: list[InputItem] | None = Field(default=None, max_length=20)
+
+
+class UpdateConversation(Closed):
+    metadata: Metadata
+
+
+class AddItems(Closed):
+    items: list[InputItem] = Field(max_length=20)

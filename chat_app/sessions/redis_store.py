@@ -1,0 +1,264 @@
+"""The session store in Redis.
+
+Every command is one atomic script on the keys of one conversation and is answered or given up within
+``CONNECT_SECONDS + COMMAND_SECONDS``. A command runs in a task of its own: who waits for it may be cancelled at
+any moment, and the reply is still read from the connection it belongs to, so it can never be taken for another's.
+A connection whose command was given up is closed. Nothing is retried: a command that was sent may have worked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeVar
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
+
+from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
+from chat_app.sessions import redis_scripts
+from chat_app.sessions.redis_keys import session_key
+from chat_app.sessions.session_index import UserIndex
+from chat_app.sessions.session_lock import session_lock
+from chat_app.sessions.session_store import (
+    Message,
+    RetrievedPassage,
+    Session,
+    SessionSummary,
+    StreamingState,
+    is_session_id,
+    new_session_id,
+)
+from tools.types import Frozen, Passage
+
+CONNECT_SECONDS: Final = 1.0
+COMMAND_SECONDS: Final = 2.0
+KEPT_MESSAGES: Final = 1000
+
+_WRONG_URL: Final = "REDIS_URL must be a URL that begins with redis://, rediss:// or unix://."
+_UNREACHABLE: Final = (
+    "The session store (Redis) cannot be reached or does not answer: check that it runs and, where REDIS_URL is set, "
+    "that it names the right server. Until then conversations are not saved."
+)
+_LOGIN_REFUSED: Final = "The session store (Redis) refused the login: check the user name and password in REDIS_URL."
+_REFUSED: Final = (
+    "The session store (Redis) refused a command: check its log, its memory limit and the disk it writes to. "
+    "Until then conversations are not saved."
+)
+_GONE: Final = "This conversation was deleted or has expired; a new question starts a new one."
+_MOVED_ON: Final = "This conversation went on elsewhere while the question was being answered; ask again."
+
+_logger = logging.getLogger(__name__)
+_fields: Final = TypeAdapter(dict[str, JsonValue])
+
+M = TypeVar("M", bound=Frozen)
+T = TypeVar("T")
+
+
+class RedisSessionStore:
+    """``SessionStore`` in the Redis at ``url`` (redis://, rediss:// or unix://); connects at the first call.
+
+    ``ttl`` is the time in seconds that a conversation lives after its last use. Raises ``ConfigurationError`` for
+    a URL of another kind.
+    """
+
+    def __init__(self, url: str, ttl: int = 86_400) -> None:
+        try:
+            self._pool = BlockingConnectionPool.from_url(
+                url, max_connections=64, timeout=COMMAND_SECONDS, socket_connect_timeout=CONNECT_SECONDS,
+                socket_timeout=COMMAND_SECONDS, retry=Retry(NoBackoff(), 0), decode_responses=False,
+            )
+        except ValueError:
+            raise ConfigurationError(_WRONG_URL) from None
+        self._redis: Redis = Redis.from_pool(self._pool)
+        self._scripts = {text: self._redis.register_script(text) for text in redis_scripts.ALL}
+        self._ttl = ttl
+        self._index = UserIndex(self._redis, self._bounded, ttl)
+        self._corrupt = 0
+        self._commands: set[asyncio.Task[Any]] = set()
+
+    @property
+    def corrupt_records(self) -> int:
+        return self._corrupt
+
+    async def create(
+        self,
+        user_id: str,
+        *,
+        session_id: str | None = None,
+        vector_store_id: str | None = None,
+        model_key: str = "",
+        agent_ready: bool = False,
+    ) -> Session:
+        if session_id is not None and not is_session_id(session_id):
+            raise ValueError("A session id is `session_` and 32 hexadecimal digits.")
+        session = Session(
+            session_id=session_id or new_session_id(), user_id=user_id, last_active_at=int(time.time()),
+            vector_store_id=vector_store_id, model_key=model_key, agent_ready=agent_ready,
+        )
+        # The index first: what it points to may be missing, but no conversation may be missing in it.
+        await self._index.remember(user_id, session.session_id)
+        await self._write(redis_scripts.CREATE, session.session_id, *_flat(session))
+        return session
+
+    async def get(self, session_id: str, user_id: str) -> Session | None:
+        if not is_session_id(session_id):
+            return None
+        status, *reply = await self._run(redis_scripts.GET, session_id, user_id)
+        if status == b"gone":
+            return None
+        try:
+            session = Session.model_validate_strings(_text_fields(reply[0]))
+        except ValueError:
+            session = None
+        if session is not None and (session.session_id, session.user_id) == (session_id, user_id):
+            await self._index.remember(user_id, session_id)
+            return session
+        await self._run(redis_scripts.PUT_SESSION_ASIDE, session_id)
+        return None
+
+    async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
+        found: list[SessionSummary] = []
+        for record, opening in await self._index.newest(user_id, limit):
+            try:
+                session = Session.model_validate_strings(_text_fields(record))
+                message = Message.model_validate_json(opening) if opening else None
+            except ValueError:
+                # Whoever opens that conversation finds it unreadable; a list only leaves it out.
+                continue
+            found.append(SessionSummary(session=session, opening=message))
+        return tuple(sorted(found, key=lambda summary: summary.session.last_active_at, reverse=True))
+
+    async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
+        session = session.model_copy(update={"last_active_at": int(time.time())})
+        expected = ("0", "") if expected_last_response_id is None else ("1", expected_last_response_id)
+        reply = await self._write(redis_scripts.UPDATE, session.session_id, session.user_id, *expected, *_flat(session))
+        return session.model_copy(update={"message_count": int(reply[0])})
+
+    async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
+        lines = [message.model_dump_json() for message in messages]
+        await self._write(redis_scripts.APPEND, session_id, int(time.time()), KEPT_MESSAGES, *lines)
+
+    async def messages(self, session_id: str, limit: int = KEPT_MESSAGES) -> tuple[Message, ...]:
+        if limit < 1:
+            return ()
+        _, lines = await self._run(redis_scripts.MESSAGES, session_id, limit)
+        found = [await self._parsed(Message, session_id, "messages", b"", line) for line in lines]
+        return tuple(message for message in found if message is not None)
+
+    async def add_retrieved(self, session_id: str, passages: Sequence[Passage]) -> tuple[int, ...]:
+        # json, because pydantic writes a score that is infinite as null, which it then refuses to read.
+        pairs = [text for passage in passages for text in (passage.id, json.dumps(passage.model_dump()))]
+        reply = await self._write(redis_scripts.ADD_RETRIEVED, session_id, *pairs)
+        return tuple(int(number) for number in reply[0])
+
+    async def retrieved(self, session_id: str) -> tuple[RetrievedPassage, ...]:
+        _, flat_numbers, flat_passages = await self._run(redis_scripts.RETRIEVED, session_id)
+        numbers = _pairs(flat_numbers)
+        found: list[RetrievedPassage] = []
+        for name, text in _pairs(flat_passages).items():
+            passage = await self._parsed(Passage, session_id, "passages", name, text)
+            number = numbers.get(name, b"")
+            if passage is None:
+                continue
+            if number.isdigit() and int(number) > 0:
+                found.append(RetrievedPassage(number=int(number), passage=passage))
+            else:
+                await self._put_aside(session_id, "numbers", name, number)
+        return tuple(sorted(found, key=lambda item: item.number))
+
+    async def set_streaming_state(self, session_id: str, request_id: str, state: StreamingState) -> None:
+        await self._write(redis_scripts.SET_STREAMING, session_id, request_id, state.model_dump_json())
+
+    async def streaming_state(self, session_id: str, request_id: str) -> StreamingState | None:
+        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, request_id)
+        if text is None:
+            return None
+        return await self._parsed(StreamingState, session_id, "streaming", request_id.encode(), text)
+
+    def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
+        return session_lock(self._redis, self._bounded, session_key(session_id, "lock"), wait=wait)
+
+    async def delete(self, session_id: str, user_id: str) -> bool:
+        if not is_session_id(session_id):
+            return False
+        status, *_ = await self._run(redis_scripts.DELETE, session_id, user_id)
+        if status == b"ok":
+            await self._index.forget(user_id, session_id)
+        return bool(status == b"ok")
+
+    async def ping(self) -> None:
+        await self._bounded(self._redis.ping)
+
+    async def aclose(self) -> None:
+        if self._commands:
+            await asyncio.wait(set(self._commands), timeout=CONNECT_SECONDS + COMMAND_SECONDS)
+        await self._redis.aclose()
+
+    async def _write(self, script: str, session_id: str, *arguments: str | int) -> list[Any]:
+        """Runs a script that writes to a conversation; what it answered after its status."""
+        status, *reply = await self._run(script, session_id, *arguments)
+        if status == b"ok":
+            return reply
+        raise ChainConflict(_MOVED_ON if status == b"conflict" else _GONE)
+
+    async def _run(self, script: str, session_id: str, *arguments: str | bytes | int) -> list[Any]:
+        keys = [session_key(session_id, part) for part in redis_scripts.PARTS]
+        keys += [f"{key}:aside" for key in keys]
+        call = self._scripts[script]
+        moved, *reply = await self._bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
+        if moved:
+            self._corrupt += int(moved)
+            _logger.warning("%d session record(s) could not be read; they were put aside", moved)
+        return list(reply)
+
+    async def _parsed(self, kind: type[M], session_id: str, part: str, field: bytes, text: bytes) -> M | None:
+        try:
+            return kind.model_validate_json(text)
+        except ValidationError:
+            await self._put_aside(session_id, part, field, text)
+            return None
+
+    async def _put_aside(self, session_id: str, part: str, field: bytes, value: bytes) -> None:
+        await self._run(redis_scripts.PUT_ENTRY_ASIDE, session_id, redis_scripts.PARTS.index(part) + 1, field, value)
+
+    async def _bounded(self, command: Callable[[], Awaitable[T]]) -> T:
+        task = asyncio.ensure_future(_within_limits(command))
+        self._commands.add(task)
+        task.add_done_callback(self._commands.discard)
+        return await asyncio.shield(task)
+
+
+async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS + COMMAND_SECONDS):
+            return await command()
+    except AuthenticationError:
+        raise SessionStoreUnavailable(_LOGIN_REFUSED) from None
+    except ResponseError as error:
+        # The first word is Redis' own code (OOM, MISCONF, READONLY); what follows may repeat an argument.
+        _logger.warning("Redis refused a command: %s", str(error).split(" ", 1)[0])
+        raise SessionStoreUnavailable(_REFUSED) from None
+    except (RedisError, OSError, TimeoutError):
+        raise SessionStoreUnavailable(_UNREACHABLE) from None
+
+
+def _flat(session: Session) -> list[str]:
+    """Field, value, field, value, ... as Redis hashes take them; a field that is None is left out."""
+    values = _fields.validate_json(session.model_dump_json(exclude_none=True))
+    return [text for name, value in values.items() for text in (name, value if isinstance(value, str) else str(value))]
+
+
+def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _text_fields(flat: Sequence[bytes]) -> Mapping[str, str]:
+    return {name.decode(): value.decode() for name, value in _pairs(flat).items()}

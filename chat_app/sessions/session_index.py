@@ -1,0 +1,71 @@
+"""Which conversations a user has: an index in Redis that only points to them, newest use first.
+
+An entry may outlive its conversation, never the other way round; entries that point to nothing are taken out when the
+index is read. The key holds a hash of the user, so that nobody's name stands in a list of keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from functools import partial
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from chat_app.sessions import redis_scripts
+from chat_app.sessions.redis_keys import session_key
+from chat_app.sessions.session_lock import Bounded
+
+_SLACK_SECONDS: Final = 7_200
+"""A turn renews its conversation after the index has heard of it: by no more than a turn can last."""
+_PAGE: Final = 100
+
+
+class UserIndex:
+    """The indexes of all users. ``ttl`` is how long a conversation lives after its last use, in seconds."""
+
+    def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
+        self._redis, self._bounded = redis, bounded
+        self._kept = ttl + _SLACK_SECONDS
+        self._remember = redis.register_script(redis_scripts.REMEMBER)
+        self._peek = redis.register_script(redis_scripts.PEEK)
+
+    async def remember(self, user_id: str, session_id: str) -> None:
+        """Notes that ``session_id`` is used now."""
+        now = int(time.time())
+        await self._bounded(lambda: self._remember(keys=[_key(user_id)], args=[self._kept, now, session_id]))
+
+    async def forget(self, user_id: str, *session_ids: bytes | str) -> None:
+        await self._bounded(lambda: self._redis.zrem(_key(user_id), *session_ids))
+
+    async def newest(self, user_id: str, limit: int) -> list[tuple[list[bytes], bytes | None]]:
+        """The records of at most ``limit`` conversations that are there, each with its oldest message."""
+        found: list[tuple[list[bytes], bytes | None]] = []
+        start = 0
+        while len(found) < limit:
+            page = partial(self._redis.zrange, _key(user_id), start, start + _PAGE - 1, desc=True)
+            ids = await self._bounded(page)
+            if not ids:
+                break
+            replies = await self._peek_all(user_id, ids)
+            gone = [name for name, reply in zip(ids, replies, strict=True) if reply[0] != b"ok"]
+            if gone:
+                await self.forget(user_id, *gone)
+            found += [(reply[1], reply[2]) for reply in replies if reply[0] == b"ok"]
+            start += len(ids) - len(gone)
+        return found[:limit]
+
+    async def _peek_all(self, user_id: str, ids: list[bytes]) -> list[list[Any]]:
+        async def ask() -> list[list[Any]]:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for name in ids:
+                    keys = [session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
+                    await self._peek(keys=keys, args=[user_id], client=pipe)
+                return list(await pipe.execute())
+
+        return list(await self._bounded(ask))
+
+
+def _key(user_id: str) -> str:
+    return f"asclepius:user:{hashlib.sha256(user_id.encode()).hexdigest()[:32]}:conversations"

@@ -1,0 +1,1 @@
+"""Read documents in a sandboxed child process and cut them into passages."""

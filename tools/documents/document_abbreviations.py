@@ -1,0 +1,157 @@
+"""Abbreviations that a document explains, so that a question in full words finds passages that use the short form.
+
+Guidelines write "angiotensin converting enzyme inhibitors (ACEIs)" once and "ACEIs" ever after. What a document
+explains is put into the index in both forms; the words that are shown and cited stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from tools.language.terms import terms
+
+_IN_BRACKETS = re.compile(r"\s\(([A-Z][A-Za-z0-9-]{1,7}?)s?\)")
+_MOST_WORDS = 7
+_REACH = 200
+"""Characters before a bracket in which its words are looked for."""
+_LAST_WORD = re.compile(r"[A-Za-z][\w-]*\Z")
+_IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
+_COMMON = """
+ACS: acute coronary syndrome
+AF: atrial fibrillation
+AKI: acute kidney injury
+BMI: body mass index
+BP: blood pressure
+CABG: coronary artery bypass grafting
+CAD: coronary artery disease
+CAP: community-acquired pneumonia
+CBT: cognitive behavioral therapy
+CKD: chronic kidney disease
+COPD: chronic obstructive pulmonary disease
+CVD: cardiovascular disease
+DKA: diabetic ketoacidosis
+DOAC: direct oral anticoagulant
+DVT: deep vein thrombosis
+GERD: gastroesophageal reflux disease
+GFR: glomerular filtration rate
+HBV: hepatitis B virus
+HCV: hepatitis C virus
+HF: heart failure
+HIV: human immunodeficiency virus
+HPV: human papillomavirus
+IBD: inflammatory bowel disease
+IBS: irritable bowel syndrome
+ICS: inhaled corticosteroid
+ICU: intensive care unit
+LDL: low-density lipoprotein
+MI: myocardial infarction
+MRI: magnetic resonance imaging
+MRSA: methicillin-resistant Staphylococcus aureus
+NSAID: nonsteroidal anti-inflammatory drug
+OSA: obstructive sleep apnea
+PCI: percutaneous coronary intervention
+PCOS: polycystic ovary syndrome
+PPI: proton pump inhibitor
+PTSD: post-traumatic stress disorder
+SLE: systemic lupus erythematosus
+SSRI: selective serotonin reuptake inhibitor
+STI: sexually transmitted infection
+T1D: type 1 diabetes
+T2D: type 2 diabetes
+TB: tuberculosis
+TIA: transient ischemic attack
+UTI: urinary tract infection
+VTE: venous thromboembolism
+"""
+"""Known to every clinician: guidelines use them, or their words, without saying that they are the same."""
+_SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
+
+
+def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
+    """Each abbreviation with the full words that the texts explain it by most often, in lower case."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        for bracket in _IN_BRACKETS.finditer(text):
+            full = _spelt(_words_before(text, bracket.start()), bracket[1])
+            if full:
+                seen[bracket[1], full] += 1
+        for short, words in _IN_A_NOTE.findall(text):
+            if _spelt(words.split(), short) == words.lower():
+                seen[short, words.lower()] += 1
+    found: dict[str, str] = {}
+    for (short, full), _ in seen.most_common():
+        found.setdefault(short, full)
+    return found
+
+
+def _words_before(text: str, end: int) -> list[str]:
+    """The last words of ``text`` up to ``end``, back to the first sign between them."""
+    # Looked for from the bracket backwards: brackets are few, and each letter of a text may begin seven words.
+    words: list[str] = []
+    for printed in reversed(text[max(0, end - _REACH) : end].split()[-_MOST_WORDS:]):
+        word = _LAST_WORD.search(printed)
+        if word is None:
+            break
+        words.insert(0, word[0])
+        if word[0] != printed:
+            break
+    return words
+
+
+def _spelt(words: Sequence[str], short: str) -> str:
+    """The last words whose first letters spell ``short`` (small words may be left out), or nothing."""
+    wanted = short.lower().replace("-", "")
+    for count in range(1, len(words) + 1):
+        tail = [word.lower() for word in words[-count:]]
+        parts = [part for word in tail for part in word.split("-") if part]
+        initials = "".join(part[0] for part in parts)
+        without_small = "".join(part[0] for part in parts if part not in _SMALL)
+        if wanted in {initials, without_small} and tail[0] not in _SMALL:
+            return " ".join(tail)
+    return ""
+
+
+@cache
+def _common() -> dict[str, str]:
+    entries = (line.partition(": ") for line in _COMMON.splitlines() if line)
+    return {short: words for short, _, words in entries}
+
+
+class Expander:
+    """Adds to the terms of a passage the other form of each abbreviation in it."""
+
+    def __init__(self, explained: dict[str, str]) -> None:
+        """``explained`` are those of a document, which mean there what it says, whatever they mean elsewhere."""
+        self._full: dict[str, list[str]] = {}
+        self._short: dict[str, list[tuple[list[str], str]]] = {}
+        for short, words in (_common() | explained).items():
+            short_terms, full_terms = terms(short), terms(words)
+            if len(short_terms) != 1 or not full_terms:
+                continue
+            self._full[short_terms[0]] = full_terms
+            if len(full_terms) > 1:
+                self._short.setdefault(full_terms[0], []).append((full_terms, short_terms[0]))
+
+    def expand(self, found: Sequence[str]) -> list[str]:
+        expanded: list[str] = []
+        at = 0
+        while at < len(found):
+            match = self._match(found, at)
+            if match is not None:
+                full, short = match
+                expanded += [*full, short]
+                at += len(full)
+                continue
+            expanded.append(found[at])
+            expanded += self._full.get(found[at], ())
+            at += 1
+        return expanded
+
+    def _match(self, found: Sequence[str], at: int) -> tuple[list[str], str] | None:
+        for full, short in self._short.get(found[at], ()):
+            if list(found[at : at + len(full)]) == full:
+                return full, short
+        return None

@@ -1,0 +1,33 @@
+"""Reads a file into pages of blocks: one entry for every format. Runs in the worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.documents.docx_format import read_docx
+from tools.documents.models import Extraction
+from tools.documents.pdf.pdf_format import read_pdf
+from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
+from tools.errors import SourceRejected
+
+MAX_TEXT_BYTES = 50_000_000
+Progress = Callable[[int, int], None]
+
+
+def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:
+    """Reads the file at ``path``, which came with the ending ``suffix``. Raises ``SourceRejected``."""
+    if suffix == ".pdf":
+        return read_pdf(path, progress)
+    if suffix == ".docx":
+        extraction = read_docx(path)
+    else:
+        if path.stat().st_size > MAX_TEXT_BYTES:
+            raise SourceRejected(f"The text has more than {MAX_TEXT_BYTES // 1_000_000} MB. Split the file.")
+        text = decode(path.read_bytes())
+        readers = {".md": read_markdown, ".html": read_html, ".txt": read_plain}
+        extraction = readers[suffix](text)
+    if not any(page.blocks for page in extraction.pages):
+        raise SourceRejected("The file holds no text.")
+    progress(1, 1)
+    return extraction

@@ -1,0 +1,81 @@
+"""Models of a document that was read: its blocks, pages, tables and passages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tools.types import Frozen, SectionStart
+
+BlockKind = Literal["heading", "text", "item", "caption", "table"]
+PassageKind = Literal["text", "table_row", "reference"]
+"""A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""
+
+
+class TableRows(Frozen):
+    """A table as rows of cells; ``header`` may be empty when the page shows none."""
+
+    caption: str = ""
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Block(Frozen):
+    """A paragraph, list item, heading, caption or table of one page, in reading order."""
+
+    kind: BlockKind
+    text: str
+    """The words as they stand, white space and line-end hyphens mended."""
+    level: int = 0
+    """Of a heading: 1 is the outermost."""
+    body: bool = True
+    """False for text in another type than the running text: notes under tables, imprints."""
+    table: TableRows | None = None
+
+
+class PageContent(Frozen):
+    """One page: ``number`` counts from 1 through the file, ``label`` is what is printed on it."""
+
+    number: int = Field(ge=1)
+    label: str | None = None
+    blocks: tuple[Block, ...] = ()
+    opens: tuple[tuple[int, str], ...] = ()
+    """Sections (level, title) that the document's outline begins on this page and no printed heading names."""
+    searchable: bool = True
+    """False for a page that shows something but has no text, such as a scan that nothing could read."""
+    recognised: bool = False
+    """True when its text was read from the picture of the page, and may hold reading errors."""
+
+
+class Extraction(Frozen):
+    """What was read from a file. Texts are empty where the file does not say."""
+
+    title: str = ""
+    issuer: str = ""
+    version: str = ""
+    date: str = ""
+    language: str = ""
+    licence: str = ""
+    url: str = ""
+    paged: bool = True
+    """True for formats that have pages of their own (PDF)."""
+    pages: tuple[PageContent, ...] = ()
+
+
+class StoredPassage(Frozen):
+    """A passage as kept on disk, without what its document says for all of them."""
+
+    number: int
+    text: str
+    section: str = ""
+    """Of its beginning; ``further_sections`` tell where others begin below it."""
+    further_sections: tuple[SectionStart, ...] = ()
+    page: int = Field(ge=1)
+    label: str | None = None
+    kind: PassageKind = "text"
+
+    @property
+    def with_section(self) -> str:
+        """The words with the headings that they stand under: what an embedder reads."""
+        return f"{self.section}\n{self.text}".strip()

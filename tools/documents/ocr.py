@@ -1,0 +1,57 @@
+"""Reads the words of a scanned page with Tesseract, when it is installed. Runs in the worker process.
+
+Recognised words can be wrong: pages read this way are marked, and the document's entry names them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from typing import Any
+
+from tools.documents.models import Block
+from tools.documents.page_image import picture_of_page
+from tools.language.terms import clean
+
+SCALE = 200 / 72
+"""200 dots per inch, at which Tesseract reads best for the time it takes."""
+PAGE_SECONDS = 50
+LANGUAGES = "eng"
+_KEPT = ("PATH", "HOME", "TESSDATA_PREFIX", "LD_LIBRARY_PATH")
+
+
+def tesseract() -> str | None:
+    """The program's path, or None when it is not installed."""
+    return shutil.which("tesseract")
+
+
+def recognise(page: Any, program: str) -> tuple[Block, ...]:
+    """The paragraphs on an open page; none when the program fails or takes longer than ``PAGE_SECONDS``."""
+    picture = picture_of_page(page, SCALE)
+    try:
+        done = subprocess.run(
+            [program, "stdin", "stdout", "-l", LANGUAGES, "--psm", "1"],
+            input=picture, capture_output=True, timeout=PAGE_SECONDS, check=False, env=_environment(),
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    if done.returncode != 0:
+        return ()
+    return tuple(paragraphs(done.stdout.decode(errors="replace")))
+
+
+def _environment() -> dict[str, str]:
+    # More threads make Tesseract slower on one page, and a page is all it gets.
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | {"OMP_THREAD_LIMIT": "1"}
+
+
+def paragraphs(text: str) -> list[Block]:
+    """Blocks out of Tesseract's text: empty lines part paragraphs, a hyphen at a line's end joins two lines."""
+    found: list[Block] = []
+    for part in re.split(r"\n\s*\n", text.replace("\f", "\n\n")):
+        words = clean(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part).replace("\n", " "))
+        if sum(char.isalnum() for char in words) >= 3:
+            found.append(Block(kind="text", text=words))
+    return found

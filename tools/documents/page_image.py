@@ -1,0 +1,156 @@
+"""Draws a PDF page as PNG with the words of quotes marked, as with a yellow pen. Runs in the worker process."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.documents.pdf.pdf_open import open_pdf
+from tools.documents.row_places import row_spans
+from tools.errors import SourceRejected
+from tools.language.terms import comparable
+
+MAX_PIXELS = 40_000_000
+"""An A4 page at scale 5; larger pages are drawn at a smaller scale."""
+_PEN = (255, 232, 92)
+"""Yellow; each channel is multiplied with the page's, so that the words stay as they are printed."""
+_MIN_MATCH = 24
+"""Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
+
+
+def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> bytes:
+    """The PNG of page ``page_number`` (from 1) at ``scale`` times 72 dots per inch, the quotes of ``highlight`` marked.
+
+    Raises ``SourceRejected``.
+    """
+    document = open_pdf(path)
+    try:
+        if not 1 <= page_number <= len(document):
+            raise SourceRejected(f"The document has {len(document)} pages; there is no page {page_number}.")
+        page = document[page_number - 1]
+        width, height = page.get_size()
+        scale = max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5))
+        bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
+        rows = _rows(bitmap)
+        if highlight:
+            _mark(rows, quote_rectangles(page, highlight), bitmap.n_channels, height, scale)
+        return _png(rows, bitmap.width, bitmap.n_channels)
+    finally:
+        document.close()
+
+
+def picture_of_page(page: Any, scale: float) -> bytes:
+    """An open page as PNG, in shades of grey."""
+    width, height = page.get_size()
+    scale = max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5))
+    bitmap = page.render(scale=scale, grayscale=True)
+    return _png(_rows(bitmap), bitmap.width, bitmap.n_channels)
+
+
+def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
+    """Where the words of ``quotes`` stand: (left, bottom, right, top) in points; empty when they are not there.
+
+    White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
+    page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
+    where they stand beside each other.
+    """
+    text_page = page.get_textpage()
+    try:
+        places: list[tuple[float, float, float, float]] = []
+        for start, end in _joined(span for quote in quotes for span in quote_spans(text_page, quote)):
+            count = text_page.count_rects(start, end - start)
+            places += [text_page.get_rect(index) for index in range(count)]
+        return places
+    finally:
+        text_page.close()
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def quote_spans(text_page: Any, quote: str) -> list[tuple[int, int]]:
+    """The spans of ``quote`` in the text of an open page: one, or several for a table's row; none where it is not."""
+    text: str = text_page.get_text_range()
+    whole = _find(text, comparable(quote))
+    if whole is not None:
+        return [whole]
+    if "\t" in quote:
+        return row_spans(text_page, quote)
+    part = find_quote(text, quote)
+    return [part] if part is not None else []
+
+
+def find_quote(text: str, quote: str) -> tuple[int, int] | None:
+    """First and last+1 index in ``text`` of the words of ``quote``, or of its beginning or end; or None."""
+    needle = comparable(quote)
+    haystack = comparable(text)
+    if needle in haystack:
+        return _find(text, needle)
+    start = _longest(len(needle), lambda size: needle[:size] in haystack)
+    end = _longest(len(needle), lambda size: needle[-size:] in haystack)
+    part = needle[:start] if start >= end else needle[-end:]
+    return _find(text, part) if len(part) >= _MIN_MATCH else None
+
+
+def _longest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _find(text: str, wanted: str) -> tuple[int, int] | None:
+    """Where the letters and signs ``wanted`` stand in ``text``, counted in its own characters."""
+    if not wanted:
+        return None
+    signs: list[str] = []
+    places: list[int] = []
+    for at, char in enumerate(text):
+        for sign in comparable(char):
+            signs.append(sign)
+            places.append(at)
+    at = "".join(signs).find(wanted)
+    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
+
+
+def _rows(bitmap: Any) -> list[bytearray]:
+    data = bytes(bitmap.buffer)
+    used = bitmap.width * bitmap.n_channels
+    return [bytearray(data[at : at + used]) for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)]
+
+
+def _mark(
+    rows: list[bytearray], places: list[tuple[float, float, float, float]], channels: int, height: float, scale: float
+) -> None:
+    tables = [bytes(value * pen // 255 for value in range(256)) for pen in _PEN]
+    for left, bottom, right, top in places:
+        first, last = round((left - 1) * scale), round((right + 1) * scale)
+        for y in range(max(0, round((height - top - 1) * scale)), min(len(rows), round((height - bottom + 1) * scale))):
+            row = rows[y]
+            start, end = max(0, first) * channels, min(len(row), last * channels)
+            for channel, table in enumerate(tables):
+                row[start + channel : end : channels] = row[start + channel : end : channels].translate(table)
+
+
+def _png(rows: list[bytearray], width: int, channels: int) -> bytes:
+    colour_type = {1: 0, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, len(rows), 8, colour_type, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,0 +1,1 @@
+"""Read PDF pages into blocks."""

@@ -1,0 +1,290 @@
+"""Turns the lines of PDF pages into blocks: headings, paragraphs, list items, captions.
+
+Runs over a whole document at once, for what repeats on every page and the usual type size are known only then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.documents.models import Block, BlockKind, PageContent, TableRows
+from tools.documents.pdf.pdf_lines import Line, PdfPage
+from tools.documents.pdf.running_heads import find_running_heads
+from tools.documents.tables.page_tables import find_tables, table_text
+from tools.documents.tables.table_rows import FoundTable
+from tools.language.terms import BULLETS, comparable
+
+_BULLET = re.compile(rf"^[{BULLETS}*–-]\s+(?=\S)|^[{BULLETS}]\s*$")
+_ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
+_CAPTION = re.compile(
+    r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
+    r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
+)
+_CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_AROUND_WORDS = ".,;:()[]?!\"'“”‘’•"
+_SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
+MAX_LEVEL = 4
+BELOW_OUTLINE = 10
+"""Level of a printed heading that the outline does not name."""
+HEADING_WORDS = 22
+"""A heading has at most this many words; longer text in large type is a lead paragraph."""
+HEADING_WIDTH = 0.75
+"""Of the type's height, for each character: a wider line has white in it, as a table's header. Headings take 0.5."""
+LEADING = 1.5
+"""Of the type's height, from line to line of one paragraph."""
+LEAST_BROKEN = 25
+"""Characters of a line that was broken because the column ends."""
+LONG_WORD = 7.0
+"""Of the type's height: the width that a broken line may leave free."""
+HEADINGS_ABREAST = 3
+"""More lines of one type beside each other are a table's header, or labels in a figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """An entry of the PDF's own outline: ``level`` from 1, the page it leads to (from 1)."""
+
+    level: int
+    title: str
+    page: int
+
+
+@dataclass(slots=True)
+class _Draft:
+    kind: BlockKind
+    lines: list[Line]
+    table: TableRows | None = None
+
+    @property
+    def last(self) -> Line:
+        return self.lines[-1]
+
+
+class Layout:
+    """The layout of one document: what repeats, the body's type, and which words its hyphens join."""
+
+    def __init__(self, pages: Sequence[PdfPage], outline: Sequence[OutlineEntry] = ()) -> None:
+        heads = find_running_heads(pages)
+        self._outline = _by_page(outline)
+        self._labels = heads.numbers
+        self._pages = [(page, heads.kept(page)) for page in pages]
+        self.body_size = self._usual_size()
+        self._levels = self._heading_levels()
+        self._words = self._vocabulary()
+
+    def _usual_size(self) -> float:
+        sizes: Counter[float] = Counter()
+        for _, lines in self._pages:
+            for line in lines:
+                if not line.bold:
+                    sizes[line.size] += len(line.text)
+        return sizes.most_common(1)[0][0] if sizes else 10.0
+
+    def _vocabulary(self) -> Mapping[str, int]:
+        """How often each word is printed, in lower case."""
+        printed = Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
+        words = defaultdict[str, int](int)
+        for marked, count in printed.items():
+            bare = marked if marked.isalpha() else marked.strip(_AROUND_WORDS)
+            for word in (bare,) if bare.isalpha() else _WORD.findall(bare):
+                words[word] += count
+        return words
+
+    def pages(self) -> Iterator[PageContent]:
+        for page, lines in self._pages:
+            drafts = _group(lines, find_tables(lines, page, self.body_size), self)
+            blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
+            yield PageContent(
+                number=page.number,
+                label=page.label or self._labels.get(page.number),
+                blocks=blocks,
+                searchable=bool(blocks) or not page.pictures,
+                opens=self._unprinted(page, blocks),
+            )
+
+    def _block(self, draft: _Draft, page: PdfPage) -> Block | None:
+        if draft.table is not None:
+            return Block(kind="table", text=table_text(draft.table), table=draft.table)
+        text = self.joined(draft.lines)
+        if not text:
+            return None
+        level = self._level(draft, text, page) if draft.kind == "heading" else 0
+        body = abs(draft.last.size - self.body_size) < 0.6
+        return Block(kind=draft.kind, text=text, level=level, body=body)
+
+    def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
+        """The outline knows best; a heading that it does not name stands right below the section it is in."""
+        entry = self._entry(text, page.number)
+        if entry is not None:
+            return entry.level
+        return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
+
+    def _entry(self, text: str, page: int) -> OutlineEntry | None:
+        words = comparable(text)
+        return next((entry for entry in self._outline.get(page, ()) if _same_heading(words, entry)), None)
+
+    def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
+        printed = [comparable(block.text) for block in blocks if block.kind == "heading"]
+        return tuple(
+            (entry.level, entry.title) for entry in self._outline.get(page.number, ())
+            if not any(_same_heading(words, entry) for words in printed)
+        )  # fmt: skip
+
+    def is_heading(self, line: Line) -> bool:
+        return _face(line) in self._levels and _could_be_heading(line)
+
+    def _heading_levels(self) -> dict[tuple[int, bool], int]:
+        """The faces (size, weight) that set headings, the largest as level 1."""
+        faces: Counter[tuple[int, bool]] = Counter()
+        for _, lines in self._pages:
+            for line in lines:
+                larger = line.size >= self.body_size * (0.92 if line.bold else 1.12)
+                if larger and _could_be_heading(line):
+                    faces[_face(line)] += 1
+        needed = 1 if len(self._pages) < 20 else 3
+        order = sorted((face for face in faces if faces[face] >= needed), key=lambda face: (-face[0], not face[1]))
+        return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
+
+    def joined(self, lines: Sequence[Line]) -> str:
+        """The lines as one running text, words that were parted at line ends made whole."""
+        text = lines[0].text
+        parted = lines[0].hyphenated
+        for line in lines[1:]:
+            words = line.text
+            if parted:
+                text = self._mend(text, words)
+            elif text[-1] == "-" and text[-2:-1].isalnum() and words[0].isalnum():
+                text = self._mend(text[:-1], words)
+            else:
+                text = f"{text} {words}"
+            parted = line.hyphenated
+        return f"{text}-" if parted else text
+
+    def _mend(self, head: str, tail: str) -> str:
+        first = re.search(r"[^\W_]+(?:-[^\W_]+)*$", head[head.rfind(" ") + 1 :])
+        second = re.match(r"[^\W_]+(?:-[^\W_]+)*", tail)
+        if first is None or second is None:
+            return f"{head}-{tail}"
+        whole = self._words[(first[0] + second[0]).lower()]
+        parted = self._words[f"{first[0]}-{second[0]}".lower()]
+        keeps_hyphen = parted > whole or first[0][-1].isdigit() or second[0][0].isdigit() or second[0][0].isupper()
+        return f"{head}-{tail}" if keeps_hyphen else f"{head}{tail}"
+
+
+def _is_closed(text: str) -> bool:
+    """True when the text ends with a sentence's end, a reference number behind it allowed."""
+    return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
+
+
+def _face(line: Line) -> tuple[int, bool]:
+    return (round(line.size * 2), line.bold)
+
+
+def _could_be_heading(line: Line) -> bool:
+    words = line.text.split()
+    white = len(words) > 1 and line.right - line.left > HEADING_WIDTH * line.size * len(line.text)
+    return (
+        len(words) <= HEADING_WORDS
+        and not white
+        and not line.text.endswith((".", ",", ";"))
+        and len(line.text) > 2
+        and line.text.lower() != line.text.upper()
+        and not _CAPTION.match(line.text)
+        and not _BULLET.match(line.text)
+    )
+
+
+def _by_page(outline: Sequence[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
+    pages: dict[int, list[OutlineEntry]] = {}
+    for entry in outline:
+        pages.setdefault(entry.page, []).append(entry)
+    return pages
+
+
+def _same_heading(printed: str, entry: OutlineEntry) -> bool:
+    """True when the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
+    named = comparable(entry.title)
+    short, long = sorted((printed, named), key=len)
+    return short == long or (len(short) >= 6 and short in long)
+
+
+def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    inside = {index for table in tables for index in table.lines}
+    starts = {min(table.lines): table for table in tables}
+    for index, line in enumerate(lines):
+        if index in inside:
+            if index in starts:
+                drafts.append(_Draft("table", [line], starts[index].table))
+            continue
+        last = drafts[-1] if drafts and drafts[-1].kind != "table" else None
+        kind = _kind(line, layout)
+        if kind == "heading" and (_is_second_line(line, last) or _abreast(line, lines) > HEADINGS_ABREAST):
+            kind = "text"
+        if last is not None and (_runs_on(last, line, kind) or _continues(last, line, kind)):
+            if kind == "text" and last.kind == "heading":
+                last.kind = "text"
+            last.lines.append(line)
+        else:
+            drafts.append(_Draft(kind, [line]))
+    return drafts
+
+
+def _is_second_line(line: Line, last: _Draft | None) -> bool:
+    """True where a line goes on with one above it in the same type that is no heading, such as a table's header."""
+    if last is None or last.kind == "heading" or not line.text[0].islower():
+        return False
+    return _face(line) == _face(last.last) and 0 < last.last.base - line.base <= 1.9 * line.size
+
+
+def _abreast(line: Line, lines: Sequence[Line]) -> int:
+    """How many lines of its type stand at the height of ``line``."""
+    return sum(abs(other.base - line.base) < 1 and _face(other) == _face(line) for other in lines)
+
+
+def _kind(line: Line, layout: Layout) -> BlockKind:
+    text = line.text
+    if text.startswith(_CAPTION_WORDS) and _CAPTION.match(text):
+        return "caption"
+    if not text[:2].isalpha() and _ITEM.match(text):
+        return "item"
+    return "heading" if layout.is_heading(line) else "text"
+
+
+def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
+    """Whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
+    last = draft.last
+    if draft.kind != "heading" or kind != "text" or not line.text[0].islower() or _is_closed(last.text):
+        return False
+    below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
+    # A line is broken where the next word does not fit; a heading over a list ends anywhere.
+    broken = len(last.text) >= LEAST_BROKEN and last.right > line.right - LONG_WORD * line.size
+    return below and broken and last.left < line.right and line.left < last.right
+
+
+def _continues(draft: _Draft, line: Line, kind: BlockKind) -> bool:
+    last = draft.last
+    if last.hyphenated:
+        return abs(line.size - last.size) < 1.0 and kind in ("text", draft.kind)
+    if kind in ("caption", "item"):
+        return False
+    closed = _is_closed(last.text)
+    goes_on = not closed or last.text.endswith(";")
+    if kind == "text" and draft.kind in ("text", "item") and goes_on and line.text[0].islower():
+        return abs(line.size - last.size) < 0.6
+    gap = last.base - line.base
+    tall = max(line.size, 6.0)
+    near = 0 < gap <= 1.9 * max(tall, last.size)
+    if draft.kind == "heading" or kind == "heading":
+        alike = _face(line) == _face(last) or (line.size == last.size and line.text[0].islower())
+        return draft.kind == kind and alike and near and len(draft.lines) < 4
+    if draft.kind == "caption":
+        return near and _face(line) == _face(last) and not closed
+    if draft.kind == "item" and line.left < draft.lines[0].left - 1:
+        return False
+    overlaps = line.left < last.right and last.left < line.right
+    return near and overlaps and abs(line.size - last.size) < 1.5 and (not closed or gap <= 1.45 * tall)

@@ -1,0 +1,75 @@
+"""Asks PDFium where the characters of a text page stand and how they are set, many characters with one call.
+
+A page needs hundreds of these answers. So the calls are made by ``map`` from lists of indices, with plain addresses
+for the places to write to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import repeat
+from typing import Any
+
+from pypdfium2 import raw
+
+from tools.documents.pdf.pdf_calls import ADDRESS, DOUBLE, FLOAT, address_of, typed
+
+_OF_PAGE = (ADDRESS, ctypes.c_int)
+"""A text page and the index of a character on it."""
+_ORIGIN = typed(raw.FPDFText_GetCharOrigin, None, *_OF_PAGE, ADDRESS, ADDRESS)
+_BOX = typed(raw.FPDFText_GetCharBox, None, *_OF_PAGE, ADDRESS, ADDRESS, ADDRESS, ADDRESS)
+_MATRIX = typed(raw.FPDFText_GetMatrix, None, *_OF_PAGE, ADDRESS)
+_SIZE = typed(raw.FPDFText_GetFontSize, ctypes.c_double, *_OF_PAGE)
+_WEIGHT = typed(raw.FPDFText_GetFontWeight, ctypes.c_int, *_OF_PAGE)
+
+
+class PageCharacters:
+    """The characters of one open text page, by their indices. What PDFium does not know is 0. Lengths in points."""
+
+    def __init__(self, text_page: Any) -> None:
+        self._page = address_of(text_page.raw)
+        self._unused = array("d", [0.0])
+        """PDFium writes the bottoms and tops of boxes, too."""
+
+    def origins(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
+        """Where each stands: the left ends, and the heights of the base line."""
+        values = self._filled(_ORIGIN, indices, 2)
+        return values[::2], values[1::2]
+
+    def sides(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
+        """The left and the right sides of their boxes."""
+        unused, _ = self._unused.buffer_info()
+        values = self._filled(_BOX, indices, 2, repeat(unused), repeat(unused))
+        return values[::2], values[1::2]
+
+    def weights(self, indices: Sequence[int]) -> list[int]:
+        """The weight of each one's font: 400 is regular, 700 bold."""
+        return list(map(_WEIGHT, repeat(self._page), indices))
+
+    def sizes(self, indices: Sequence[int]) -> list[float]:
+        """The height of each one's type, to a tenth of a point."""
+        matrices = array("f", bytes(6 * FLOAT * len(indices)))
+        address, _ = matrices.buffer_info()
+        step = 6 * FLOAT
+        list(map(_MATRIX, repeat(self._page), indices, range(address, address + step * len(indices), step)))
+        return list(map(_height, map(_SIZE, repeat(self._page), indices), matrices[2::6], matrices[3::6]))
+
+    def _filled(self, function: Any, indices: Sequence[int], width: int, *rest: Iterable[int]) -> array[float]:
+        """What ``function`` writes for each index: ``width`` numbers in a row; ``rest`` are its further places."""
+        step = width * DOUBLE
+        values = array("d", bytes(step * len(indices)))
+        start, _ = values.buffer_info()
+        end = start + step * len(indices)
+        places = [range(start + at, end + at, step) for at in range(0, step, DOUBLE)]
+        list(map(function, repeat(self._page), indices, *places, *rest))
+        return values
+
+
+@lru_cache(maxsize=1024)
+def _height(size: float, c: float, d: float) -> float:
+    """The font's own size is 1 in files that scale it by the text matrix, of which c and d are the upward part."""
+    return round(size * (math.hypot(c, d) or 1.0), 1)

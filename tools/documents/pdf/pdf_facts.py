@@ -1,0 +1,110 @@
+"""What a PDF says of itself: title, issuer, version, date, licence, language. Runs in the worker process.
+
+The file's own fields come first where they hold more than a word processor's leavings; then what is printed on the
+first pages. What neither says stays empty.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pypdfium2 import raw
+
+from tools.documents.models import Block, Extraction, PageContent
+from tools.language.terms import clean
+
+LOOKED_AT = 4
+"""First pages on which a title page and its imprint stand."""
+_BETWEEN = 4
+"""Words between two lines of a title that are set as text, such as "on the"; more are text."""
+_PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_ISO_DATE = re.compile(r"\b(?:19|20)\d{2}-[01]\d-[0-3]\d\b")
+_YEAR = re.compile(r"\b(19[89]\d|20[0-4]\d)\b")
+_FILE_NAME = re.compile(r"\.(docx?|pdf|indd|qxd|pptx?)$|^Microsoft Word", re.IGNORECASE)
+_VERSION = re.compile(r"\b(?:version|edition|revision|release)[ :]+(\d[\w.]*)", re.IGNORECASE)
+_LICENCE = re.compile(r"\b(CC[ -]BY[\w. -]{0,20}?(?: \d\.\d)(?: IGO)?|CC0(?:-1\.0)?|public domain)\b", re.IGNORECASE)
+_NAMED_LICENCE = re.compile(r"\bLicen[cs]e: ([^\n·|]{3,100}?)(?=\s*(?:[·|\n]|(?<=\)) [A-Z]|$))")
+_COPYRIGHT = re.compile(
+    r"(?:©|\(c\)|Copyright)\s+(?:(?:19|20)\d{2},?\s+)?([A-Z][\w .,&'-]{3,60}?)(?:,?\s+(?:19|20)\d{2}|[.\n]|$)"
+)
+_DOI = re.compile(r"\b(?:https?://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s,;)]+)", re.IGNORECASE)
+
+
+def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
+    """The facts alone, without pages."""
+    fields: dict[str, str] = {key: clean(value) for key, value in document.get_metadata_dict().items()}
+    printed = "\n".join(block.text for page in pages[:LOOKED_AT] for block in page.blocks)[:20_000]
+    title = fields.get("Title", "")
+    told = f"{fields.get('Keywords', '')}\n{printed}"
+    return Extraction(
+        title=(title if _is_title(title) else _printed_title(pages))[:300],
+        issuer=_issuer(fields, printed)[:200],
+        version=_first(_VERSION, told)[:40],
+        date=_date(fields, printed),
+        language=_language(document),
+        licence=(_first(_NAMED_LICENCE, printed) or _first(_LICENCE, printed))[:100],
+        url=_url(printed),
+    )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1].strip() if found else ""
+
+
+def _issuer(fields: dict[str, str], printed: str) -> str:
+    author = fields.get("Author", "")
+    return author if len(author) > 2 and "@" not in author else _first(_COPYRIGHT, printed)
+
+
+def _url(printed: str) -> str:
+    doi = _first(_DOI, printed).rstrip(".")
+    return f"https://doi.org/{doi}" if doi else ""
+
+
+def _language(document: Any) -> str:
+    ask = getattr(raw, "FPDFCatalog_GetLanguage", None)
+    if ask is None:
+        return ""
+    buffer = ctypes.create_string_buffer(64)
+    size = ask(document, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), 64)
+    return clean(buffer.raw[: max(0, min(int(size), 64) - 2)].decode("utf-16-le", errors="ignore"))
+
+
+def _is_title(text: str) -> bool:
+    return len(text) > 5 and " " in text and not _FILE_NAME.search(text)
+
+
+def _printed_title(pages: tuple[PageContent, ...]) -> str:
+    """The headings that open the first page with text, in their order, and the few words set smaller between them."""
+    for page in pages[:3]:
+        levels = [block.level for block in page.blocks if block.kind == "heading"]
+        if levels:
+            words = _title_of(page.blocks, min(levels) + 1)
+            if _is_title(words):
+                return words
+    return ""
+
+
+def _title_of(blocks: Sequence[Block], lowest: int) -> str:
+    """The words of the headings down to level ``lowest``."""
+    named = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= lowest]
+    inside = [at for at in range(named[0], named[-1]) if blocks[at].kind == "text"]
+    if any(len(blocks[at].text.split()) > _BETWEEN for at in inside):
+        inside = []
+    return " ".join(blocks[at].text for at in sorted([*named, *inside]))
+
+
+def _date(fields: dict[str, str], printed: str) -> str:
+    """A full date in keywords or print; else the day the file was made, if its year is printed; else a year."""
+    iso = _ISO_DATE.search(fields.get("Keywords", "")) or _ISO_DATE.search(printed[:2000])
+    if iso:
+        return iso[0]
+    made = _PDF_DATE.match(fields.get("CreationDate", ""))
+    years = _YEAR.findall(printed[:4000])
+    if made is not None and (not years or made[1] in years):
+        return "-".join(part for part in made.groups() if part)
+    return max(years, default="")

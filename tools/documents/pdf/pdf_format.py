@@ -1,0 +1,94 @@
+"""Reads PDF files into pages of blocks, with what the file says about itself. Runs in the worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pypdfium2 as pdfium
+
+from tools.documents.models import Extraction, PageContent
+from tools.documents.ocr import recognise, tesseract
+from tools.documents.pdf.block_layout import Layout, OutlineEntry
+from tools.documents.pdf.pdf_facts import pdf_facts
+from tools.documents.pdf.pdf_lines import PageTooLarge, PdfPage, read_page
+from tools.documents.pdf.pdf_open import open_pdf
+from tools.documents.reading_memory import reading_memory
+from tools.errors import SourceRejected
+from tools.language.terms import clean
+
+MAX_PAGES = 5_000
+MAX_CHARACTERS = 40_000_000
+"""Of a whole document; the longest guideline tried (262 pages) has 0.9 million."""
+MAX_OUTLINE = 5_000
+Progress = Callable[[int, int], None]
+
+
+def read_pdf(path: Path, progress: Progress) -> Extraction:
+    """Reads all pages. Raises ``SourceRejected`` for a file that is encrypted, damaged, empty or too large."""
+    document = open_pdf(path)
+    try:
+        total = len(document)
+        if total == 0:
+            raise SourceRejected("The PDF has no pages.")
+        if total > MAX_PAGES:
+            raise SourceRejected(f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.")
+        with reading_memory():
+            pages = _read_pages(document, total, progress)
+            read = tuple(Layout(pages, _outline(document)).pages())
+        contents = _with_scans(document, read, progress)
+        return pdf_facts(document, contents).model_copy(update={"pages": contents})
+    finally:
+        document.close()
+
+
+def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
+    pages: list[PdfPage] = []
+    characters = 0
+    for index in range(total):
+        try:
+            page = read_page(document, index)
+        except PageTooLarge as error:
+            raise SourceRejected(f"The PDF is no document to read: {error}.") from None
+        except pdfium.PdfiumError:
+            raise SourceRejected(f"Page {index + 1} of the PDF is damaged and cannot be read.") from None
+        characters += page.characters
+        if characters > MAX_CHARACTERS:
+            raise SourceRejected(f"The PDF holds more than {MAX_CHARACTERS:,} characters. Split the file.")
+        pages.append(page)
+        progress(index + 1, total)
+    return pages
+
+
+def _outline(document: Any) -> list[OutlineEntry]:
+    """The PDF's outline; bookmarks that a word processor left (``_Ref123``) are no headings."""
+    entries: list[OutlineEntry] = []
+    try:
+        for bookmark in document.get_toc(max_depth=6):
+            target = bookmark.get_dest()
+            page = target.get_index() if target is not None else None
+            title = clean(bookmark.get_title())
+            if page is not None and title and not title.startswith("_"):
+                entries.append(OutlineEntry(bookmark.level + 1, title, page + 1))
+            if len(entries) == MAX_OUTLINE:
+                break
+    except pdfium.PdfiumError:
+        return []
+    return entries
+
+
+def _with_scans(document: Any, pages: tuple[PageContent, ...], progress: Progress) -> tuple[PageContent, ...]:
+    """Reads the pages that are pictures, where Tesseract is installed."""
+    program = tesseract()
+    if program is None or all(page.searchable for page in pages):
+        return pages
+    read = list(pages)
+    for at, page in enumerate(pages):
+        if page.searchable:
+            continue
+        blocks = recognise(document[at], program)
+        if blocks:
+            read[at] = page.model_copy(update={"blocks": blocks, "searchable": True, "recognised": True})
+        progress(at + 1, len(pages))
+    return tuple(read)

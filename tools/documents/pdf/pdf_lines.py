@@ -1,0 +1,189 @@
+"""Reads the lines of PDF pages with PDFium: their words, place, type size and weight. Runs in the worker process.
+
+PDFium gives text in content order, which is the reading order of most guidelines, two columns included.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from operator import mul, sub
+from statistics import mode
+from typing import Any, NamedTuple
+
+from pypdfium2 import raw
+
+from tools.documents.pdf.pdf_cells import Cell, Places, cells_of
+from tools.documents.pdf.pdf_characters import PageCharacters
+from tools.documents.pdf.pdf_parts import Parts, parts_of, units
+from tools.documents.pdf.pdf_rules import Rule, read_rules
+from tools.documents.pdf.small_capitals import with_whole_words
+from tools.language.terms import BULLETS, clean
+
+BOLD_WEIGHT = 600
+LEAST_ROWS = 3
+WIDE_LINE = 0.62
+"""Of the type's height, for each character: a line wider than this holds white. Prose takes 0.4 to 0.5."""
+TALLEST_ROW = 200.0
+"""Points that text rises by at most from the end of one cell to the next; to the next column of prose it rises more."""
+MAX_LEADERS = 8
+"""A page with more rows of dots is a list of contents, whose entries are no captions."""
+TABLE_CAPTION = re.compile(r"^[ \t]*(?:Table|TABLE)[ \u00a0]+(?:[A-Z]{0,4}[-.]?){0,3}\d", re.MULTILINE)
+MAX_PAGE_CHARACTERS = 200_000
+"""A page of prose has 3,000 to 6,000; more than this is no page for reading."""
+
+
+class Line(NamedTuple):
+    """One printed line. Coordinates are in points from the page's lower left corner, as in the PDF."""
+
+    text: str
+    left: float
+    right: float
+    base: float
+    """Height of the line its letters stand on."""
+    size: float
+    """Height of its type in points."""
+    bold: bool
+    hyphenated: bool
+    """True when it ends in a hyphen that PDFium took for a line-end hyphen."""
+    cells: tuple[Cell, ...] = ()
+    """Its parts, looked up only where a table may be."""
+
+    @property
+    def top(self) -> float:
+        return self.base + self.size * 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class PdfPage:
+    number: int
+    label: str | None
+    width: float
+    height: float
+    lines: tuple[Line, ...]
+    characters: int
+    """Of its text, white space included."""
+    pictures: int
+    """Pictures on a page that has no text; 0 is not looked up where there is text."""
+    rules: tuple[Rule, ...] = ()
+    """Its horizontal rules, looked up only where its lines stand as those of a table do."""
+
+
+class PageTooLarge(ValueError):
+    """A page holds more characters than any printed page can."""
+
+
+def read_page(document: Any, index: int) -> PdfPage:
+    """Reads page ``index`` (from 0) of an open ``PdfDocument``."""
+    page = document[index]
+    text_page = page.get_textpage()
+    try:
+        characters = text_page.count_chars()
+        if characters > MAX_PAGE_CHARACTERS:
+            raise PageTooLarge(f"page {index + 1} holds {characters:,} characters")
+        lines, tabular = _lines(text_page)
+        width, height = page.get_size()
+        pictures = 0 if lines else _pictures(page)
+        rules = read_rules(page) if tabular else ()
+        return PdfPage(index + 1, _label(document, index), width, height, tuple(lines), characters, pictures, rules)
+    finally:
+        text_page.close()
+        page.close()
+
+
+def _label(document: Any, index: int) -> str | None:
+    label = clean(str(document.get_page_label(index) or ""))
+    return label[:20] or None
+
+
+def _pictures(page: Any) -> int:
+    """Counts images; paths count as well, for some scanners trace what they see."""
+    found = 0
+    for thing in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH), max_depth=3):
+        found += 1
+        thing.close()
+        if found >= 3:
+            break
+    return found
+
+
+def _lines(text_page: Any) -> tuple[list[Line], bool]:
+    """The lines of a page, and whether some stand as those of a table do."""
+    text: str = text_page.get_text_range()
+    parts = parts_of(text)
+    if not parts.words:
+        return [], False
+    characters = PageCharacters(text_page)
+    if (whole := with_whole_words(text, parts, characters)) != text:
+        text, parts = whole, parts_of(whole)
+    lefts, bases = characters.origins(parts.firsts)
+    _, rights = characters.sides(parts.lasts)
+    sizes, bold = _sizes(parts, characters), _bold(parts, characters)
+    places = Places(lefts, rights, bases, sizes)
+    tabular = _stand_as_rows(parts.words, places) and _has_cells(text)
+    chosen = list(range(len(parts.words))) if tabular else _under_captions(text, parts, bases, bold)
+    cells = cells_of(text, parts, places, chosen, characters) if chosen else repeat(())
+    ends = map(max, lefts, rights)
+    return list(map(Line, parts.words, lefts, ends, bases, sizes, bold, parts.hyphenated, cells)), tabular
+
+
+def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
+    """The type's height of each line. The larger counts of its ends, where it begins otherwise than most of the page:
+
+    a raised reference number or small capitals may stand at its head. A bullet there says nothing of the words.
+    """
+    sizes = characters.sizes(parts.firsts)
+    usual = mode(sizes)
+    bullets = [words[0] in BULLETS for words in parts.words]
+    others = [at for at, size in enumerate(sizes) if size != usual or bullets[at]]
+    for at, size in zip(others, characters.sizes([parts.lasts[at] for at in others]), strict=True):
+        sizes[at] = size if bullets[at] else max(sizes[at], size)
+    return sizes
+
+
+def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
+    """Whether each line begins and ends in bold type."""
+    bold = [weight >= BOLD_WEIGHT for weight in characters.weights(parts.firsts)]
+    begun = [at for at, heavy in enumerate(bold) if heavy]
+    for at, weight in zip(begun, characters.weights([parts.lasts[at] for at in begun]), strict=True):
+        bold[at] = weight >= BOLD_WEIGHT
+    return bold
+
+
+def _has_cells(text: str) -> bool:
+    """False for a list of contents, and for what has characters beyond the basic plane: no simple places for cells."""
+    return text.count(". . .") < MAX_LEADERS and units(text) == len(text)
+
+
+def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
+    """Whether some lines are far wider than their words, or go on beside or above the line before, as rows do."""
+    # Built of C loops, for every line of every page comes through here.
+    risen = map(sub, islice(places.bases, 1, None), places.bases)
+    widths, usual = map(sub, places.rights, places.lefts), map(mul, places.sizes, map(len, words))
+    beside = [rise for rise in risen if -1 < rise < TALLEST_ROW]
+    wide = [width for width, high in zip(widths, usual, strict=True) if width > WIDE_LINE * high]
+    return max(len(wide), len(beside)) >= LEAST_ROWS
+
+
+def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
+    """Which lines may belong to a table: those that stand no higher than the first caption of one on the page."""
+    if not _names_table(text) or not _has_cells(text):
+        return []
+    captions = [base for words, base, heavy in zip(parts.words, bases, bold, strict=True) if is_caption(words, heavy)]
+    highest = max(captions, default=-math.inf)
+    return [at for at, base in enumerate(bases) if base <= highest]
+
+
+def _names_table(text: str) -> bool:
+    return ("Table" in text or "TABLE" in text) and TABLE_CAPTION.search(text) is not None
+
+
+def is_caption(words: str, bold: bool) -> bool:
+    """A caption names its table and is set apart; a sentence that begins with ``Table 3 provides`` is not one."""
+    if words[:5] not in {"Table", "TABLE"} or not TABLE_CAPTION.match(words):
+        return False
+    parts = words.split()
+    return bold or len(parts) == 2 or parts[1].endswith((".", ":"))

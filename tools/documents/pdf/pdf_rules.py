@@ -1,0 +1,114 @@
+"""Reads the horizontal rules of a PDF page: what tables draw between their rows, and the edges of coloured bands.
+
+Runs in the worker process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
+
+from pypdfium2 import raw
+
+from tools.documents.pdf.pdf_calls import ADDRESS, FLOAT, address_of, typed
+
+_THICKEST = 5.0
+"""Points; a wide line is reported with half its width on each side."""
+_SHORTEST = 15.0
+_SAME = 3.0
+"""Points by which the ends of pieces that make one rule lie apart or run into each other, up or across."""
+LEAST_RULES = 3
+_ALIKE = 4.5
+"""Points by which the ends of a table's rules lie apart."""
+_LEAST_WIDTH = 0.3
+"""Of the page's width, for the rules of a table."""
+MAX_OBJECTS = 5_000
+"""A page that draws more is a picture made of lines."""
+
+_COUNT = typed(raw.FPDFPage_CountObjects, ctypes.c_int, ADDRESS)
+_OBJECT = typed(raw.FPDFPage_GetObject, ADDRESS, ADDRESS, ctypes.c_int)
+_KIND = typed(raw.FPDFPageObj_GetType, ctypes.c_int, ADDRESS)
+_BOUNDS = typed(raw.FPDFPageObj_GetBounds, None, *(ADDRESS,) * 5)
+
+
+class Rule(NamedTuple):
+    """A horizontal rule. Tables often draw one piece over each column: ``joints`` is where the pieces meet."""
+
+    left: float
+    right: float
+    height: float
+    """Above the page's lower edge."""
+    joints: tuple[float, ...]
+
+
+def read_rules(page: Any) -> tuple[Rule, ...]:
+    """The rules of an open page from top to bottom."""
+    pieces = sorted(_pieces(page), key=lambda piece: (-piece[2], piece[0]))
+    rules: list[Rule] = []
+    start = 0
+    for at in range(1, len(pieces) + 1):
+        if at == len(pieces) or pieces[start][2] - pieces[at][2] > _SAME:
+            rules += _joined(sorted(pieces[start:at]))
+            start = at
+    return tuple(rules)
+
+
+def _pieces(page: Any) -> list[tuple[float, float, float]]:
+    """Left end, right end and height of thin lines, and of the upper and lower edges of boxes."""
+    handle = address_of(page.raw)
+    count = _COUNT(handle)
+    if count > MAX_OBJECTS:
+        return []
+    things = list(map(_OBJECT, repeat(handle), range(count)))
+    paths = [thing for thing, kind in zip(things, map(_KIND, things), strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
+    sides = array("f", bytes(4 * FLOAT * len(paths)))
+    start, _ = sides.buffer_info()
+    end = start + 4 * FLOAT * len(paths)
+    list(map(_BOUNDS, paths, *(range(start + at * FLOAT, end + at * FLOAT, 4 * FLOAT) for at in range(4))))
+    found: list[tuple[float, float, float]] = []
+    for left, bottom, right, top in zip(sides[::4], sides[1::4], sides[2::4], sides[3::4], strict=True):
+        if right - left < _SHORTEST:
+            continue
+        heights = ((bottom + top) / 2,) if top - bottom <= _THICKEST else (bottom, top)
+        found += ((left, right, height) for height in heights)
+    return found
+
+
+def _joined(pieces: Sequence[tuple[float, float, float]]) -> list[Rule]:
+    """The rules that pieces at one height make, those that touch made one."""
+    rules: list[list[tuple[float, float, float]]] = []
+    for piece in pieces:
+        if rules and piece[0] <= max(right for _, right, _ in rules[-1]) + _SAME:
+            rules[-1].append(piece)
+        else:
+            rules.append([piece])
+    return [_rule(each) for each in rules]
+
+
+def _rule(pieces: Sequence[tuple[float, float, float]]) -> Rule:
+    left, right = pieces[0][0], max(right for _, right, _ in pieces)
+    parts = [piece for piece in pieces if piece[1] - piece[0] < right - left - _SAME]
+    return Rule(left, right, pieces[0][2], tuple((one[1] + other[0]) / 2 for one, other in pairwise(parts)))
+
+
+def stacks(rules: Sequence[Rule], page_width: float) -> list[list[Rule]]:
+    """Rules that begin and end at the same places, as those of a table do, from top to bottom."""
+    found: list[list[Rule]] = []
+    for rule in rules:
+        if rule.right - rule.left < _LEAST_WIDTH * page_width:
+            continue
+        for stack in found:
+            if abs(stack[0].left - rule.left) < _ALIKE and abs(stack[0].right - rule.right) < _ALIKE:
+                stack.append(rule)
+                break
+        else:
+            found.append([rule])
+    return [stack for stack in found if len(stack) >= LEAST_RULES]
+
+
+def ruled_areas(rules: Sequence[Rule], page_width: float) -> list[tuple[float, float]]:
+    """The heights from the last to the first rule of each stack."""
+    return [(stack[-1].height, stack[0].height) for stack in stacks(rules, page_width)]

@@ -1,0 +1,153 @@
+"""Finds what repeats from page to page (running heads, page numbers, watermarks) so that it is not read as text.
+
+A word of a guideline that is dropped by mistake can be a harm, so a line counts as a running head only when its
+words (figures aside) stand in the same place on several pages, or when it is the outermost line of its page, stands
+where running heads stand, and begins or ends with the number of this very page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from tools.documents.pdf.pdf_lines import Line, PdfPage
+from tools.documents.pdf.pdf_rules import ruled_areas
+
+_NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
+_PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
+_MARGIN = 0.1
+"""Share of the page's height, at top and at bottom, in which running heads stand."""
+_MAX_WORDS = 30
+_GRID = 6.0
+_ZONE = 24.0
+"""Points up and across within which two lines stand in the same place: right-aligned numbers move with their length."""
+
+Place = tuple[str, int, int]
+
+
+class Marginal(NamedTuple):
+    """A line that stands where running heads stand, and the places that it counts for."""
+
+    line: Line
+    places: frozenset[Place]
+
+
+@dataclass(frozen=True)
+class RunningHeads:
+    """What repeats in one document."""
+
+    heads: frozenset[Place]
+    bands: frozenset[int]
+    watermarks: frozenset[Place]
+    numbers: dict[int, str]
+    margins: dict[int, list[Marginal]]
+
+    def kept(self, page: PdfPage) -> list[Line]:
+        """The lines of ``page`` that are its text."""
+        marked = self.marked
+        lines = [line for line in page.lines if not (line.text in marked and _exact(line) in self.watermarks)]
+        bases = [line.base for line in lines]
+        outermost = {min(bases), max(bases)} if bases else set[float]()
+        margin = self.margins[page.number]
+        dropped = {id(each.line) for each in margin if self._drops(each, page, each.line.base in outermost)}
+        return [line for line in lines if id(line) not in dropped] if dropped else lines
+
+    def _drops(self, marginal: Marginal, page: PdfPage, outermost: bool) -> bool:
+        if not self.heads.isdisjoint(marginal.places):
+            return True
+        number = page.label or self.numbers.get(page.number)
+        if not outermost or number is None:
+            return False
+        words = marginal.line.text.split()
+        in_band = any(round(marginal.line.base / _GRID) + step in self.bands for step in (-1, 0, 1))
+        return in_band and number in {words[0], words[-1]}
+
+    @cached_property
+    def marked(self) -> frozenset[str]:
+        """The words of the watermarks."""
+        return frozenset(text for text, _, _ in self.watermarks)
+
+
+def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
+    heads: Counter[Place] = Counter()
+    bands: Counter[int] = Counter()
+    margins = {page.number: [Marginal(line, _near(line)) for line in in_margins(page)] for page in pages}
+    for margin in margins.values():
+        heads.update(frozenset[Place]().union(*(each.places for each in margin)))
+        bands.update({round(each.line.base / _GRID) for each in margin})
+    needed = 2 if len(pages) < 6 else 3
+    return RunningHeads(
+        heads=frozenset(place for place, count in heads.items() if count >= needed),
+        bands=frozenset(place for place, count in bands.items() if count >= max(needed, 0.3 * len(pages))),
+        watermarks=_watermarks(pages),
+        numbers=printed_numbers(margins),
+        margins=margins,
+    )
+
+
+def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
+    needed = max(3, len(pages) // 2)
+    texts = Counter[str]()
+    for page in pages:
+        texts.update({line.text for line in page.lines})
+    often = {text for text, count in texts.items() if count >= needed}
+    if not often:
+        return frozenset()
+    marks = Counter(
+        place for page in pages for place in {_exact(line) for line in page.lines if line.text in often}
+    )
+    return frozenset(place for place, count in marks.items() if count >= needed)
+
+
+def _exact(line: Line) -> Place:
+    return line.text, round(line.left / 4), round(line.base / 4)
+
+
+def _near(line: Line) -> frozenset[Place]:
+    """The places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
+    shape = _NUMBER.sub("#", line.text)
+    across, up = line.left / _ZONE, line.base / _GRID
+    # The neighbour on the nearer side alone, in each direction.
+    columns = {round(across), round(across + (0.5 if across > round(across) else -0.5))}
+    rows = {round(up), round(up + (0.5 if up > round(up) else -0.5))}
+    return frozenset([(shape, column, row) for column in columns for row in rows])
+
+
+def in_margins(page: PdfPage) -> list[Line]:
+    """The short lines in the strips at the top and the bottom of a page where running heads stand.
+
+    Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
+    """
+    bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
+    areas = ruled_areas(page.rules, page.width)
+    return [
+        line for line in page.lines
+        if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
+        and not any(lower < line.base < upper for lower, upper in areas)
+    ]  # fmt: skip
+
+
+def printed_numbers(margins: Mapping[int, Sequence[Marginal]]) -> dict[int, str]:
+    """Page numbers as printed in the margins, for files that do not name them: those that count on steadily."""
+    offsets: Counter[int] = Counter()
+    seen: dict[int, set[int]] = {}
+    for page, margin in margins.items():
+        numbers = {number for each in margin for number in _margin_numbers(each.line.text)}
+        seen[page] = {number - page for number in numbers}
+        offsets.update(seen[page])
+    offset, count = offsets.most_common(1)[0] if offsets else (0, 0)
+    if count < max(2, 0.5 * len(margins)):
+        return {}
+    return {number: str(number + offset) for number, found in seen.items() if offset in found}
+
+
+def _margin_numbers(text: str) -> Iterable[int]:
+    of = _PAGE_OF.search(text)
+    if of:
+        return (int(of[1]),)
+    words = text.split()
+    return (int(word) for word in {words[0], words[-1]} if word.isascii() and word.isdigit() and len(word) <= 4)

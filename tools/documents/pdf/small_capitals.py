@@ -1,0 +1,82 @@
+"""Makes words in small capitals whole. Runs in the worker process.
+
+Older documents set them as a capital and further capitals of a smaller type, which PDFium takes for two words, and
+what follows them for another: ``P REVALENCE OF O VERWEIGHT , 1990``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from tools.documents.pdf.pdf_characters import PageCharacters
+from tools.documents.pdf.pdf_parts import Parts
+
+JOINER = "\u200b"
+"""Stands for a space that is none, so that all characters keep their places; ``clean`` drops it."""
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[^\S\r\n]+(?=[^\W\d_])")
+_BEFORE_SIGNS = re.compile(r"(?<=\S)[^\S\r\n]+(?=[,)])|(?<=[^\W\d_])[^\S\r\n]+(?=[/-][^\W\d_])")
+_LARGER = 1.05
+_WORDS = "AI"
+"""Capitals that are words themselves."""
+_NARROWER = 0.8
+"""Of the usual space between words: a space behind a capital that could be a word itself, but is none."""
+
+
+class _Space(NamedTuple):
+    start: int
+    end: int
+    behind_capital: bool
+    """Whether it follows a capital that stands alone and is set larger than what comes next."""
+    width: float
+    """Of the type's height."""
+
+
+def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:
+    """``text`` of a page, with ``JOINER`` for the spaces that part words in small capitals, or signs from them."""
+    lines = zip(parts.words, parts.firsts, parts.lasts, strict=True)
+    capitals = [(first, last + 1) for words, first, last in lines if words.isupper()]
+    if not capitals:
+        return text
+    spaces = _inside_words(text, capitals, characters)
+    spaces += [found.span() for start, end in capitals for found in _BEFORE_SIGNS.finditer(text, start, end)]
+    for start, end in spaces:
+        text = text[:start] + JOINER * (end - start) + text[end:]
+    return text
+
+
+def _inside_words(
+    text: str, lines: Sequence[tuple[int, int]], characters: PageCharacters
+) -> list[tuple[int, int]]:
+    """The spaces behind the first letters of words in small capitals, of lines in capitals."""
+    spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
+    if not any(_stands_alone(text, start - 1) for start, _ in spans):
+        return []
+    spaces = _measured(text, spans, characters)
+    usual = median([space.width for space in spaces if not space.behind_capital] or [0.0])
+    return [
+        (space.start, space.end) for space in spaces
+        if space.behind_capital and (text[space.start - 1] not in _WORDS or space.width < _NARROWER * usual)
+    ]  # fmt: skip
+
+
+def _measured(text: str, spans: Sequence[tuple[int, int]], characters: PageCharacters) -> list[_Space]:
+    befores, afters = [start - 1 for start, _ in spans], [end for _, end in spans]
+    _, rights = characters.sides(befores)
+    lefts, _ = characters.sides(afters)
+    sizes = zip(characters.sizes(befores), characters.sizes(afters), strict=True)
+    return [
+        _Space(
+            start,
+            end,
+            before > _LARGER * after and _stands_alone(text, start - 1),
+            (left - right) / max(before, after, 1.0),
+        )
+        for (start, end), left, right, (before, after) in zip(spans, lefts, rights, sizes, strict=True)
+    ]
+
+
+def _stands_alone(text: str, at: int) -> bool:
+    return at == 0 or not text[at - 1].isalpha()

@@ -1,0 +1,86 @@
+"""Runs the worker as a child process: limits on memory and time, progress as it comes, one plain error when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+from tools.documents.worker import Job, Limits
+from tools.errors import SourceRejected
+
+QUIET_SECONDS = 60.0
+"""Longest time without a word from the worker; a page of text takes 3 ms."""
+_PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+
+async def run_job(
+    job: Job,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    limits: Limits | None = None,
+    quiet_seconds: float = QUIET_SECONDS,
+) -> None:
+    """Runs ``job`` to its end.
+
+    Raises ``SourceRejected`` when the file is refused, or when the worker dies or goes quiet over it. The child is
+    ended whenever this coroutine ends, also when it is cancelled.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tools.documents.worker",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=_environment(), start_new_session=True,
+    )  # fmt: skip
+    try:
+        request = {"job": job.model_dump(mode="json"), "limits": (limits or Limits()).model_dump()}
+        await _follow(process, orjson.dumps(request), progress, quiet_seconds)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def _follow(
+    process: asyncio.subprocess.Process,
+    request: bytes,
+    progress: Callable[[int, int], None] | None,
+    quiet_seconds: float,
+) -> None:
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the worker was started with pipes")
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(request)
+        await process.stdin.drain()
+    process.stdin.close()
+    while True:
+        try:
+            async with asyncio.timeout(quiet_seconds):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            raise SourceRejected(
+                "Reading the file took too long and was stopped; it may be built to do that."
+            ) from None
+        if not line:
+            raise SourceRejected(
+                "Reading the file needed more memory or time than a guideline may take, or the file is damaged."
+            )
+        message = orjson.loads(line)
+        if "refused" in message:
+            raise SourceRejected(message["refused"])
+        if message.get("ok"):
+            return
+        if progress is not None:
+            progress(message["done"], message["total"])
+
+
+def _environment() -> dict[str, str]:
+    """Only what Python needs to start: no key or token of the app is in the worker's reach."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX",
+                                         "LD_LIBRARY_PATH")
+            if name in os.environ}
+    return {**kept, "PYTHONPATH": str(_PACKAGE_ROOT), "PYTHONUTF8": "1"}

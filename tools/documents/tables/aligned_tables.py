@@ -1,0 +1,191 @@
+"""Finds the tables of a page that show themselves by alignment alone: rows of cells that stand under each other.
+
+Prose in columns, lists with their marks, lists of contents and of names are aligned, too. So the lines of a row must
+follow each other in the file, its cells must be short, and the columns must share an edge or their middle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tools.documents.pdf.pdf_cells import Cell
+from tools.documents.pdf.pdf_lines import Line
+from tools.documents.tables.table_rows import (
+    FRACTION,
+    SAME_BASE,
+    Column,
+    FoundTable,
+    Row,
+    column_of,
+    columns_of,
+    is_list,
+    is_tabular,
+    joined_cells,
+    laid_out,
+    rows_of,
+    split_header,
+)
+
+LEAST_ROWS = 3
+_LEADING = 2.6
+"""Of the type's height: rows further apart than this belong to different blocks."""
+_ALIGNED = 2.5
+"""Points by which the edges of cells in one column may differ."""
+_INDENTED = 3.0
+_WRAPPED = 2
+"""Lines with one cell, of wrapped cells or names of groups, that may stand between two rows."""
+_CELL_WORDS = 12.0
+"""Words of a cell, on average: longer ones are prose in columns."""
+_SHORT_WORDS = 3.0
+"""The same, of the column that names or counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Lines that follow each other in the file and stand beside each other."""
+
+    lines: tuple[int, ...]
+    base: float
+    size: float
+    cells: int
+
+
+def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
+    """The tables among the lines whose cells were looked up and that no other table has ``taken``."""
+    if any(line.text.startswith(FRACTION) for line in lines):
+        # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
+        return []
+    found: list[FoundTable] = []
+    for run in _runs(list(_groups(lines, taken))):
+        inside = [index for group in run for index in group.lines]
+        table = _table(lines, inside)
+        if table is not None:
+            found.append(table)
+    return found
+
+
+def _groups(lines: Sequence[Line], taken: frozenset[int]) -> Iterator[_Group]:
+    group: list[int] = []
+    for index, line in enumerate(lines):
+        if group and not _goes_on(lines[group[-1]], line):
+            yield _group(lines, group)
+            group = []
+        if line.cells and index not in taken:
+            group.append(index)
+    if group:
+        yield _group(lines, group)
+
+
+def _goes_on(last: Line, line: Line) -> bool:
+    return abs(last.base - line.base) <= SAME_BASE and line.left >= last.right
+
+
+def _group(lines: Sequence[Line], group: Sequence[int]) -> _Group:
+    first = lines[group[0]]
+    return _Group(tuple(group), first.base, first.size, sum(len(lines[index].cells) for index in group))
+
+
+def _runs(groups: Sequence[_Group]) -> Iterator[list[_Group]]:
+    """Rows that follow each other downwards, from the first to the last with several cells."""
+    run: list[_Group] = []
+    for group in groups:
+        if run and not 0 < run[-1].base - group.base < _LEADING * max(group.size, run[-1].size):
+            yield from _whole(run)
+            run = []
+        run.append(group)
+        if len(run) > _WRAPPED and all(each.cells < 2 for each in run[-_WRAPPED - 1 :]):
+            yield from _whole(run[: -_WRAPPED - 1])
+            run = []
+    yield from _whole(run)
+
+
+def _whole(run: Sequence[_Group]) -> Iterator[list[_Group]]:
+    filled = [at for at, group in enumerate(run) if group.cells >= 2]
+    if len(filled) >= LEAST_ROWS:
+        yield list(run[filled[0] : filled[-1] + 1])
+
+
+def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
+    """The table of the rows that have as many cells as most, and of what stands between them."""
+    rows = rows_of([lines[index] for index in group])
+    usual = Counter(len(row.cells) for row in rows if len(row.cells) > 1).most_common(1)[0][0]
+    columns = columns_of([row for row in rows if len(row.cells) == usual])
+    if len(columns) != usual:
+        return None
+    rows = _fitting(rows, columns)
+    header, body = split_header(rows)
+    if header and not header[0].bold and not _has_figures(body):
+        # Nothing tells the first row from the others.
+        header, body = [], rows
+    if len(body) < LEAST_ROWS or not _is_aligned(body, columns):
+        return None
+    groups = _merged(body, columns)
+    found = [joined_cells(group, columns) for group in groups]
+    if not is_tabular(found) or is_list(found, headed=bool(header)):
+        return None
+    highest, lowest = rows[0].base + SAME_BASE, rows[-1].base - SAME_BASE
+    inside = frozenset(index for index in group if lowest <= lines[index].base <= highest)
+    return FoundTable(inside, laid_out("", header, groups, columns))
+
+
+def _fitting(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+    """The rows from the first to the last with several cells; none where one of them does not keep to the columns."""
+    fits = [all(sum(_shared(cell, column) > 0 for column in columns) == 1 for cell in row.cells) for row in rows]
+    whole = [at for at, row in enumerate(rows) if fits[at] and len(row.cells) > 1]
+    inside = range(whole[0], whole[-1] + 1) if whole else range(0)
+    bad = any(not fits[at] and len(rows[at].cells) > 1 for at in inside)
+    return [] if bad else [rows[at] for at in inside]
+
+
+def _shared(cell: Cell, column: Column) -> float:
+    return min(cell.right, column[1]) - max(cell.left, column[0])
+
+
+def _merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
+    """The lines of each row, and names of groups. None at all where a line may go on either up or down."""
+    groups: list[list[Row]] = []
+    for at, row in enumerate(rows):
+        if len(row.cells) > 1 or not groups:
+            groups.append([row])
+            continue
+        left, above, below = row.cells[0].left, groups[-1][0].cells[0].left, rows[at + 1].cells[0].left
+        if column_of(row.cells[0], columns) > 0 or left > above + _INDENTED:
+            groups[-1].append(row)
+        elif left < below - _INDENTED:
+            groups.append([row])
+        else:
+            return []
+    return groups
+
+
+def _has_figures(rows: Sequence[Row]) -> bool:
+    """Whether most rows hold a figure behind their first cell."""
+    counted = sum(any(char.isdigit() for cell in row.cells[1:] for char in cell.text) for row in rows)
+    return counted > 0.5 * len(rows)
+
+
+def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
+    """True where each column has an edge or a middle in common, and cells are short."""
+    cells: list[list[Cell]] = [[] for _ in columns]
+    for row in rows:
+        if len(row.cells) > 1:
+            for cell in row.cells:
+                cells[column_of(cell, columns)].append(cell)
+    words = [sum(len(cell.text.split()) for cell in column) / max(1, len(column)) for column in cells]
+    if max(words) > _CELL_WORDS or min(words) > _SHORT_WORDS:
+        return False
+    return all(_share_a_line(column) for column in cells if len(column) >= LEAST_ROWS)
+
+
+def _share_a_line(cells: Sequence[Cell]) -> bool:
+    """Most cells begin, end, or have their middle at the same place."""
+    places = (
+        [cell.left for cell in cells], [cell.right for cell in cells], [(cell.left + cell.right) / 2 for cell in cells]
+    )  # fmt: skip
+    return any(_most_at_one_place(place) >= 0.7 * len(cells) for place in places)
+
+
+def _most_at_one_place(places: Sequence[float]) -> int:
+    return max(sum(abs(place - other) <= _ALIGNED for other in places) for place in places)

@@ -1,0 +1,49 @@
+"""The tables of a page, whichever way they show themselves: by a caption, by rules between rows, by alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tools.documents.models import TableRows
+from tools.documents.pdf.pdf_lines import Line, PdfPage
+from tools.documents.tables.aligned_tables import aligned_tables
+from tools.documents.tables.captioned_tables import captioned_tables
+from tools.documents.tables.ruled_tables import ruled_tables
+from tools.documents.tables.table_rows import APART, FoundTable
+from tools.language.terms import comparable
+
+
+def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
+    """All tables of a page; no line belongs to two of them."""
+    if not any(line.cells for line in lines):
+        return []
+    found = captioned_tables(lines, page, body_size)
+    found += ruled_tables(lines, page, _taken(found))
+    found += aligned_tables(lines, _taken(found))
+    return [_with_whole_rows(each, page) for each in found]
+
+
+def _with_whole_rows(found: FoundTable, page: PdfPage) -> FoundTable:
+    """The table, without marks in the rows whose words follow each other in the file itself."""
+    if not any(cell.startswith(APART) for row in found.table.rows for cell in row):
+        return found
+    printed = comparable("".join(line.text for line in page.lines))
+    rows = tuple(
+        tuple(cell.removeprefix(APART) for cell in row) if comparable("".join(row)) in printed else row
+        for row in found.table.rows
+    )
+    return FoundTable(found.lines, found.table.model_copy(update={"rows": rows}))
+
+
+def _taken(found: Sequence[FoundTable]) -> frozenset[int]:
+    return frozenset(index for each in found for index in each.lines)
+
+
+def table_text(table: TableRows) -> str:
+    """A table as text: its caption, header and rows, a line each, cells parted by tabs."""
+    lines = [table.caption, row_text(table.header), *(row_text(row) for row in table.rows)]
+    return "\n".join(line for line in lines if line)
+
+
+def row_text(cells: Sequence[str]) -> str:
+    return "\t".join(cell for cell in cells if cell)

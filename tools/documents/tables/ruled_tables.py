@@ -1,0 +1,122 @@
+"""Finds the tables of a page whose rows stand between horizontal rules. The rules say where a row begins and ends.
+
+So a row of wrapped cells is read whole, however its cells were drawn. What stands between rules in one column alone is
+text in a box, and no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tools.documents.models import TableRows
+from tools.documents.pdf.pdf_lines import Line, PdfPage
+from tools.documents.pdf.pdf_rules import Rule, stacks
+from tools.documents.tables.table_rows import (
+    Column,
+    FoundTable,
+    Row,
+    column_of,
+    columns_of,
+    is_list,
+    is_tabular,
+    joined_cells,
+    laid_out,
+    rows_of,
+)
+
+_SAME = 4.5
+"""Points by which the ends of a table's rules lie apart, and the places at which it has them in pieces."""
+_FULL_LINES = 3
+"""Lines of one row, of wrapped cells, that may go through all columns, where the rules tell the columns."""
+_LEAST_FILLED = 2
+"""Rows with several cells, besides the header."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """What stands between two rules."""
+
+    lines: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def bold(self) -> bool:
+        return all(row.bold for row in self.rows)
+
+    @property
+    def words(self) -> list[str]:
+        return [cell.text for row in self.rows for cell in row.cells]
+
+
+def ruled_tables(lines: Sequence[Line], page: PdfPage, taken: frozenset[int]) -> list[FoundTable]:
+    """The tables between the page's rules, of lines that no other table has ``taken``."""
+    found: list[FoundTable] = []
+    for rules in stacks(page.rules, page.width):
+        bands = [band for upper, lower in pairwise(rules) if (band := _band(lines, upper, lower, taken)).lines]
+        columns = _columns(rules, bands)
+        for part in _parts(bands):
+            table = _table(part, columns, pieced=any(rule.joints for rule in rules))
+            if table is not None:
+                found.append(FoundTable(frozenset(index for band in part for index in band.lines), table))
+    return found
+
+
+def _band(lines: Sequence[Line], upper: Rule, lower: Rule, taken: frozenset[int]) -> _Band:
+    inside = tuple(
+        index for index, line in enumerate(lines)
+        if lower.height < line.base + 0.3 * line.size < upper.height
+        and upper.left - _SAME < line.left and line.right < upper.right + _SAME and index not in taken
+    )  # fmt: skip
+    return _Band(inside, tuple(rows_of([lines[index] for index in inside])))
+
+
+def _columns(rules: Sequence[Rule], bands: Sequence[_Band]) -> list[Column]:
+    """Where most of the rules have joints, or else where white runs through all rows."""
+    joints = sorted(joint for rule in rules for joint in rule.joints)
+    pieced = sum(bool(rule.joints) for rule in rules)
+    edges: list[float] = []
+    while joints:
+        near = [joint for joint in joints if joint - joints[0] < _SAME]
+        if len(near) >= max(2, 0.5 * pieced):
+            edges.append(sum(near) / len(near))
+        joints = joints[len(near) :]
+    if not edges:
+        return columns_of([row for band in bands for row in band.rows])
+    return list(pairwise([rules[0].left, *edges, rules[0].right]))
+
+
+def _parts(bands: Sequence[_Band]) -> list[list[_Band]]:
+    """The bands of each table, where tables of one width stand one above the other, each with the same header."""
+    parts: list[list[_Band]] = []
+    for band in bands:
+        if not parts or (band.bold and band.words == parts[0][0].words):
+            parts.append([])
+        parts[-1].append(band)
+    # What names the second table stands right above its header.
+    return [part[:-1] if len(part) > 1 and _is_title(part[-1]) else part for part in parts[:-1]] + parts[-1:]
+
+
+def _is_title(band: _Band) -> bool:
+    return band.bold and all(len(row.cells) == 1 for row in band.rows)
+
+
+def _table(bands: Sequence[_Band], columns: Sequence[Column], *, pieced: bool) -> TableRows | None:
+    if len(columns) < 2 or not bands:
+        return None
+    if any(_full_lines(band, columns) > (_FULL_LINES if pieced else 1) for band in bands):
+        # The rules are those of a box: the rows in it have none between them.
+        return None
+    header = bands[0] if bands[0].bold else None
+    body = [joined_cells(band.rows, columns) for band in bands[1 if header else 0 :]]
+    filled = [row for row in body if sum(map(bool, row)) >= 2]
+    if len(filled) < _LEAST_FILLED or not is_tabular(body) or is_list(body, headed=header is not None):
+        return None
+    rows = [band.rows for band in bands[1 if header else 0 :]]
+    return laid_out("", header.rows if header else (), rows, columns)
+
+
+def _full_lines(band: _Band, columns: Sequence[Column]) -> int:
+    """How many lines go through all columns: those of one row whose cells are all wrapped, or of several rows."""
+    return sum(len({column_of(cell, columns) for cell in row.cells}) == len(columns) for row in band.rows)

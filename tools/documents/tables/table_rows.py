@@ -1,0 +1,246 @@
+"""Gives lines of a page their rows and columns again.
+
+Baselines make rows, the gaps that run through all rows make columns, and lines of one cell are joined.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tools.documents.models import TableRows
+from tools.documents.pdf.pdf_cells import Cell
+from tools.documents.pdf.pdf_lines import Line
+
+_BULLETS = "■•▪◆–"
+APART = "\u2063"
+"""Unicode's invisible separator: it stands before cells that are not sure to belong to those before.
+
+Such a row was put together here from pieces that neither follow each other in the file nor stand as one row on the
+page, so that no quotation may run across its cells.
+"""
+SAME_EDGE = 4.0
+"""Points by which a row's cells may begin higher or end lower than its tallest one."""
+LINE_BELOW = 2.2
+"""Of the type's height: a wrapped cell goes on no further below."""
+WORD_GAP = 3.0
+"""The same, for the white between two words of a cell."""
+_NOTE_MARKS = ("*", "†", "‡")
+"""Raised above the line that they belong to, and so perhaps read before it."""
+FRACTION = "\u2044"
+_MARK = re.compile(r"(?:[■●•▪◆◦‣►▸✓❏☐□–*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])(?:\s|$)")
+_PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
+SAME_BASE = 2.5
+"""Points by which cells of one row may stand higher or lower."""
+_PROSE_WORDS = 4.5
+"""Average words to a line from which a column holds prose, whose lines are wrapped."""
+
+
+Column = tuple[float, float]
+"""From where to where a column reaches across the page. Columns go from left to right and do not overlap."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table and which lines of its page, by index, it is made of (its caption's too)."""
+
+    lines: frozenset[int]
+    table: TableRows
+
+
+@dataclass(slots=True)
+class Row:
+    base: float
+    size: float
+    cells: list[Cell]
+    bold: bool
+
+
+def table_of(caption: str, lines: Sequence[Line]) -> TableRows | None:
+    rows = rows_of(lines)
+    header, body = split_header(rows)
+    columns = columns_of(body)
+    if len(body) < 2 or len(columns) < 2:
+        return None
+    groups = merged(body, columns)
+    if not is_tabular([joined_cells(group, columns) for group in groups]):
+        return None
+    return laid_out(caption, header, groups, columns)
+
+
+def laid_out(
+    caption: str, header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Sequence[Column]
+) -> TableRows:
+    """The table whose header and rows are made of these lines each."""
+    return TableRows(
+        caption=caption,
+        header=tuple(joined_cells(header, columns)) if header else (),
+        rows=tuple(_marked(group, columns) for group in groups),
+    )
+
+
+def _marked(group: Sequence[Row], columns: Sequence[Column]) -> tuple[str, ...]:
+    cells = joined_cells(group, columns)
+    if _stands_together(group, columns):
+        return tuple(cells)
+    first = next((at for at, cell in enumerate(cells) if cell), 0)
+    return tuple(f"{APART}{cell}" if cell and at > first else cell for at, cell in enumerate(cells))
+
+
+def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:
+    """True where each cell is in one piece or wrapped line by line, and none is higher or lower than the tallest."""
+    pieces: list[list[tuple[Row, Cell]]] = [[] for _ in columns]
+    for row in group:
+        for cell in row.cells:
+            pieces[column_of(cell, columns)].append((row, cell))
+    filled = [column for column in pieces if column]
+    if not all(_goes_on(above, below) for column in filled for above, below in pairwise(column)):
+        return False
+    if _may_name_the_next(filled) or any(column[0][1].text.startswith(_NOTE_MARKS) for column in filled):
+        return False
+    spans = [(column[-1][0].base, column[0][0].base) for column in filled]
+    bottom, top = max(spans, key=lambda span: span[1] - span[0])
+    return all(bottom - SAME_EDGE <= lower and upper <= top + SAME_EDGE for lower, upper in spans)
+
+
+def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
+    """True where a last line, in the first column alone, begins like a name: it may belong to the rows below."""
+    first, *others = filled
+    row, cell = first[-1]
+    lower = not others or row.base < min(column[-1][0].base for column in others) - SAME_BASE
+    return lower and cell.text[0].isupper() and cell.left < first[0][1].left + SAME_EDGE
+
+
+def _goes_on(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
+    """Whether the second piece of a cell stands behind the first one or right below it."""
+    (upper, above), (lower, below) = first, second
+    size = max(upper.size, lower.size)
+    if upper is lower:
+        return below.left - above.right < WORD_GAP * size
+    return upper.base - lower.base < LINE_BELOW * size and below.left < above.right and above.left < below.right
+
+
+def is_tabular(rows: Sequence[Sequence[str]]) -> bool:
+    """False for what only looks like a table: a list with its bullets, a list of contents, text in two columns."""
+    filled = [row for row in rows if sum(map(bool, row)) >= 2]
+    cells = [cell for row in rows for cell in row if cell]
+    if len(filled) < 2 or len(filled) < 0.5 * len(rows):
+        return False
+    if any(". . ." in cell or cell.strip(" ._") == "" for cell in cells):
+        return False
+    if any(cell.startswith(FRACTION) for cell in cells):
+        # The figure above it was read as part of another line.
+        return False
+    listed = sum(row[0][:1] in tuple(_BULLETS) for row in rows)
+    long = sum(len(cell.split()) > 60 for cell in cells)
+    return listed < 0.3 * len(rows) and not long
+
+
+def is_list(rows: Sequence[Sequence[str]], *, headed: bool) -> bool:
+    """True for items behind their marks, for notes behind their numbers, and for titles before those of their pages."""
+    marked = sum(bool(_MARK.match(row[0])) for row in rows)
+    noted = not headed and all(len(row[0]) < 3 and not row[0].isalpha() for row in rows)
+    if marked > 0.2 * len(rows) or (noted and any(len(row[-1].split()) > _PROSE_WORDS for row in rows)):
+        return True
+    lasts = [row[-1] for row in rows if row[-1]]
+    numbers = [int(last) for last in lasts if last.isascii() and last.isdigit()]
+    return len(rows[0]) == 2 and all(map(_PAGE.fullmatch, lasts)) and numbers == sorted(numbers)
+
+
+def rows_of(lines: Sequence[Line]) -> list[Row]:
+    rows: list[Row] = []
+    for line in sorted(lines, key=lambda each: (-each.base, each.left)):
+        cells = list(line.cells) or [Cell(line.text, line.left, line.right)]
+        if line.hyphenated:
+            cells[-1] = Cell(cells[-1].text + "-", cells[-1].left, cells[-1].right)
+        if rows and rows[-1].base - line.base <= SAME_BASE:
+            rows[-1].cells = sorted([*rows[-1].cells, *cells], key=lambda cell: cell.left)
+            rows[-1].bold = rows[-1].bold and line.bold
+        else:
+            rows.append(Row(line.base, line.size, cells, line.bold))
+    return rows
+
+
+def split_header(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    """The header is the bold rows at the top that stand close together, or else a first row without figures."""
+    count = 0
+    for at, row in enumerate(rows):
+        near = at == 0 or rows[at - 1].base - row.base <= 15
+        if not (row.bold and near):
+            break
+        count = at + 1
+    if count == 0 and rows and len(rows[0].cells) >= 2:
+        has_figures = any(char.isdigit() for cell in rows[0].cells for char in cell.text)
+        count = 0 if has_figures else 1
+    return rows[:count], rows[count:]
+
+
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """Spans of x that cells cover in rows of several cells; what no cell covers parts the columns."""
+    spans = sorted((cell.left, cell.right) for row in rows if len(row.cells) >= 2 for cell in row.cells)
+    columns: list[Column] = []
+    for left, right in spans:
+        if columns and left < columns[-1][1] + 1:
+            columns[-1] = (columns[-1][0], max(columns[-1][1], right))
+        else:
+            columns.append((left, right))
+    return columns
+
+
+def merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
+    """Groups the lines of wrapped cells: by the white between rows where cells hold prose, else by full lines."""
+    groups: list[list[Row]] = []
+    prose = _holds_prose(rows, columns)
+    gaps = sorted(first.base - second.base for first, second in pairwise(rows))
+    leading = gaps[len(gaps) // 4] if gaps else 0.0
+    tallest = max((row.size for row in rows), default=0.0)
+    for at, row in enumerate(rows):
+        gap = rows[at - 1].base - row.base if at else 0.0
+        apart = gap > min(max(1.3 * leading, leading + 3), 1.75 * tallest)
+        filled = len({column_of(cell, columns) for cell in row.cells})
+        whole = filled >= max(2, len(columns) - 1)
+        if groups and (gap < 0.85 * row.size or (not apart and (prose or not whole))):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return groups
+
+
+def _holds_prose(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
+    words: list[list[int]] = [[] for _ in columns]
+    for row in rows:
+        for cell in row.cells:
+            words[column_of(cell, columns)].append(len(cell.text.split()))
+    return any(len(counts) >= 3 and sum(counts) / len(counts) >= _PROSE_WORDS for counts in words)
+
+
+def column_of(cell: Cell, columns: Sequence[Column]) -> int:
+    """The column of which the cell covers most, or the nearest one."""
+    around = bisect(columns, (cell.left, math.inf)) - 1
+    if around >= 0 and cell.right <= columns[around][1]:
+        return around
+    best, most = 0, -math.inf
+    for index, (left, right) in enumerate(columns):
+        shared = min(cell.right, right) - max(cell.left, left)
+        if shared > most:
+            best, most = index, shared
+    return best
+
+
+def joined_cells(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+    texts = [""] * len(columns)
+    for row in rows:
+        for cell in row.cells:
+            index = column_of(cell, columns)
+            texts[index] = _append(texts[index], cell.text)
+    return texts
+
+
+def _append(text: str, more: str) -> str:
+    if text.endswith("-") and more[:1].islower():
+        return text[:-1] + more
+    return f"{text} {more}".strip()

@@ -1,0 +1,229 @@
+"""Reads Markdown, plain text and HTML into blocks. Runs in the worker process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+
+from tools.documents.models import Block, BlockKind, Extraction, PageContent, TableRows
+from tools.documents.tables.page_tables import table_text
+from tools.errors import SourceRejected
+from tools.language.terms import clean
+
+_FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
+_FIELD = re.compile(r"^([a-z_]+):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*#*$")
+_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\S)")
+_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
+_CAPTION = re.compile(r"^(?:Table|Figure|Box) [A-Z]?\d[\w.-]*[.:] ")
+_MARKS = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|`)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
+_FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
+_HTML_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_HTML_BLOCKS = {"p", "li", "td", "th", "caption", "figcaption", "div", "blockquote", "dt", "dd", "pre", "title"}
+_HTML_SILENT = {"script", "style", "nav", "footer", "template", "noscript", "svg", "form", "button"}
+MAX_NESTING = 200
+
+
+def decode(data: bytes) -> str:
+    """Text in UTF-8, UTF-16 with a mark, or else the Western code page. Raises ``SourceRejected`` for binary data."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace")
+    if b"\0" in data:
+        raise SourceRejected("The file is no text: it holds binary data.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
+def read_markdown(text: str) -> Extraction:
+    """Headings, paragraphs, lists and pipe tables; facts from a front matter between two lines of ``---``."""
+    facts: dict[str, str] = {}
+    front = _FRONT_MATTER.match(text)
+    if front:
+        facts = {key: value.strip("\"'") for key, value in _FIELD.findall(front[1]) if key in _FACTS}
+        text = text[front.end() :]
+    blocks = tuple(_markdown_blocks(text.splitlines()))
+    title = facts.pop("title", "") or next((block.text for block in blocks if block.kind == "heading"), "")
+    return Extraction(title=title, paged=False, pages=(_page(blocks),), **_facts(facts))
+
+
+def read_plain(text: str) -> Extraction:
+    """Paragraphs parted by empty lines; a short line alone that ends without a stop is a heading."""
+    blocks: list[Block] = []
+    for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        words = clean(part.replace("\n", " "))
+        if not words:
+            continue
+        alone = "\n" not in part.strip() and len(words) <= 80 and words[0].isupper() and words[-1] not in ".,;:!?"
+        kind: BlockKind = "heading" if alone else "item" if _ITEM.match(part) else "text"
+        blocks.append(Block(kind=kind, text=words, level=1 if alone else 0))
+    title = blocks[0].text if blocks and blocks[0].kind == "heading" else ""
+    return Extraction(title=title, paged=False, pages=(_page(tuple(blocks)),))
+
+
+def read_html(text: str) -> Extraction:
+    """Headings, paragraphs, lists, captions and tables of a page; its navigation, scripts and styles are left out."""
+    parser = _HtmlReader()
+    parser.feed(text)
+    parser.close()
+    blocks = tuple(parser.finished())
+    facts = {key: value for key, value in parser.facts.items() if key in _FACTS}
+    title = facts.pop("title", "") or next((block.text for block in blocks if block.kind == "heading"), "")
+    return Extraction(title=title, paged=False, pages=(_page(blocks),), **_facts(facts))
+
+
+def _facts(found: dict[str, str]) -> dict[str, str]:
+    return {key: clean(value)[:300] for key, value in found.items()}
+
+
+def _page(blocks: tuple[Block, ...]) -> PageContent:
+    return PageContent(number=1, blocks=blocks)
+
+
+def _markdown_blocks(lines: Sequence[str]) -> Iterator[Block]:
+    open_kind: BlockKind = "text"
+    held: list[str] = []
+    at = 0
+
+    def flush() -> Iterator[Block]:
+        if held:
+            yield Block(kind=open_kind, text=_inline(" ".join(held)))
+            held.clear()
+
+    while at < len(lines):
+        line = lines[at]
+        heading = _HEADING.match(line)
+        if at + 1 < len(lines) and _ROW.match(line) and _RULE.match(lines[at + 1]):
+            caption = held.pop() if held and _CAPTION.match(held[-1]) else ""
+            yield from flush()
+            table, at = _markdown_table(lines, at, _inline(caption))
+            yield Block(kind="table", text=table_text(table), table=table)
+            open_kind = "text"
+            continue
+        if heading or not line.strip():
+            if not (held and _CAPTION.match(held[-1]) and not heading):
+                yield from flush()
+            if heading and heading[2]:
+                yield Block(kind="heading", text=_inline(heading[2]), level=len(heading[1]))
+            open_kind = "text"
+        elif _ITEM.match(line) or _CAPTION.match(line):
+            yield from flush()
+            open_kind = "item" if _ITEM.match(line) else "caption"
+            held.append(line.strip())
+        else:
+            held.append(line.strip().removeprefix("> "))
+        at += 1
+    yield from flush()
+
+
+def _markdown_table(lines: Sequence[str], at: int, caption: str) -> tuple[TableRows, int]:
+    header = _cells(lines[at])
+    end = at + 2
+    while end < len(lines) and _ROW.match(lines[end]):
+        end += 1
+    rows = tuple(_cells(line) for line in lines[at + 2 : end])
+    return TableRows(caption=caption, header=header, rows=tuple(row for row in rows if any(row))), end
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    match = _ROW.match(line)
+    return tuple(_inline(cell) for cell in re.split(r"(?<!\\)\|", match[1])) if match else ()
+
+
+def _inline(text: str) -> str:
+    """The words without the marks of emphasis and the addresses of links."""
+    return clean(_MARKS.sub("", _LINK.sub(r"\1", text)))
+
+
+class _HtmlReader(HTMLParser):
+    """Collects blocks; words outside of any are paragraphs."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.facts: dict[str, str] = {}
+        self._blocks: list[Block] = []
+        self._words: list[str] = []
+        self._tag = "p"
+        self._silent = 0
+        self._rows: list[list[str]] | None = None
+        self._header: tuple[str, ...] = ()
+        self._caption = ""
+
+    def finished(self) -> list[Block]:
+        self._flush()
+        return self._blocks
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {key: value or "" for key, value in attrs}
+        if tag in _HTML_SILENT:
+            self._silent += 1
+        elif tag == "html" and given.get("lang"):
+            self.facts["language"] = given["lang"]
+        elif tag == "meta":
+            self._meta(given)
+        elif tag == "table":
+            self._flush()
+            self._rows, self._header, self._caption = [], (), ""
+        elif tag == "tr" and self._rows is not None:
+            self._rows.append([])
+        elif tag == "br":
+            self._words.append(" ")
+        elif tag in _HTML_HEADINGS or tag in _HTML_BLOCKS:
+            self._flush()
+            self._tag = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _HTML_SILENT:
+            self._silent = max(0, self._silent - 1)
+        elif tag == "table":
+            self._flush()
+            self._end_table()
+        elif tag == "tr" and self._rows:
+            self._end_row()
+        elif tag == self._tag or tag in _HTML_BLOCKS:
+            self._flush()
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self._words.append(data)
+
+    def _meta(self, given: dict[str, str]) -> None:
+        name = (given.get("name") or given.get("property") or "").lower()
+        known = {"author": "issuer", "dc.publisher": "issuer", "date": "date", "dcterms.issued": "date",
+                 "article:published_time": "date"}.get(name)
+        if known and given.get("content"):
+            self.facts.setdefault(known, given["content"])
+
+    def _flush(self) -> None:
+        text = clean(" ".join("".join(self._words).split()))
+        self._words.clear()
+        tag, self._tag = self._tag, "p"
+        if tag in {"td", "th"} and self._rows:
+            self._rows[-1].append(text)
+            if tag == "th" and not self._rows[:-1]:
+                self._header = tuple(self._rows[-1])
+        elif not text:
+            return
+        elif tag == "title":
+            self.facts.setdefault("title", text)
+        elif tag == "caption" and self._rows is not None:
+            self._caption = text
+        elif tag in _HTML_HEADINGS:
+            self._blocks.append(Block(kind="heading", text=text, level=_HTML_HEADINGS[tag]))
+        else:
+            kind: BlockKind = "item" if tag == "li" else "caption" if tag == "figcaption" else "text"
+            self._blocks.append(Block(kind=kind, text=f"• {text}" if kind == "item" else text))
+
+    def _end_row(self) -> None:
+        self._flush()
+
+    def _end_table(self) -> None:
+        rows, self._rows = self._rows or [], None
+        body = [tuple(row) for row in rows if any(row) and tuple(row) != self._header]
+        if body or self._header:
+            table = TableRows(caption=self._caption, header=self._header, rows=tuple(body))
+            self._blocks.append(Block(kind="table", text=table_text(table), table=table))

@@ -1,0 +1,87 @@
+"""The files that hold the words of one version of a document: how they are written, and read with care.
+
+    facts.json       what the reader found out about the document
+    pages.jsonl      a page a line
+    passages.jsonl   a passage a line
+    terms.txt        the indexed terms of each passage, a line each
+    terms.json       in how many passages each term stands
+
+A record that a fault of the disk or an edit by hand has damaged is told apart from a good one, so that one document
+never takes down the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from tools.documents.document_abbreviations import Expander, find_abbreviations
+from tools.documents.models import PageContent, StoredPassage
+from tools.errors import ToolUnavailable
+from tools.language.terms import terms
+from tools.types import Frozen
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+class Lexicon(Frozen):
+    """In how many passages of a version each term stands."""
+
+    indexed: int
+    """Passages that are searched."""
+    counts: dict[str, int]
+
+
+def write_version(
+    folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]
+) -> None:
+    """Writes into ``folder`` all files of one version but for its facts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_lines(folder / "pages.jsonl", pages)
+    kept = list(passages)
+    _write_lines(folder / "passages.jsonl", kept)
+    expander = Expander(find_abbreviations(passage.text for passage in kept))
+    counts: Counter[str] = Counter()
+    indexed = 0
+    with (folder / "terms.txt").open("w", encoding="utf-8") as out:
+        for passage in kept:
+            found = expander.expand(terms(f"{title} {passage.section} {passage.text}"))
+            if passage.kind != "reference":
+                counts.update(set(found))
+                indexed += 1
+            out.write(" ".join(found) + "\n")
+    (folder / "terms.json").write_bytes(orjson.dumps({"indexed": indexed, "counts": dict(counts)}))
+
+
+def parsed(model: type[Record], data: bytes) -> Record | None:
+    """The record that ``data`` holds, or None when it is another or none."""
+    try:
+        return model.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
+def parsed_lines(model: type[Record], path: Path) -> Iterator[Record]:
+    """The records of a file, one a line. Raises ``ToolUnavailable`` at a damaged one."""
+    with path.open("rb") as lines:
+        for line in lines:
+            record = parsed(model, line)
+            if record is None:
+                raise ToolUnavailable(
+                    f"The words of {path.parent.name} are damaged in the library's folder. "
+                    "Add the guideline's file again, or run `asclepius guidelines reindex`."
+                )
+            yield record
+
+
+def _write_lines(path: Path, records: Iterable[BaseModel]) -> None:
+    with path.open("wb") as out:
+        for record in records:
+            out.write(record.model_dump_json().encode() + b"\n")
+
+

@@ -1,0 +1,121 @@
+"""The process that opens files of others: ``python -m tools.documents.worker`` with one job as JSON on its input.
+
+A guideline is hostile until read: it may be built to eat memory or time, or to hit a fault in the parser. So it is
+opened here, under limits, and never in the app. The worker writes one JSON object a line: progress, then either
+``{"ok": true}`` with its results in files, or ``{"refused": "a sentence"}``.
+"""
+
+from __future__ import annotations
+
+import errno
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import orjson
+from pydantic import Field, TypeAdapter
+
+from tools.errors import SourceRejected
+from tools.types import Frozen
+
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+GIBIBYTE = 1 << 30
+
+
+class ExtractJob(Frozen):
+    """Read ``path`` and write the version's files and ``facts.json`` into the folder ``out``."""
+
+    job: Literal["extract"] = "extract"
+    path: Path
+    suffix: str
+    title: str
+    """Title of a document that names none itself."""
+    out: Path
+
+
+class RenderJob(Frozen):
+    """Draw page ``page`` (from 1) as a PNG into the file ``out``, with the quotes of ``highlight`` marked."""
+
+    job: Literal["render"] = "render"
+    path: Path
+    page: int
+    scale: float
+    highlight: tuple[str, ...] = ()
+    out: Path
+
+
+Job = ExtractJob | RenderJob
+JOB: TypeAdapter[Job] = TypeAdapter(Job)
+
+
+class Limits(Frozen):
+    """What a worker may use; the system ends it beyond that."""
+
+    memory_bytes: int = Field(default=2 * GIBIBYTE, gt=0)
+    cpu_seconds: int = Field(default=180, gt=0)
+    file_bytes: int = Field(default=GIBIBYTE, gt=0)
+
+
+def main() -> int:
+    request = orjson.loads(sys.stdin.buffer.read())
+    _limit(Limits.model_validate(request["limits"]))
+    try:
+        _run(JOB.validate_python(request["job"]))
+    except SourceRejected as error:
+        _say({"refused": str(error)})
+    except OSError as error:
+        if error.errno not in _DISK_IS_FULL:
+            raise
+        _say({"refused": f"What was read could not be stored ({error.strerror}). Check the disk."})
+    except MemoryError:
+        _say({"refused": "The file needs more memory than a guideline may take."})
+    else:
+        _say({"ok": True})
+    return 0
+
+
+def _run(job: Job) -> None:
+    if isinstance(job, RenderJob):
+        from tools.documents.page_image import render_page
+
+        job.out.write_bytes(render_page(job.path, job.page, highlight=job.highlight, scale=job.scale))
+        return
+    from tools.documents.extract import extract
+    from tools.documents.passages import passages
+    from tools.documents.version_files import write_version
+
+    extraction = extract(job.path, job.suffix, progress=_progress())
+    title = extraction.title or job.title
+    write_version(job.out, title, extraction.pages, passages(extraction))
+    facts = extraction.model_copy(update={"pages": (), "title": title})
+    (job.out / "facts.json").write_bytes(facts.model_dump_json().encode())
+
+
+def _progress() -> Callable[[int, int], None]:
+    def say(done: int, total: int) -> None:
+        _say({"done": done, "total": total})
+
+    return say
+
+
+def _say(message: dict[str, object]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(message) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _limit(limits: Limits) -> None:
+    for kind, value in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (allowed, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Filters by dosage form, route and strength, in the words a clinician uses."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple, Self
+
+from tools.drug_database.importing.strengths import strength
+from tools.drug_database.names.name_keys import fold
+from tools.drug_database.queries import DrugQuery
+from tools.drug_database.records import DrugRecord, Product
+
+_FORM_WORDS: Final = {
+    "tablets": "tablet", "tab": "tablet", "tabs": "tablet", "pill": "tablet", "pills": "tablet", "capsules": "capsule",
+    "cap": "capsule", "caps": "capsule", "injectable": "injection", "inj": "injection", "injections": "injection",
+    "er": "extended release", "xr": "extended release", "sr": "extended release", "xl": "extended release",
+    "la": "extended release", "cr": "extended release", "dr": "delayed release", "ec": "delayed release",
+    "odt": "orally disintegrating", "inhaler": "aerosol", "patches": "patch", "drops": "drops", "drop": "drops",
+    "iv": "intravenous", "im": "intramuscular", "sc": "subcutaneous", "sq": "subcutaneous", "subq": "subcutaneous",
+    "po": "oral", "orally": "oral", "sl": "sublingual", "pr": "rectal", "inhaled": "respiratory inhalation",
+    "inhalation": "respiratory inhalation", "eye": "ophthalmic", "ear": "otic", "skin": "topical", "nose": "nasal",
+}  # fmt: skip
+_AMOUNT: Final = re.compile(r"^(\d[\d.,]*)\s*([a-z%]+)", re.IGNORECASE)
+
+
+class Filters(NamedTuple):
+    """Words that a product's form and routes must hold, and a strength it must come in; empty for no filter."""
+
+    form: frozenset[str]
+    route: frozenset[str]
+    strength: str
+
+    @classmethod
+    def of(cls, query: DrugQuery) -> Self:
+        return cls(_words(query.dosage_form), _words(query.route), normal_strength(query.strength or ""))
+
+    @property
+    def active(self) -> bool:
+        return bool(self.form or self.route or self.strength)
+
+
+def _words(text: str | None) -> frozenset[str]:
+    words = fold((text or "")[:200]).split()
+    return frozenset(part for word in words for part in _FORM_WORDS.get(word, word).split())
+
+
+def normal_strength(text: str) -> str:
+    """The strength in the notation of the database: ``1,000 MCG`` becomes ``1000 mcg``; empty when it is no amount."""
+    found = _AMOUNT.match(text.strip()[:100])
+    return strength(text.strip()[:100]) if found else fold(text[:100])
+
+
+def only(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
+    """The record with the products that pass; those of ``brand`` first. None when none passes an active filter."""
+    products = tuple(product for product in (_fitting(one, filters) for one in record.products) if product)
+    if filters.active and not products:
+        return None
+    if brand:
+        wanted = fold(brand)
+        products = tuple(sorted(products, key=lambda one: fold(one.brand_name) != wanted))
+    return record.model_copy(update={"products": products})
+
+
+def _fitting(product: Product, filters: Filters) -> Product | None:
+    if not filters.form <= set(fold(product.dosage_form).split()):
+        return None
+    if not filters.route <= {word for route in product.routes for word in fold(route).split()}:
+        return None
+    if not filters.strength:
+        return product
+    strengths = tuple(one for one in product.strengths if has_strength(one, filters.strength))
+    return product.model_copy(update={"strengths": strengths}) if strengths else None
+
+
+def has_strength(listed: str, wanted: str) -> bool:
+    """``500 mg`` is ``500 mg``, one part of ``500 mg / 25 mg``, ``500 mg base equivalent``, and ``500 mg/5 mL``."""
+    plain = listed.removesuffix(" base equivalent").casefold()
+    sought = wanted.casefold()
+    return any(part == sought or part.startswith(f"{sought}/") for part in (plain, *plain.split(" / ")))

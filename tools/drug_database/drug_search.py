@@ -1,0 +1,226 @@
+"""One search against Milvus: synchronous, called in a thread.
+
+Names, classes and spellings are resolved against the list of names in memory; BM25 in Milvus answers what is none of
+these. The records themselves always come from Milvus.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.class_members import classed
+from tools.drug_database.names.codes import AskedCode, asked_code, bucket, product_first
+from tools.drug_database.names.lookalikes import look_alikes
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.name_resolution import Candidate
+from tools.drug_database.names.name_terms import grams, stems
+from tools.drug_database.names.query_words import Question, understand
+from tools.drug_database.names.resolve import Reading, read
+from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.drug_database.records import DrugRecord
+from tools.drug_database.storage import drug_collection
+from tools.drug_database.storage.drug_collection import Catalog
+from tools.drug_database.storage.generations import Generation
+from tools.milvus.connection import Client
+from tools.milvus.expressions import one_of
+
+CALL_SECONDS: Final = 5.0
+_TEXT_HITS: Final = 20
+_RRF_K: Final = 10
+_MOST_PIECES: Final = 16
+"""Of one bucket of codes: a labeler has at most 10,000 product codes, which fill less than half of them."""
+_EMPTY = "The drug database holds no records yet: import drug data first."
+_NO_MATCH = "No medicine of that name is in the drug database."
+_SPELLING = "No medicine of that name is in the drug database; these names are spelt similarly. Ask which one is meant."
+_NO_CODE = "No product with that code is in the drug database."
+_AMBIGUOUS = "Without hyphens the code can be read in several ways: compare the product with the package."
+_ALSO_SPELT = (
+    "Another word is no name in the drug database; medicines that are spelt similarly are marked: ask about them."
+)
+_TEXT = "No medicine of that name is in the drug database; these records mention the words."
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A generation with its list of names."""
+
+    generation: Generation
+    catalog: Catalog
+    index: NameIndex
+
+
+class Searcher:
+    """Answers queries from the generation that is current when a query comes."""
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+        self._snapshot: Snapshot | None = None
+        self._lock = threading.Lock()
+
+    def snapshot(self, client: Client) -> Snapshot | None:
+        """The current state, read anew when another one was published. None before the first import."""
+        generation = drug_collection.current(client, self._alias, timeout=CALL_SECONDS)
+        if generation is None:
+            return None
+        held = self._snapshot
+        if held is not None and held.generation == generation:
+            return held
+        with self._lock:
+            held = self._snapshot
+            if held is None or held.generation != generation:
+                held = self._snapshot = _load(client, generation)
+            return held
+
+    def forget(self) -> None:
+        """Drops what is held, so that the next search loads the index again."""
+        self._snapshot = None
+
+    def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
+        state = self.snapshot(client)
+        if state is None:
+            return DrugSearchResult(query=query, note=_EMPTY)
+        question = understand(query.name)
+        reading = self._read(client, state, question, query)
+        filters = Filters.of(query)
+        most = query.limit if not filters.active else min(50, query.limit * 8)
+        hits = self._hits(client, state, reading.candidates[:most], filters)[: query.limit]
+        note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
+        return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
+
+    def records(self, client: Client, state: Snapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
+        """Whole records by key."""
+        rows = client.query(state.generation.records, filter=one_of("key", keys), timeout=CALL_SECONDS,
+                            output_fields=["key", "body", "pieces"]) if keys else []  # fmt: skip
+        return {row["key"]: _record(client, state, row) for row in rows}
+
+    def _read(self, client: Client, state: Snapshot, question: Question, query: DrugQuery) -> Reading:
+        if query.drug_class and not question.words:
+            return Reading(classed(state.index, aliases(), query.drug_class))
+        code = asked_code(query.name)
+        reading = _by_code(client, state, code) if code else read(state.index, aliases(), question)
+        if not reading.candidates and not reading.notes and question.words:
+            by_text = tuple(_text_candidates(client, state, question))
+            reading = Reading(by_text or reading.perhaps.candidates, () if by_text else reading.perhaps.names[:5])
+        if query.drug_class:
+            allowed = {one.entry for one in classed(state.index, aliases(), query.drug_class)}
+            kept = tuple(one for one in reading.candidates if one.entry in allowed)
+            return Reading(kept, reading.did_you_mean if kept else (), reading.notes)
+        return reading
+
+    def _hits(
+        self, client: Client, state: Snapshot, candidates: Sequence[Candidate], filters: Filters
+    ) -> tuple[DrugHit, ...]:
+        records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
+        hits: list[DrugHit] = []
+        for one in candidates:
+            record = records.get(state.index.keys[one.entry])
+            if record is None:
+                continue
+            fitting = only(record, filters, brand=one.on if one.how == "brand" else "")
+            if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
+                fitting = product_first(fitting, code.stored)
+            if fitting is not None:
+                hits.append(DrugHit(
+                    record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2),
+                    look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
+                ))  # fmt: skip
+        return tuple(hits)
+
+
+def _load(client: Client, generation: Generation) -> Snapshot:
+    drug_collection.check_fields(client, generation, timeout=CALL_SECONDS)
+    for name in (generation.records, generation.parts):
+        drug_collection.load(client, name)
+    catalog = drug_collection.read_catalog(client, generation, timeout=CALL_SECONDS)
+    lines: list[bytes] = []
+    for piece in range(catalog.name_pieces):
+        packed = drug_collection.read_pieces(client, generation.parts, drug_collection.NAMES, 1, first=piece,
+                                        timeout=CALL_SECONDS)  # fmt: skip
+        lines += drug_collection.unpack(packed)
+    return Snapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
+
+
+def _record(client: Client, state: Snapshot, row: drug_collection.Row) -> DrugRecord:
+    body = row["body"]
+    if row["pieces"]:
+        body += drug_collection.read_pieces(client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS)
+    return DrugRecord.model_validate_json(drug_collection.unpack(body)[0])
+
+
+def _by_code(client: Client, state: Snapshot, code: AskedCode) -> Reading:
+    found: dict[int, Candidate] = {}
+    for stored in code.stored:
+        packed = drug_collection.read_pieces(
+            client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=CALL_SECONDS
+        )
+        for line in drug_collection.unpack(packed) if packed else ():
+            listed, _, key = line.decode().partition("\t")
+            if listed == stored:
+                found.setdefault(state.index.by_key[key], Candidate(state.index.by_key[key], "code", code.title, 100.0))
+    notes = () if found else (_NO_CODE,)
+    return Reading(
+        tuple(found.values()), notes=(*notes, *((_AMBIGUOUS,) if len(found) > 1 and len(code.stored) > 1 else ()))
+    )
+
+
+def _text_candidates(client: Client, state: Snapshot, question: Question) -> Iterable[Candidate]:
+    """Records that hold a word of the question: BM25 on stems, its order mended by BM25 on 3-grams (reciprocal rank).
+
+    A record that shares only 3-grams is left out: some always do, whatever was typed.
+    """
+    words = question.core
+    found = _bm25(client, state, "stems_bm25", stems(words))
+    scores = {key: 1.0 / (_RRF_K + rank) for rank, key in enumerate(found)}
+    for rank, key in enumerate(_bm25(client, state, "grams_bm25", grams(words)) if found else ()):
+        if key in scores:
+            scores[key] += 1.0 / (_RRF_K + rank)
+    for key in sorted(scores, key=lambda key: -scores[key]):
+        entry = state.index.by_key[key]
+        yield Candidate(entry, "text", state.index.generics[entry], 100.0 * scores[key])
+
+
+def _bm25(client: Client, state: Snapshot, field: str, text: str) -> list[str]:
+    """Keys of the records that match ``text``, best first."""
+    if not text:
+        return []
+    found = client.search(state.generation.records, data=[text], anns_field=field, limit=_TEXT_HITS,
+                          output_fields=["key"], timeout=CALL_SECONDS)  # fmt: skip
+    return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
+
+
+def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Iterable[str]:
+    if reading.candidates and not hits and filters.active:
+        yield "The medicine is in the drug database, but no product of it fits the form, route or strength asked for."
+        return
+    if not hits:
+        yield from reading.notes or (_NO_MATCH,)
+        return
+    if hits[0].matched.how == "spelling":
+        yield _SPELLING
+        alike = [name for name in hits[0].look_alikes if name not in reading.did_you_mean]
+        if alike:
+            yield f"{hits[0].matched.on} is known to be confused with {joined(alike)}."
+    elif hits[0].matched.how == "text":
+        yield _TEXT
+    elif any(hit.matched.how == "spelling" for hit in hits):
+        yield _ALSO_SPELT
+    yield from reading.notes
+
+
+def _unlisted(question: Question, hits: Sequence[DrugHit]) -> Iterable[str]:
+    """A strength that was typed and that no product of the medicine is listed with may be a slip."""
+    first = next(iter(hits), None)
+    if first is None or not question.strength or first.matched.how not in {"exact", "brand", "synonym"}:
+        return
+    wanted = normal_strength(question.strength)
+    listed = [one for product in first.record.products for one in product.strengths]
+    if listed and not any(has_strength(one, wanted) for one in listed):
+        yield f"{first.record.generic_name} is not listed in the strength {wanted}."

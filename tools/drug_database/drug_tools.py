@@ -1,0 +1,99 @@
+"""The tools that the model may call on the drug database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from tools.drug_database.database import DrugDatabase
+from tools.drug_database.labels.label_tools import interaction_result, label_result
+from tools.drug_database.labels.record_rendering import tool_result
+from tools.drug_database.queries import DrugQuery
+from tools.drug_database.records import SectionName
+from tools.errors import ToolArgumentsInvalid
+from tools.function_tool import FunctionTool
+from tools.types import ToolResult
+
+Tool = Callable[..., Awaitable[ToolResult]]
+_LONGEST = 100_000
+_MOST_MEDICINES = 8
+
+
+def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
+    """The tools over ``database``; all of them only read."""
+    tools = (_search_tool(database), _label_tool(database), _interaction_tool(database))
+    return [FunctionTool(tool, idempotent=True) for tool in tools]
+
+
+def _search_tool(database: DrugDatabase) -> Tool:
+    async def search_drug_database(  # noqa: PLR0917  (the model names every argument)
+        drug_name: str,
+        drug_class: str | None = None,
+        limit: int = 5,
+        dosage_form: str | None = None,
+        route: str | None = None,
+        strength: str | None = None,
+    ) -> ToolResult:
+        """Looks a medicine up: its brand and generic names, classes, forms, strengths, and what its label says.
+
+        A result whose `matched.how` is "spelling" is not what was asked for but a name spelt like it: ask the user
+        which medicine is meant before using it.
+
+        Args:
+            drug_name: Brand, generic, salt, abbreviation, class or NDC, such as "metformin", "Glucophage" or "SSRI".
+            drug_class: Only medicines of this class, such as "ACE inhibitor".
+            limit: Most results, 1 to 50.
+            dosage_form: Only products of this form, such as "tablet" or "extended release".
+            route: Only products for this route, such as "oral" or "intravenous".
+            strength: Only products of this strength, such as "500 mg".
+        """
+        if not drug_name.strip() and not (drug_class or "").strip():
+            raise ToolArgumentsInvalid("Give the name of a medicine in drug_name, or a class in drug_class.")
+        _check_lengths((drug_name, drug_class, dosage_form, route, strength))
+        query = DrugQuery(name=drug_name, drug_class=drug_class, limit=max(1, min(50, limit)), dosage_form=dosage_form,
+                          route=route, strength=strength)  # fmt: skip
+        return tool_result(await database.search(query))
+
+    return search_drug_database
+
+
+def _label_tool(database: DrugDatabase) -> Tool:
+    async def get_drug_label(name: str, sections: list[SectionName] | None = None) -> ToolResult:
+        """Quotes whole sections of the label of one medicine.
+
+        Args:
+            name: Brand, generic, salt or abbreviation of the medicine.
+            sections: Sections to quote; all of them when left out.
+        """
+        _check_names([name])
+        return label_result(await database.search(DrugQuery(name=name, limit=1)), sections)
+
+    return get_drug_label
+
+
+def _interaction_tool(database: DrugDatabase) -> Tool:
+    async def check_drug_interactions(names: list[str]) -> ToolResult:
+        """Quotes what the labels of the named medicines say about each other, pair by pair.
+
+        Labels that do not mention each other are reported as such; that never means that a combination is safe.
+
+        Args:
+            names: Two to eight medicines, each by its brand or generic name.
+        """
+        if not 2 <= len(names) <= _MOST_MEDICINES:
+            raise ToolArgumentsInvalid(f"Give two to {_MOST_MEDICINES} names of medicines.")
+        _check_names(names)
+        return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
+
+    return check_drug_interactions
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if not name.strip():
+            raise ToolArgumentsInvalid("A name of a medicine is empty.")
+    _check_lengths(names)
+
+
+def _check_lengths(values: Iterable[str | None]) -> None:
+    if any(len(value or "") > _LONGEST for value in values):
+        raise ToolArgumentsInvalid("An argument is far longer than any name of a medicine.")

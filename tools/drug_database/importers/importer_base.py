@@ -1,0 +1,145 @@
+"""What importers share: the intake they hand rows to, which keeps the count of every row, and safe file reading."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+from tools.drug_database.importing.staging import PatchField, Staging
+from tools.drug_database.records import Contribution, Source
+from tools.drug_database.reports import EXAMPLES, FileReport, ImportProgress, Refusal
+
+Progress = Callable[[ImportProgress], None]
+_EVERY: Final = 2_000
+LONGEST_LINE: Final = 1_000_000
+"""Bytes; a longer line is no row of any of these formats."""
+
+
+@dataclass
+class FileCount:
+    """The running count of one file's rows."""
+
+    file: str
+    format: str
+    source: str
+    read: int = 0
+    merged: int = 0
+    put: int = 0
+    refused: int = 0
+    new_items: int = 0
+    reasons: Counter[str] = field(default_factory=Counter[str])
+    examples: list[Refusal] = field(default_factory=list[Refusal])
+
+    def report(self) -> FileReport:
+        return FileReport(
+            file=self.file, format=self.format, source=self.source, read=self.read, kept=self.new_items,
+            merged=self.put - self.new_items + self.merged, refused=self.refused, reasons=dict(self.reasons),
+            examples=tuple(self.examples),
+        )  # fmt: skip
+
+
+class Intake:
+    """Takes the rows of one import. Every row that ``read`` counts ends in exactly one of the other calls."""
+
+    def __init__(self, staging: Staging, progress: Progress) -> None:
+        self._staging = staging
+        self._progress = progress
+        self._files: dict[str, FileCount] = {}
+        self._current: FileCount | None = None
+        self._items_before = 0
+        self._total: int | None = None
+        self.sources: dict[str, Source] = {}
+        self.left_out: list[str] = []
+
+    def open_file(self, file: str, *, kind: str, source: Source, total: int | None = None) -> None:
+        """Starts the count of a file. ``total`` is its number of rows, where it is known."""
+        self.close_file()
+        self.sources[source.id] = source
+        self._current = self._files.setdefault(file, FileCount(file, kind, source.id))
+        self._items_before = self._staging.item_count(source.id)
+        self._total = total
+        self._report()
+
+    def close_file(self) -> None:
+        if self._current is not None:
+            self._current.new_items += self._staging.item_count(self._current.source) - self._items_before
+            self._report()
+            self._current = None
+
+    def read(self) -> None:
+        count = self._count
+        count.read += 1
+        if count.read % _EVERY == 0:
+            self._report()
+
+    def put(self, contribution: Contribution, line: int) -> None:
+        """A row that makes an item of its own, or adds to one with the same key."""
+        try:
+            self._staging.put(contribution)
+        except ValueError:
+            self.refuse(line, "no ingredient is named")
+        else:
+            self._count.put += 1
+
+    def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
+        """A row that adds to the products of an item of the file's source."""
+        count = self._count
+        self._staging.patch(count.source, item, field, value, file=count.file, line=line)
+        count.merged += 1
+
+    def merge(self) -> None:
+        """A row whose facts went into items that other rows make, such as the meaning of a code."""
+        self._count.merged += 1
+
+    def refuse(self, line: int, reason: str) -> None:
+        """A row that is not taken. ``reason`` must not repeat the row's text."""
+        self._refuse(self._count, line, reason)
+
+    def finish(self) -> tuple[FileReport, ...]:
+        """Ends the count; rows that add to an item which never came are refused now."""
+        self.close_file()
+        for orphan in self._staging.drop_orphans():
+            count = self._files[orphan.file]
+            count.merged -= 1
+            self._refuse(count, orphan.line, "its product is not in the data")
+        return tuple(count.report() for count in self._files.values())
+
+    @property
+    def _count(self) -> FileCount:
+        if self._current is None:
+            raise RuntimeError("open_file comes before the first row")
+        return self._current
+
+    @staticmethod
+    def _refuse(count: FileCount, line: int, reason: str) -> None:
+        count.refused += 1
+        count.reasons[reason] += 1
+        if len(count.examples) < EXAMPLES:
+            count.examples.append(Refusal(file=count.file, line=line, reason=reason))
+
+    def _report(self) -> None:
+        count = self._count
+        self._progress(ImportProgress(stage="reading", label=count.file, done=count.read, total=self._total))
+
+
+def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """1-based number and text of each line that is not blank.
+
+    FDA and NLM publish UTF-8 or Windows-1252; bytes that are neither become U+FFFD, so that no row is lost to one
+    character. A line over 1 MB is cut there; the rest of it follows as a line that no format accepts.
+    """
+    number = 0
+    while raw := stream.readline(LONGEST_LINE):
+        number += 1
+        text = decode(raw).rstrip("\r\n")
+        if text.strip():
+            yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+def decode(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace")

@@ -1,0 +1,1 @@
+"""Import drug sources into one record per ingredient set."""

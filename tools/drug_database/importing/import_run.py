@@ -1,0 +1,221 @@
+"""An import from its files to the generation that readers see."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import orjson
+
+from tools.drug_database.importers.importer_base import Intake, Progress
+from tools.drug_database.importing.rollup import class_name, roll_up
+from tools.drug_database.importing.staging import StagedGroup, Staging
+from tools.drug_database.names.codes import bucket, codes_of
+from tools.drug_database.names.name_index import entry_of
+from tools.drug_database.names.name_keys import fold
+from tools.drug_database.names.name_terms import grams, stems
+from tools.drug_database.records import DrugRecord, Source
+from tools.drug_database.reports import ImportProgress, ImportReport, SourceStats
+from tools.drug_database.storage import drug_collection
+from tools.drug_database.storage.drug_collection import Catalog, Writer
+from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
+from tools.errors import IndexMismatch, ToolError
+from tools.milvus.connection import Client
+
+_EVERY: Final = 250
+_NAMES_A_PIECE: Final = 500
+Read = Callable[[Intake], None]
+
+
+class ImportCancelled(ToolError):
+    """The import was stopped; the database is as it was before."""
+
+
+@dataclass(frozen=True)
+class ImportJob:
+    """What an import does. ``read`` hands every row to the intake; ``versions`` are content hashes by source."""
+
+    read: Read
+    replace: bool = False
+    """Leave out what the imported sources said before, instead of updating it item by item."""
+    rebuild: bool = False
+    """Start from nothing when the stored index is of another version, instead of refusing."""
+    sole_source: str = ""
+    """Start from nothing as well when an index of another version holds nothing but this source."""
+    versions: Mapping[str, str] | None = None
+    remove: frozenset[str] = frozenset()
+    """Sources to leave out altogether."""
+
+
+def run_import(
+    client: Client, alias: str, job: ImportJob, progress: Progress, cancelled: threading.Event
+) -> ImportReport:
+    """Reads, merges, writes and publishes. On any error the database is as it was before.
+
+    Raises ``SourceRejected`` for a file that cannot be taken, ``ImportCancelled`` when ``cancelled`` was set.
+    """
+    started = time.monotonic()
+
+    def report(item: ImportProgress) -> None:
+        if cancelled.is_set():
+            raise ImportCancelled("The import was stopped. The drug database is as it was before.")
+        progress(item)
+
+    with Staging() as staging:
+        intake = Intake(staging, report)
+        job.read(intake)
+        before = drug_collection.current(client, alias, timeout=CALL_SECONDS)
+        known = _known(client, before, job)
+        without = job.remove | (frozenset(intake.sources) if job.replace else frozenset[str]())
+        _keep(client, before if known.sources else None, staging, without, report)
+        files = intake.finish()
+        sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
+        cut_off = drop_leftovers(client, alias, before)
+        generation = new_generation(alias)
+        try:
+            catalog = _write(client, generation, staging, sources=sources, versions=_versions(known, job),
+                             report=report)  # fmt: skip
+            _refuse_overtaking(client, alias, before)
+            drug_collection.publish(client, alias, generation, before)
+        except BaseException:
+            drop(client, generation)
+            raise
+    progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
+    return ImportReport(
+        files=files, left_out=tuple(intake.left_out), records=catalog.records, products=catalog.products,
+        seconds=time.monotonic() - started, after_cut_off=cut_off > 0,
+    )  # fmt: skip
+
+
+def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog:
+    """What is stored; nothing before the first import, or when an index of another version is to be built anew."""
+    if before is None:
+        return Catalog()
+    try:
+        drug_collection.check_fields(client, before, timeout=CALL_SECONDS)
+        return drug_collection.read_catalog(client, before, timeout=CALL_SECONDS)
+    except IndexMismatch:
+        sources = drug_collection.stored_sources(client, before, timeout=CALL_SECONDS)
+        if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
+            return Catalog()
+        raise
+
+
+def _versions(known: Catalog, job: ImportJob) -> dict[str, str]:
+    return {stats.source.id: stats.version for stats in known.sources} | dict(job.versions or {})
+
+
+def _refuse_overtaking(client: Client, alias: str, before: Generation | None) -> None:
+    """Two imports at once would each publish without the other's rows."""
+    if drug_collection.current(client, alias, timeout=CALL_SECONDS) != before:
+        raise ToolError("Another import changed the drug database in the meantime. Run this import again.")
+
+
+def _keep(
+    client: Client, before: Generation | None, staging: Staging, without: frozenset[str], report: Progress
+) -> None:
+    """Puts back what all sources said before."""
+    if before is None:
+        return
+    pieces: dict[str, dict[int, str]] = {}
+    wanted: dict[str, int] = {}
+    for number, row in enumerate(drug_collection.iterate(client, before.facts, ("id", "piece"))):
+        name, _, place = row["id"].rpartition("#")
+        key, _, count = name.rpartition("@")
+        pieces.setdefault(key, {})[int(place)] = row["piece"]
+        wanted[key] = int(count)
+        if len(pieces[key]) == wanted[key]:
+            whole = "".join(piece for _, piece in sorted(pieces.pop(key).items()))
+            staging.keep(key, (line.decode() for line in drug_collection.unpack(whole)), without=without)
+        if number % _EVERY == 0:
+            report(ImportProgress(stage="merging", label="what was loaded before", done=number))
+    client.release_collection(before.facts, timeout=CALL_SECONDS)
+
+
+class _Tally:
+    """Counts what is written, for the catalog."""
+
+    def __init__(self) -> None:
+        self.records = self.products = self.labels = 0
+        self.names: set[int] = set()
+        self.classes: set[str] = set()
+
+    def add(self, record: DrugRecord) -> None:
+        self.records += 1
+        self.products += record.product_count
+        self.labels += len(record.labels)
+        self.names |= {hash(fold(name)) for name in _names(record)}
+        self.classes |= {fold(class_name(fact.value)) for fact in record.drug_classes}
+
+
+def _write(
+    client: Client, generation: Generation, staging: Staging, *, sources: Mapping[str, Source],
+    versions: Mapping[str, str], report: Progress,
+) -> Catalog:  # fmt: skip
+    drug_collection.create(client, generation)
+    records, parts, facts = (Writer(client, name) for name in generation.all)
+    tally, total = _Tally(), staging.group_count()
+    entries: list[bytes] = []
+    pieces = 0
+    for group in staging.groups():
+        record = roll_up(group, sources)
+        _write_record(record, group, records, parts, facts)
+        entries.append(orjson.dumps(entry_of(record)))
+        tally.add(record)
+        staging.add_codes((bucket(code), code, record.key) for code in codes_of(record))
+        if len(entries) == _NAMES_A_PIECE:
+            pieces = _write_names(parts, entries, pieces)
+            entries.clear()
+        if tally.records % _EVERY == 0:
+            report(ImportProgress(stage="writing", label="records", done=tally.records, total=total))
+    pieces = _write_names(parts, entries, pieces)
+    for name, lines in staging.codes():
+        parts.add_pieces(name, drug_collection.pack(lines))
+    counts = staging.counts()
+    catalog = Catalog(
+        records=tally.records, products=tally.products, labels=tally.labels, names=len(tally.names),
+        classes=len(tally.classes), name_pieces=pieces, imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        sources=tuple(SourceStats(source=source, items=counts[name], version=versions.get(name, ""))
+                      for name, source in sources.items() if name in counts),
+    )  # fmt: skip
+    parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json())
+    for writer in (records, parts, facts):
+        writer.flush()
+    report(ImportProgress(stage="indexing", label="records", done=total, total=total))
+    return catalog
+
+
+def _write_record(record: DrugRecord, group: StagedGroup, records: Writer, parts: Writer, facts: Writer) -> None:
+    body = drug_collection.pack([record.model_dump_json(exclude_defaults=True)])
+    rest = parts.add_pieces(record.key, body[drug_collection.CHUNK :]) if len(body) > drug_collection.CHUNK else 0
+    names = _names(record)
+    label = record.labels[0].sections if record.labels else {}
+    records.add({
+        "key": record.key, "body": body[: drug_collection.CHUNK], "pieces": rest, "grams": grams(names),
+        "stems": stems([*names, *(class_name(fact.value) for fact in record.drug_classes),
+                        *label.get("indications", ())]),
+    })  # fmt: skip
+    stored = drug_collection.pack(group.lines)
+    count = -(-len(stored) // drug_collection.CHUNK)
+    facts.add_pieces(f"{group.key}@{count}", stored)
+
+
+def _names(record: DrugRecord) -> list[str]:
+    facts = (*record.substances, *record.brand_names, *record.synonyms)
+    return list(dict.fromkeys([record.generic_name, *record.ingredients, *(fact.value for fact in facts)]))
+
+
+def _write_names(parts: Writer, entries: list[bytes], first: int) -> int:
+    """Stores entries of the list of names as pieces that can be read one by one; returns the next piece's number."""
+    if not entries:
+        return first
+    packed = drug_collection.pack(entries)
+    if len(packed) > drug_collection.CHUNK and len(entries) > 1:
+        half = len(entries) // 2
+        return _write_names(parts, entries[half:], _write_names(parts, entries[:half], first))
+    parts.add_pieces(drug_collection.NAMES, packed, first=first)
+    return first + 1

@@ -1,0 +1,207 @@
+"""From what the sources say one by one to one record per ingredient set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+from rapidfuzz.distance import OSA
+
+from tools.drug_database.importing.staging import StagedGroup
+from tools.drug_database.names.name_keys import base_moieties, fold, joined, salt_words, word_list
+from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
+
+FIRST: Final = ("formulary", "demo")
+"""Sources whose wording of the generic name wins, in this order."""
+_MOST_LABELS: Final = 12
+_LONG_WORD: Final = 7
+_LABEL_ORDER: Final = {"formulary": 0, "label": 2}
+_FORM_WORDS: Final = word_list("plain")
+_KIND: Final = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
+_KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
+_LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
+_Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
+
+
+class Facts:
+    """Values in their first order, equal ones (by ``fold``) once, with the sources of each."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[str, list[str]]] = {}
+
+    def add(self, value: str, source: str) -> None:
+        _, sources = self._values.setdefault(fold(value) or value, (value, []))
+        if source not in sources:
+            sources.append(source)
+
+    def __contains__(self, value: str) -> bool:
+        return fold(value) in self._values
+
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(Fact(value=value, sources=tuple(sources)) for value, sources in self._values.values())
+
+
+@dataclass
+class _ProductBin:
+    """The products of one form, route and brand."""
+
+    first: Product
+    lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+
+    def add(self, product: Product, source: str) -> None:
+        for name in ("strengths", "labelers", "ndcs", "packages", "applications", "marketing", "approvals", "te_codes",
+                     "schedules", "rxcuis"):  # fmt: skip
+            values: tuple[str, ...] = getattr(product, name)
+            if values:
+                self.lists.setdefault(name, {}).update(dict.fromkeys(values))
+        self.lists.setdefault("sources", {})[source] = None
+
+    def product(self) -> Product:
+        lists = {name: tuple(values) for name, values in self.lists.items()}
+        lists["strengths"] = tuple(sorted(lists.get("strengths", ()), key=_strength_order))
+        lists["labelers"] = tuple(sorted(lists.get("labelers", ()), key=str.casefold))
+        return self.first.model_copy(update=lists)
+
+
+def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
+    """The record of one ingredient set. ``sources`` names every source that its lines refer to."""
+    items, patches = _parse(group.lines)
+    items.sort(key=lambda item: (_rank(item.source), item.source, item.item))
+    ingredients = _ingredients(items)
+    generic = next((item.generic_name for item in items if item.generic_name), "") or joined(ingredients)
+    substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
+    plain = _plain_words(ingredients, items)
+    products: dict[tuple[str, tuple[str, ...], str], _ProductBin] = {}
+    for item in items:
+        _collect(substances, item.substances, item.source)
+        _collect(rxcuis, item.rxcuis, item.source)
+        _collect(classes, item.drug_classes, item.source)
+        for name in item.brand_names:
+            (brands if is_brand(name, plain) else synonyms).add(name, item.source)
+        _collect(synonyms, item.synonyms, item.source)
+        for product in item.products:
+            _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
+    known = {fold(generic), *(fold(fact.value) for fact in substances.facts())}
+    labels = tuple(item.label for item in items if item.label)
+    return DrugRecord(
+        key=group.key, generic_name=generic, ingredients=ingredients, substances=substances.facts(),
+        brand_names=brands.facts(), rxcuis=rxcuis.facts(),
+        synonyms=tuple(fact for fact in synonyms.facts() if fold(fact.value) not in known and fact.value not in brands),
+        drug_classes=_classes(classes.facts()),
+        products=tuple(sorted((bin_.product() for bin_ in products.values()), key=_product_order)),
+        labels=_best_labels(labels), product_count=sum(len(item.products) for item in items),
+        sources=tuple(sources[name] for name in dict.fromkeys(item.source for item in items) if name in sources),
+    )  # fmt: skip
+
+
+def is_brand(name: str, plain: frozenset[str]) -> bool:
+    """False for ``Metformin Hydrochloride ER``: a name made of the record's own words is no brand.
+
+    A slip of one letter in such a word (``Metfomin Hydrochloride`` stands in the NDC directory) makes no brand either.
+    """
+    words = fold(name).split()
+    return bool(words) and not all(word in plain or word.isdigit() or _is_slip(word, plain) for word in words)
+
+
+def _is_slip(word: str, plain: frozenset[str]) -> bool:
+    return len(word) >= _LONG_WORD and any(
+        abs(len(own) - len(word)) <= 1 and OSA.distance(word, own, score_cutoff=1) <= 1 for own in plain
+    )
+
+
+def class_name(drug_class: str) -> str:
+    """The class without FDA's mark of its kind: ``Biguanide [EPC]`` is ``Biguanide``."""
+    return _KIND.sub("", drug_class).strip()
+
+
+def _rank(source: str) -> int:
+    return next((place for place, prefix in enumerate(FIRST) if source.startswith(prefix)), len(FIRST))
+
+
+def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
+    items: list[Contribution] = []
+    patches: _Patches = {}
+    for line in lines:
+        if '"facts":{' in line:
+            patch = orjson.loads(line)
+            patches[patch["source"], patch["item"]] = {name: tuple(some) for name, some in patch["facts"].items()}
+        else:
+            items.append(Contribution.model_validate_json(line))
+    return items, patches
+
+
+def _ingredients(items: Sequence[Contribution]) -> tuple[str, ...]:
+    """The ingredients as the best source orders and spells them."""
+    first = next((item for item in items if item.ingredients), items[0])
+    return first.ingredients or base_moieties(first.substances)
+
+
+def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> frozenset[str]:
+    words = {word for name in ingredients for word in fold(name).split()}
+    words |= {word for item in items for name in item.substances for word in fold(name).split()}
+    return frozenset(words | _FORM_WORDS | salt_words().endings)
+
+
+def _collect(facts: Facts, values: Iterable[str], source: str) -> None:
+    for value in values:
+        facts.add(value, source)
+
+
+def _patched(product: Product, patch: Mapping[str, tuple[str, ...]] | None) -> Product:
+    """The product with the facts of other rows added."""
+    if not patch:
+        return product
+    return product.model_copy(update={name: getattr(product, name) + values for name, values in patch.items()})
+
+
+def _file(
+    bins: dict[tuple[str, tuple[str, ...], str], _ProductBin], product: Product, source: str, plain: frozenset[str]
+) -> None:
+    brand = product.brand_name if is_brand(product.brand_name, plain) else ""
+    key = (fold(product.dosage_form), product.routes, fold(brand))
+    if key not in bins:
+        bins[key] = _ProductBin(Product(dosage_form=product.dosage_form, routes=product.routes, brand_name=brand))
+    bins[key].add(product, source)
+
+
+def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Each class once: FDA's marked name wins over the same name without a mark; established classes first."""
+    by_name: dict[str, Fact] = {}
+    for fact in found:
+        name = fold(class_name(fact.value))
+        other = by_name.get(f"{name}|")
+        marked = f"{name}|{_kind(fact.value)}"
+        if other and marked != f"{name}|":
+            del by_name[f"{name}|"]
+        if not (marked == f"{name}|" and any(key.startswith(marked) for key in by_name)):
+            by_name[marked] = fact
+    return tuple(sorted(by_name.values(), key=lambda fact: _KIND_ORDER.get(_kind(fact.value), 9)))
+
+
+def _kind(drug_class: str) -> str:
+    mark = _KIND.search(drug_class)
+    return mark[1].lower() if mark else ""
+
+
+def _best_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """At most twelve: the formulary's own, then real labels, the newest first, then the demonstration's."""
+    newest = sorted(labels, key=lambda label: label.source.date, reverse=True)
+    return tuple(
+        sorted(newest, key=lambda label: _LABEL_ORDER.get(label.source.id.partition(":")[0], 1))[:_MOST_LABELS]
+    )
+
+
+def _product_order(product: Product) -> tuple[int, str, str, str]:
+    return (-len(product.ndcs) - len(product.applications), product.dosage_form, product.brand_name.casefold(),
+            " ".join(product.routes))  # fmt: skip
+
+
+def _strength_order(strength: str) -> tuple[str, float, str]:
+    number = _LEADING_NUMBER.search(strength)
+    unit = re.sub(r"[\d.\s]", "", strength.split("/", maxsplit=1)[0])
+    return (unit, float(number[0]) if number else 0.0, strength)

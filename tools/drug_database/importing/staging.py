@@ -1,0 +1,222 @@
+"""The staging area of an import: every source's items on disk, grouped by ingredient set when they are read back.
+
+A SQLite file in a temporary folder keeps the memory of an import bounded. An item of the running import replaces the
+one that was stored before (``keep``) under the same source and key, in whichever order they come; rows of the running
+import that share a key are merged.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Literal, NamedTuple, Self
+
+import orjson
+
+from tools.drug_database.names.name_keys import base_moieties, record_key
+from tools.drug_database.records import Contribution
+
+_PREFIX: Final = "asclepius-import-"
+_LOCK: Final = "lock"
+_BATCH: Final = 2_000
+_BEFORE: Final = 0
+_NOW: Final = 1
+
+_TABLES = """
+CREATE TABLE item (
+    source TEXT, item TEXT, key TEXT, run INTEGER, payload TEXT, PRIMARY KEY (source, item)
+) WITHOUT ROWID;
+CREATE TABLE code (bucket TEXT, code TEXT, key TEXT);
+CREATE TABLE patch (source TEXT, item TEXT, run INTEGER, file TEXT, line INTEGER, field TEXT, value TEXT);
+"""
+_PUT = """
+INSERT INTO item VALUES (?, ?, ?, ?, ?) ON CONFLICT (source, item) DO UPDATE SET
+    payload = CASE WHEN run = excluded.run THEN payload || char(10) || excluded.payload
+                   WHEN run < excluded.run THEN excluded.payload ELSE payload END,
+    key = CASE WHEN run < excluded.run THEN excluded.key ELSE key END,
+    run = max(run, excluded.run)
+"""
+
+
+PatchField = Literal["packages", "marketing", "te_codes"]
+"""The lists of a product that other rows than its own add to."""
+
+
+class Orphan(NamedTuple):
+    """A patch whose item does not exist."""
+
+    file: str
+    line: int
+
+
+class StagedGroup(NamedTuple):
+    """Everything known about one ingredient set, as stored lines of JSON."""
+
+    key: str
+    lines: list[str]
+
+
+class Staging:
+    """Use as a context manager; the file is gone afterwards."""
+
+    def __init__(self) -> None:
+        sweep(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        self._lock = locked(Path(self._folder.name))
+        file = Path(self._folder.name) / "staging.sqlite"
+        self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        self._items: list[tuple[str, str, str, int, str]] = []
+        self._patches: list[tuple[str, str, int, str, int, str, str]] = []
+        with closing(self._db.cursor()) as cursor:
+            cursor.execute("PRAGMA journal_mode = OFF")
+            cursor.execute("PRAGMA synchronous = OFF")
+            cursor.executescript(_TABLES)
+            cursor.execute("BEGIN")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+        self._folder.cleanup()
+        self._lock.close()
+
+    def put(self, contribution: Contribution) -> None:
+        """Adds an item of the running import. Raises ``ValueError`` when it names no ingredient."""
+        key = record_key(base_moieties(contribution.ingredients or contribution.substances))
+        payload = contribution.model_dump_json(exclude_defaults=True)
+        self._items.append((contribution.source, contribution.item, key, _NOW, payload))
+        if len(self._items) >= _BATCH:
+            self._write()
+
+    def patch(self, source: str, item: str, field: PatchField, value: str, *, file: str, line: int) -> None:
+        """Adds ``value`` to ``field`` of the products of an item; that item may come before or after."""
+        self._patches.append((source, item, _NOW, file, line, field, value))
+        if len(self._patches) >= _BATCH:
+            self._write()
+
+    def keep(self, key: str, lines: Iterable[str], *, without: frozenset[str]) -> None:
+        """Puts back what was stored before under ``key``, except the items of the sources in ``without``."""
+        for line in lines:
+            known = orjson.loads(line)
+            if known["source"] in without:
+                continue
+            if "facts" in known:
+                for field, values in known["facts"].items():
+                    self._patches += [
+                        (known["source"], known["item"], _BEFORE, "", 0, field, value) for value in values
+                    ]
+            else:
+                self._items.append((known["source"], known["item"], key, _BEFORE, line))
+        if len(self._items) + len(self._patches) >= _BATCH:
+            self._write()
+
+    def item_count(self, source: str) -> int:
+        """How many items of ``source`` the running import has brought."""
+        self._write()
+        row = self._db.execute("SELECT count(*) FROM item WHERE source = ? AND run = ?", (source, _NOW)).fetchone()
+        return int(row[0])
+
+    def drop_orphans(self) -> Iterator[Orphan]:
+        """Takes out the patches of the running import that have no item, and names them."""
+        self._write()
+        self._drop_replaced_patches()
+        found = self._db.execute(
+            "SELECT file, line FROM patch p WHERE run = ? AND NOT EXISTS "
+            "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid", (_NOW,)
+        )  # fmt: skip
+        yield from (Orphan(str(file), int(line)) for file, line in found.fetchall())
+        self._db.execute(
+            "DELETE FROM patch WHERE NOT EXISTS "
+            "(SELECT 1 FROM item i WHERE i.source = patch.source AND i.item = patch.item)"
+        )
+
+    def _drop_replaced_patches(self) -> None:
+        """Patches stored before belong to items stored before: they go with an item that was replaced."""
+        self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
+        self._db.execute(
+            "DELETE FROM patch WHERE run = ? AND EXISTS (SELECT 1 FROM item i WHERE i.source = patch.source "
+            "AND i.item = patch.item AND i.run = ?)", (_BEFORE, _NOW))  # fmt: skip
+
+    def counts(self) -> dict[str, int]:
+        """Stored items by source."""
+        self._write()
+        return {str(s): int(n) for s, n in self._db.execute("SELECT source, count(*) FROM item GROUP BY source")}
+
+    def groups(self) -> Iterator[StagedGroup]:
+        """Every ingredient set with its lines, in the order of the keys."""
+        self._write()
+        self._db.execute("CREATE INDEX IF NOT EXISTS item_key ON item (key, source, item)")
+        rows = self._db.execute(
+            "SELECT i.key, i.source, i.item, i.payload, (SELECT group_concat(p.field || char(31) || p.value, char(30)) "
+            "FROM patch p WHERE p.source = i.source AND p.item = i.item) FROM item i ORDER BY i.key, i.source, i.item"
+        )
+        key: str | None = None
+        lines: list[str] = []
+        for row_key, source, item, payload, patches in rows:
+            if row_key != key:
+                if key is not None:
+                    yield StagedGroup(key, lines)
+                key, lines = row_key, []
+            lines += payload.split("\n")
+            if patches:
+                lines.append(_patch_line(source, item, patches))
+        if key is not None:
+            yield StagedGroup(key, lines)
+
+    def add_codes(self, codes: Iterable[tuple[str, str, str]]) -> None:
+        """Keeps bucket, code and record key of codes, to be read back in their order."""
+        self._db.executemany("INSERT INTO code VALUES (?, ?, ?)", codes)
+
+    def codes(self) -> Iterator[tuple[str, list[str]]]:
+        """Every bucket with its lines ``code<tab>key``."""
+        rows = self._db.execute("SELECT DISTINCT bucket, code, key FROM code ORDER BY bucket, code, key")
+        for name, group in groupby(rows, key=lambda row: str(row[0])):
+            yield name, [f"{code}\t{key}" for _, code, key in group]
+
+    def group_count(self) -> int:
+        self._write()
+        return int(self._db.execute("SELECT count(DISTINCT key) FROM item").fetchone()[0])
+
+    def _write(self) -> None:
+        if self._items:
+            self._db.executemany(_PUT, self._items)
+            self._items.clear()
+        if self._patches:
+            self._db.executemany("INSERT INTO patch VALUES (?, ?, ?, ?, ?, ?, ?)", self._patches)
+            self._patches.clear()
+
+
+def locked(folder: Path) -> IO[bytes]:
+    """A file that stays locked for as long as this process lives; it gets its name when it is locked."""
+    file = (folder / "new").open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    (folder / "new").rename(folder / _LOCK)
+    return file
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed imports left on the disk: the import folders that nobody holds locked."""
+    for lock in folder.glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent)
+
+
+def _patch_line(source: str, item: str, patches: str) -> str:
+    """What other rows add to an item, as one line of JSON; each value once."""
+    facts: dict[str, dict[str, None]] = {}
+    for patch in patches.split("\x1e"):
+        field, _, value = patch.partition("\x1f")
+        facts.setdefault(field, {})[value] = None
+    known = {"source": source, "item": item, "facts": {field: list(values) for field, values in facts.items()}}
+    return orjson.dumps(known).decode()

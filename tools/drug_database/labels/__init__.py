@@ -1,0 +1,1 @@
+"""Quote drug labels and check interactions."""

@@ -1,0 +1,171 @@
+"""A record as the model and the reader get it: JSON data, and a passage that holds every quotable sentence verbatim."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from pydantic import JsonValue
+
+from tools.drug_database.names.name_keys import fold
+from tools.drug_database.queries import DrugHit, DrugSearchResult
+from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, Product, SectionName, Source
+from tools.types import Passage, ToolResult
+
+_MOST_BRANDS = 20
+_MOST_LABELERS = 5
+_MOST_PRODUCTS = 40
+_MOST_SENTENCES = 6
+"""Of one section in a search result; ``get_drug_label`` gives the whole section."""
+
+
+def tool_result(result: DrugSearchResult) -> ToolResult:
+    """The output of ``search_drug_database``; its shape is part of the contract between the tools and the agent."""
+    passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
+    data: dict[str, JsonValue] = {
+        "query": {name: value for name, value in result.query.model_dump().items() if value is not None},
+        "results": [_hit(hit, cited.id) for hit, cited in zip(result.hits, passages, strict=True)],
+        "did_you_mean": list(result.did_you_mean),
+        "note": result.note,
+    }
+    return ToolResult(data=data, passages=passages, summary=summary(result))
+
+
+def summary(result: DrugSearchResult) -> str:
+    """A few words for the step's title."""
+    if not result.hits:
+        return "no match"
+    first, *others = result.hits
+    if suggested := next(iter(result.did_you_mean), None):
+        return f"did you mean {suggested}?"
+    if others:
+        return f"{len(result.hits)} medicines"
+    count = len(grouped(first.record.products))
+    return "1 product" if count == 1 else f"{count} products"
+
+
+class ProductGroup:
+    """All products of one form and route, whatever their brand."""
+
+    def __init__(self, first: Product) -> None:
+        self.dosage_form = first.dosage_form
+        self.routes = first.routes
+        self.strengths: dict[str, None] = {}
+        self.brands: dict[str, None] = {}
+        self.labelers: dict[str, None] = {}
+        self.marketing: dict[str, None] = {}
+
+    def add(self, product: Product) -> None:
+        self.strengths.update(dict.fromkeys(product.strengths))
+        self.labelers.update(dict.fromkeys(product.labelers))
+        self.marketing.update(dict.fromkeys(product.marketing))
+        if product.brand_name:
+            self.brands[product.brand_name] = None
+
+    def data(self) -> dict[str, JsonValue]:
+        return {
+            "dosage_form": self.dosage_form, "routes": list(self.routes), "strengths": list(self.strengths),
+            "brand_names": _some(self.brands, _MOST_BRANDS), "labelers": _some(self.labelers, _MOST_LABELERS),
+        }  # fmt: skip
+
+    def line(self) -> str:
+        text = self.dosage_form or "form not stated"
+        if self.routes:
+            text += f" ({', '.join(self.routes)})"
+        if self.strengths:
+            text += f": {', '.join(self.strengths)}"
+        if self.brands:
+            text += f"; brands {', '.join(_names(self.brands, _MOST_BRANDS))}"
+        return text
+
+
+def grouped(products: Iterable[Product]) -> list[ProductGroup]:
+    groups: dict[tuple[str, tuple[str, ...]], ProductGroup] = {}
+    for product in products:
+        key = (fold(product.dosage_form), product.routes)
+        groups.setdefault(key, ProductGroup(product)).add(product)
+    return list(groups.values())
+
+
+def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
+    """The record as a passage. Its id changes with its text, so that an old answer keeps what it cited."""
+    text = record_text(record)
+    source = main_source(record)
+    version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
+    return Passage(
+        id=f"drug:{record.key}:{version}", kind="drug_record", document_id=f"drug:{record.key}", text=text,
+        title=source.title if source else f"Drug database: {record.generic_name}",
+        issuer=source.publisher if source else "", version=source.date if source else "",
+        section=record.generic_name, url=source.url or None if source else None, score=score,
+    )  # fmt: skip
+
+
+def main_source(record: DrugRecord) -> Source | None:
+    """The source that the record is cited by: its label, else the first of its sources."""
+    if record.labels:
+        return record.labels[0].source
+    return record.sources[0] if record.sources else None
+
+
+def record_text(record: DrugRecord) -> str:
+    """The record as lines: names, classes, one line per form, and the label's sentences under their headings."""
+    lines = [record.generic_name]
+    for title, values in (
+        ("Active substances", [fact.value for fact in record.substances]),
+        ("Brand names", [fact.value for fact in record.brand_names]),
+        ("Also called", [fact.value for fact in record.synonyms]),
+        ("Classes", [fact.value for fact in record.drug_classes]),
+    ):
+        if values:
+            lines.append(f"{title}: {', '.join(_names(values, _MOST_BRANDS))}")
+    groups = grouped(record.products)
+    lines += [f"Product: {group.line()}" for group in groups[:_MOST_PRODUCTS]]
+    if len(groups) > _MOST_PRODUCTS:
+        lines.append(f"and {len(groups) - _MOST_PRODUCTS} further forms")
+    if record.labels:
+        lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
+    lines += [f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
+              for source in _cited(record)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | None = None) -> list[str]:
+    lines: list[str] = []
+    for section in sections:
+        sentences = label.sections.get(section, ())
+        if sentences:
+            lines += [f"{SECTION_TITLES[section]}:", *sentences[:most]]
+    return lines
+
+
+def _cited(record: DrugRecord) -> list[Source]:
+    return [*(label.source for label in record.labels[:1]), *record.sources]
+
+
+def _hit(hit: DrugHit, cite: str) -> dict[str, JsonValue]:
+    record = hit.record
+    label = record.labels[0] if record.labels else None
+    source = main_source(record)
+    data: dict[str, JsonValue] = {
+        "cite": cite,
+        "generic_name": record.generic_name,
+        "brand_names": _some([fact.value for fact in record.brand_names], _MOST_BRANDS),
+        "drug_classes": [fact.value for fact in record.drug_classes],
+        "matched": hit.matched.model_dump(),
+        "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
+        "label": {name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in SECTIONS
+                  if label.sections.get(name)} if label else {},
+        "source": source.model_dump(include={"title", "publisher", "url", "date"}) if source else {},
+    }  # fmt: skip
+    if hit.look_alikes:
+        data["look_alikes"] = list(hit.look_alikes)
+    return data
+
+
+def _some(values: Iterable[str], most: int) -> list[JsonValue]:
+    return list(list(values)[:most])
+
+
+def _names(values: Iterable[str], most: int) -> list[str]:
+    listed = list(values)
+    return listed if len(listed) <= most else [*listed[:most], f"and {len(listed) - most} more"]

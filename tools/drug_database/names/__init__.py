@@ -1,0 +1,1 @@
+"""Resolve what a question calls a drug."""

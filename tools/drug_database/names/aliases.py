@@ -1,0 +1,105 @@
+"""Curated other names: INN, BAN and JAN names, abbreviations, and what clinicians call classes.
+
+They are data (``data/aliases.json``), each with its source. An alias leads to names that the database itself holds; it
+never makes a record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import Field
+
+from tools.drug_database.names.name_keys import DATA, fold
+from tools.drug_database.names.spelling import Spellings
+from tools.types import Frozen
+
+_LONG_ENOUGH: Final = 6
+"""Letters of an abbreviation that can be misspelt; with one wrong letter a shorter one is another."""
+
+
+class NameAlias(Frozen):
+    """Another name of a medicine. Several names mean that the alias is ambiguous; the first is the usual meaning."""
+
+    alias: str
+    names: tuple[str, ...] = Field(min_length=1)
+    kind: Literal["inn", "abbreviation", "nickname"]
+    source: str
+    note: str = ""
+    """A warning for the reader, such as a known confusion."""
+    in_files: bool = False
+    """Whether FDA's or NLM's files bear both names in one record."""
+
+
+class ClassAlias(Frozen):
+    """What clinicians call a class: the class names of the database it means, and its members by name."""
+
+    alias: str
+    classes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    source: str
+
+
+class AliasFile(Frozen):
+    checked: str
+    """How the aliases were checked."""
+    sources: dict[str, str]
+    names: tuple[NameAlias, ...]
+    classes: tuple[ClassAlias, ...]
+
+
+class Aliases:
+    """Look-up by folded alias, with and without spaces, singular and plural."""
+
+    def __init__(self, data: AliasFile) -> None:
+        self.sources = data.sources
+        self.in_files = tuple(one for one in data.names if one.in_files)
+        self._names: dict[str, NameAlias] = {}
+        self._classes: dict[str, ClassAlias] = {}
+        self._nicknames: dict[str, list[str]] = defaultdict(list)
+        for name in data.names:
+            for form in _forms(name.alias):
+                self._names.setdefault(form, name)
+        for group in data.classes:
+            for form in _forms(group.alias):
+                self._classes.setdefault(form, group)
+            for drug_class in group.classes[:1]:
+                self._nicknames[fold(drug_class)].append(group.alias)
+        self.spellings = Spellings([fold(one.alias) for one in data.names
+                                    if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH])  # fmt: skip
+        self.class_spellings = Spellings([fold(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH])
+
+    def name(self, text: str) -> NameAlias | None:
+        return self._names.get(fold(text))
+
+    def drug_class(self, text: str) -> ClassAlias | None:
+        folded = fold(text)
+        return self._classes.get(folded) or self._classes.get(singular(folded))
+
+    def nicknames(self, drug_class: str) -> Sequence[str]:
+        """What clinicians call a class that has this name in the database."""
+        return self._nicknames.get(fold(drug_class), ())
+
+
+def singular(folded: str) -> str:
+    """The folded text with its last word in the singular: ``loop diuretics`` → ``loop diuretic``."""
+    if folded.endswith("ies") and len(folded) > 5:
+        return f"{folded[:-3]}y"
+    if folded.endswith("s") and not folded.endswith("ss") and len(folded) > 3:
+        return folded[:-1]
+    return folded
+
+
+def _forms(alias: str) -> set[str]:
+    folded = fold(alias)
+    return {folded, folded.replace(" ", "")}
+
+
+@cache
+def aliases() -> Aliases:
+    text = (DATA / "aliases.json").read_text(encoding="utf-8")
+    return Aliases(AliasFile.model_validate(json.loads(text)))

@@ -1,0 +1,78 @@
+"""What a misspelt text may mean: medicines, aliases and classes that are spelt almost like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.class_members import class_named
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_resolution import Candidate, distinct, leading, named
+from tools.drug_database.names.spelling import ENOUGH, Spelling
+
+_LONG_WORD: Final = 5
+_MOST_WORDS: Final = 8
+"""Single words and pairs of words of a long question that are looked up."""
+_SURE_WORD: Final = 80.0
+"""A single word of a question has to come nearer than a whole name that was typed alone."""
+_CLASS_LEAD: Final = 2.0
+"""Points by which a class has to be nearer than any name."""
+_MEANINGS: Final = 3
+
+
+class Guess(NamedTuple):
+    """Records that may be meant, best first, all of them by spelling; ``names`` is what to ask for."""
+
+    candidates: tuple[Candidate, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        return self.candidates[0].score if self.candidates else 0.0
+
+
+def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
+    """What ``text`` as a whole may be a misspelling of."""
+    by_name = sorted([*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)],
+                     key=lambda one: -one.score)  # fmt: skip
+    by_class = sorted([*index.class_spellings.near(text, least=max(least, ENOUGH), most=3),
+                       *aliases.class_spellings.near(text, least=max(least, ENOUGH), most=3)],
+                      key=lambda one: -one.score)  # fmt: skip
+    if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
+        return _class_guess(index, aliases, by_class[0])
+    return _name_guess(index, aliases, by_name[:20])
+
+
+def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Guess:
+    """What single words or neighbouring words of a question may be misspellings of, the nearest first."""
+    pairs = [f"{one} {other}" for one, other in pairwise(words)]
+    texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
+    guesses = [guess(index, aliases, text, least=_SURE_WORD) for text in texts]
+    return merged(sorted(guesses, key=lambda one: -one.score))
+
+
+def merged(guesses: Iterable[Guess]) -> Guess:
+    found = [one for one in guesses if one.candidates]
+    names = dict.fromkeys(name for one in found for name in one.names)
+    return Guess(distinct(candidate for one in found for candidate in one.candidates), tuple(names))
+
+
+def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Guess:
+    found: dict[int, Candidate] = {}
+    names: list[str] = []
+    for spelling in spellings:
+        meanings = [(known.entry, known.name) for known in leading(index, index.exact(spelling.name))]
+        if not meanings:
+            meanings = [(one.entry, one.on) for one in named(index, aliases, spelling.name)[0]]
+        new = [(entry, on) for entry, on in meanings[:_MEANINGS] if entry not in found]
+        names += [on for _, on in new[:1]]
+        found |= {entry: Candidate(entry, "spelling", on, spelling.score) for entry, on in new}
+    return Guess(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
+
+
+def _class_guess(index: NameIndex, aliases: Aliases, spelling: Spelling) -> Guess:
+    members = class_named(index, aliases, spelling.name)
+    named_so = index.class_names.get(spelling.name, spelling.name)
+    return Guess(tuple(one._replace(how="spelling", score=spelling.score) for one in members), (named_so,))

@@ -1,0 +1,158 @@
+"""How a drug's name is compared: folding, base moieties and the key of an ingredient set.
+
+``fold`` makes spelling variants of one name equal (case, accents, hyphens, spacing). ``base_moiety`` takes the salt,
+ester and hydrate off a substance's name, so that products of one active moiety roll up to one record, as RxNorm's
+``form_of`` relation does. ``record_key`` names an ingredient set: it does not depend on the order of the ingredients
+and holds nothing but ``a-z``, ``0-9``, ``-`` and ``+``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+DATA: Final = Path(__file__).parent.parent / "data"
+_NOT_WORD = re.compile(r"[^\w%]+|_", re.UNICODE)
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_LONGEST_KEY = 120
+# FDA gives biologics a suffix of four letters without meaning (trastuzumab-dkst); these tails of names are not such.
+_BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
+
+
+class SaltWords(BaseModel):
+    """``data/salts.json``: which trailing words name a salt, ester or hydrate, and which names keep them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    endings: frozenset[str]
+    """Words that are taken off the end of a substance's name, one after the other."""
+    hydrates: frozenset[str]
+    """Endings that name only crystal water; they are taken off every substance."""
+    phrases: tuple[str, ...]
+    """Endings of several words."""
+    prefixes: frozenset[str]
+    """First words that name only missing crystal water."""
+    elements: frozenset[str]
+    """First words after which nothing is taken off: calcium carbonate is not calcium."""
+    kept: frozenset[str]
+    """Names that stay whole although they end in such a word."""
+    renamed: dict[str, str]
+    """Names whose base is not found by taking words off: their folded words in alphabetical order, and the base."""
+
+    def base(self, folded: str) -> str | None:
+        return self.renamed.get(" ".join(sorted(folded.split())))
+
+
+@cache
+def salt_words() -> SaltWords:
+    return SaltWords.model_validate(json.loads((DATA / "salts.json").read_text(encoding="utf-8")))
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """One of the word lists of ``data/words.json``."""
+    return frozenset(json.loads((DATA / "words.json").read_text(encoding="utf-8"))[name])
+
+
+@lru_cache(maxsize=65_536)
+def fold(name: str) -> str:
+    """The name in lower case without accents, with every run of other signs than letters and digits as one space."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return _NOT_WORD.sub(" ", letters).strip()
+
+
+def squeeze(name: str) -> str:
+    """The folded name without spaces: ``L-T4``, ``LT4`` and ``l t4`` are one."""
+    return fold(name).replace(" ", "")
+
+
+@lru_cache(maxsize=65_536)
+def base_moiety(substance: str) -> str:
+    """The folded name without its salt, ester and hydrate: ``Metformin Hydrochloride`` gives ``metformin``.
+
+    Salts whose ion is the medicine stay whole (``potassium chloride``). A name that the rules would take off
+    entirely stays whole too.
+    """
+    words = salt_words()
+    folded = fold(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
+    known = words.base(folded)
+    if known:
+        return known
+    first, _, rest = folded.partition(" ")
+    if rest and first in words.prefixes:
+        return base_moiety(rest)
+    phrase = next((one for one in words.phrases if folded.endswith(f" {one}")), "")
+    parts = folded.removesuffix(phrase).split()
+    while len(parts) > 1 and _is_ending(parts, words):
+        parts = parts[:-1]
+        known = words.base(" ".join(parts))
+        if known:
+            return known
+    return " ".join(parts)
+
+
+def _is_ending(parts: Sequence[str], words: SaltWords) -> bool:
+    if parts[-1] in words.hydrates:
+        return " ".join(parts) not in words.kept
+    if parts[-1] not in words.endings or parts[0] in words.elements:
+        return False
+    return " ".join(parts) not in words.kept and not (len(parts) == 2 and parts[0] in words.endings)
+
+
+def acid_or_ion(name: str) -> str:
+    """The acid of an ion and the ion of an acid: ``risedronate`` and ``risedronic acid``; empty for other names.
+
+    INNs name the acid, USANs often its ion.
+    """
+    folded = fold(name)
+    if folded.endswith("ic acid"):
+        return f"{folded.removesuffix('ic acid')}ate"
+    return f"{folded.removesuffix('ate')}ic acid" if folded.endswith("ate") and " " not in folded else ""
+
+
+def base_moieties(substances: Iterable[str]) -> tuple[str, ...]:
+    """The distinct base moieties in their first order."""
+    return tuple(dict.fromkeys(base for base in map(base_moiety, substances) if base))
+
+
+def record_key(ingredients: Sequence[str]) -> str:
+    """The key of an ingredient set, at most 120 characters.
+
+    Words inside one ingredient are sorted, so that ``estrogens, conjugated`` and ``conjugated estrogens`` meet.
+    Raises ``ValueError`` when no ingredient has a letter or digit.
+    """
+    slugs = sorted({slug for slug in map(_slug, ingredients) if slug})
+    if not slugs:
+        raise ValueError("an ingredient set needs at least one name")
+    key = "+".join(slugs)
+    if len(key) <= _LONGEST_KEY:
+        return key
+    digest = hashlib.blake2s(key.encode(), digest_size=8).hexdigest()
+    return f"{key[: _LONGEST_KEY - 18].rstrip('+-')}-{digest}"
+
+
+def _slug(name: str) -> str:
+    folded = " ".join(sorted(fold(name).split()))
+    slug = _NOT_SLUG.sub("-", folded).strip("-")
+    if folded and not slug:
+        return hashlib.blake2s(folded.encode(), digest_size=8).hexdigest()
+    return slug
+
+
+def joined(names: Sequence[str], *, most: int = 5) -> str:
+    """``a``, ``a and b``, ``a, b and c``; past ``most`` names the rest is counted."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more ingredients"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,138 @@
+"""What one text names: a record by its own name or by a curated alias, or the combination of the medicines in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.name_index import Known, NameIndex, NameKind
+from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
+from tools.drug_database.names.query_words import JOINING
+from tools.drug_database.queries import How
+
+LONGEST_NAME: Final = 8
+"""Words of the longest name that is looked for inside a question."""
+_MOST_PARTS: Final = 16
+_HOW: Final[dict[NameKind, How]] = {
+    "generic": "exact", "substance": "exact", "ingredient": "exact", "brand": "brand", "synonym": "synonym",
+}  # fmt: skip
+
+
+class Candidate(NamedTuple):
+    """A record that may be meant: its number in the index, how it was found and on which of its names."""
+
+    entry: int
+    how: How
+    on: str
+    score: float
+
+
+def distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Each record once, where it comes first."""
+    by_entry: dict[int, Candidate] = {}
+    for one in candidates:
+        by_entry.setdefault(one.entry, one)
+    return tuple(by_entry.values())
+
+
+def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+    """Records whose name ``text`` is, and a warning about the name."""
+    found, note = _by_name(index, aliases, text)
+    if not found:
+        whole = combination(index, aliases, text.split())
+        return ([whole], "") if whole is not None else named_alone(index, aliases, text)
+    return found, note
+
+
+def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+    """As ``named``, without combinations."""
+    found, note = _by_name(index, aliases, text)
+    if not found:
+        found = [_candidate(one) for one in leading(index, index.exact(base_moiety(text)))]
+    if not found and (other := acid_or_ion(text)):
+        found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
+    return found, note
+
+
+def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+    alias = aliases.name(text)
+    meanings = index.exact(text)
+    found = [_candidate(known) for known in leading(index, meanings)]
+    if alias is None or (meanings and _is_own(index, meanings[0])):
+        return found, ""
+    by_alias = [
+        Candidate(known.entry, "synonym", alias.alias, 97.0)
+        for name in alias.names
+        for known in leading(index, meanings_of(index, name))
+    ]
+    return [*by_alias, *found], alias.note
+
+
+def _is_own(index: NameIndex, known: Known) -> bool:
+    """Whether the name is that of the record itself, and not of one part of it."""
+    return known.kind == "generic" or (known.kind == "substance" and len(index.ingredients[known.entry]) == 1)
+
+
+def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
+    """The meanings of a name that an alias gives, such as ``sulfamethoxazole and trimethoprim``."""
+    found = index.exact(name)
+    together = None if found else index.ingredient_set(re.split(r",| and ", name))
+    return found if together is None else [Known(together, "generic", index.generics[together])]
+
+
+def _candidate(known: Known) -> Candidate:
+    return Candidate(known.entry, _HOW[known.kind], known.name, 100.0)
+
+
+def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
+    """A medicine's own name means its own record; combinations that contain it are named in a note instead."""
+    others = [known for known in meanings if known.kind != "ingredient"]
+    own = [known for known in others if _is_own(index, known)]
+    if own:
+        return [known for known in own if known.kind == own[0].kind]
+    if others and others[0].kind == "substance":
+        fewest = min(len(index.ingredients[known.entry]) for known in others)
+        return [known for known in others if len(index.ingredients[known.entry]) == fewest]
+    return others or sorted(meanings, key=lambda known: index.prominence(known.entry), reverse=True)
+
+
+def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Candidate | None:
+    """The record of all the medicines that ``words`` name one after another; None when a word names none."""
+    parts: list[Candidate] = []
+    start = 0
+    while start < len(words) and len(parts) < _MOST_PARTS:
+        if words[start] in JOINING:
+            start += 1
+            continue
+        ends = range(min(len(words), start + LONGEST_NAME), start, -1)
+        tried = ((end, _by_name(index, aliases, " ".join(words[start:end]))[0]) for end in ends)
+        end, found = next(((end, found) for end, found in tried if found), (0, []))
+        if not found:
+            return None
+        parts.append(found[0])
+        start = end
+    return together(index, parts) if start >= len(words) else None
+
+
+def together(index: NameIndex, parts: Sequence[Candidate]) -> Candidate | None:
+    """The record that holds exactly the ingredients of two or more records."""
+    if len({one.entry for one in parts}) < 2:
+        return None
+    entry = index.ingredient_set([name for one in parts for name in index.ingredients[one.entry]])
+    return None if entry is None else Candidate(entry, "exact", index.generics[entry], 99.0)
+
+
+def with_combinations(index: NameIndex, found: Sequence[Candidate], note: str) -> tuple[str, ...]:
+    """The warning about the name, and which combinations hold the medicine too."""
+    notes = [note] if note else []
+    first = found[0]
+    if first.how != "brand" and len(index.ingredients[first.entry]) == 1:
+        base = base_moiety(index.ingredients[first.entry][0])
+        others = sorted(index.containing.get(base, ()), key=index.prominence, reverse=True)
+        if others:
+            names = ", ".join(index.generics[number] for number in others[:5])
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            notes.append(f"Also in combination products: {names}{more}.")
+    return tuple(notes)

@@ -1,0 +1,53 @@
+"""The words that text search compares: stems and character 3-grams."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import snowballstemmer
+
+from tools.drug_database.names.name_keys import fold, word_list
+
+STOP: Final = word_list("stop")
+_LONGEST: Final = 60_000
+"""Bytes; Milvus counts a string's length in bytes and takes 65,535."""
+_local = threading.local()
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
+    return str(stemmer.stemWord(word))
+
+
+def stems(texts: Iterable[str]) -> str:
+    """The stems of all words that carry meaning, each once, at most 60,000 bytes."""
+    return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in STOP)))
+
+
+def word_grams(word: str) -> Iterator[str]:
+    """The 3-grams of ``0word0``; the zeros mark its ends and are no letters that a tokenizer would split at."""
+    marked = f"0{word}0"
+    for start in range(max(1, len(marked) - 2)):
+        yield marked[start : start + 3]
+
+
+def grams(names: Iterable[str]) -> str:
+    """The 3-grams of every word of the names, each word once, at most 60,000 bytes."""
+    return _cut(" ".join(gram for word in _words(names) for gram in word_grams(word)))
+
+
+def _words(texts: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys(word for text in texts for word in fold(text).split())
+
+
+def _cut(text: str) -> str:
+    raw = text.encode()
+    if len(raw) <= _LONGEST:
+        return text
+    return raw[:_LONGEST].decode(errors="ignore").rpartition(" ")[0]

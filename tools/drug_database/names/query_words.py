@@ -1,0 +1,63 @@
+"""What was typed, taken apart: the words that may name a medicine, without the question, form and strength."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final, NamedTuple
+
+from tools.drug_database.names.name_keys import fold, word_list
+from tools.drug_database.names.name_terms import STOP
+
+LONGEST: Final = 300
+"""Characters of the typed text that are looked at; no name of a medicine is longer."""
+FORMS: Final = word_list("forms")
+NOISE: Final = STOP | FORMS | word_list("units") | word_list("asking")
+CONTEXT: Final = word_list("context")
+"""What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
+JOINING: Final = frozenset({"and", "with", "plus", "in", "w"})
+"""Words between the parts of a combination."""
+_AMOUNT = re.compile(r"^\d+(?:[.,]\d+)*(?:mg|mcg|ug|g|gm|ml|l|iu|units?|meq|mmol|%|h|hr|hrs)?$")
+_STRENGTH = re.compile(
+    r"\d+(?:[.,]\d+)*\s*(?:mg|mcg|ug|g|gm|iu|units?|meq|mmol|%)(?:\s*/\s*(?:\d+(?:\.\d+)?\s*)?(?:ml|l|hr|h|g|actuation|day))?",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNORECASE)
+"""``metformin500mg`` is two words."""
+_OWNS = re.compile(r"\b(what|how|who|where|when|it|that|patient)['\u2019]s\b", re.IGNORECASE)
+_MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
+"""Trade marks that folding would turn into letters."""
+
+
+class Question(NamedTuple):
+    """``whole`` is all that was typed, folded; ``words`` its words; ``core`` the words that are no noise."""
+
+    whole: str
+    words: tuple[str, ...]
+    core: tuple[str, ...]
+    trimmed: str
+    """``whole`` without noise at its ends: ``phosphodiesterase 5 inhibitor drugs`` keeps its number."""
+    strength: str
+    """The first strength named, as typed; empty without one."""
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The core without diseases, organs and the like, unless nothing else is left."""
+        return tuple(word for word in self.core if word not in CONTEXT) or self.core
+
+
+def understand(typed: str) -> Question:
+    """Takes any text; control characters count as spaces and only the first 300 characters are looked at."""
+    start = typed[: LONGEST * 4]
+    visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
+    plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
+    strength = _STRENGTH.search(plain)
+    words = tuple(fold(plain).split())
+    core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
+    return Question(whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words),
+                    strength=strength[0] if strength else "")  # fmt: skip
+
+
+def _trimmed(words: tuple[str, ...]) -> str:
+    meant = [place for place, word in enumerate(words) if word not in NOISE]
+    return " ".join(words[meant[0] : meant[-1] + 1]) if meant else ""

@@ -1,0 +1,124 @@
+"""From what was typed to the records it may mean, by name, class and spelling; no I/O.
+
+The surest reading wins: an exact name (or a curated alias), then a class, then names inside a longer question, then a
+near spelling. A near spelling is marked as such and never presented as the name that was typed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.class_members import class_named, classed
+from tools.drug_database.names.guesses import Guess, guess, guess_words
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.name_resolution import Candidate, distinct, named, with_combinations
+from tools.drug_database.names.name_spans import Span, find_spans
+from tools.drug_database.names.query_words import JOINING, NOISE, Question
+from tools.drug_database.names.spelling import PERHAPS
+
+_SURE_SPELLING: Final = 88.0
+"""A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
+_CLASS_ENDS: Final = frozenset({"drug", "drugs", "medicine", "medicines", "agent", "agents"})
+_ABSENT: Final = "{} is another name of {}, which is not in the drug database."
+_HALF: Final = 0.5
+_FAR_WORDS: Final = 3
+
+
+class Reading(NamedTuple):
+    """``candidates`` best first, each record once; ``perhaps`` are far spellings, for when nothing else is found.
+
+    Without candidates, ``notes`` say why the text means nothing here.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    did_you_mean: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    perhaps: Guess = Guess()
+
+
+_NOTHING: Final = Reading()
+
+
+def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
+    """What ``question`` most likely names."""
+    if not question.words:
+        return Reading()
+    core = " ".join(question.core)
+    members = _class_at_end(index, aliases, question)
+    if members:
+        return Reading(members)
+    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, core))):
+        found, note = named(index, aliases, text)
+        if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, aliases, text)):
+            return Reading(distinct(found), notes=with_combinations(index, found, note))
+        members = classed(index, aliases, text)
+        if members:
+            return Reading(members)
+    absent = next((alias for text in (question.trimmed, core) if (alias := aliases.name(text))), None)
+    if absent is not None:
+        return Reading(notes=(_ABSENT.format(absent.alias, joined(absent.names)),))
+    spans = find_spans(index, aliases, question)
+    meant = [span for span in spans if not span.aside]
+    covered = {place for span in spans for place in range(span.start, span.end)}
+    left = [word for place, word in enumerate(question.words)
+            if place not in covered and word in question.subject and word not in JOINING]  # fmt: skip
+    if meant and not left:
+        return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
+    return _with_guesses(index, aliases, question, spans, left)
+
+
+def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tuple[Candidate, ...]:
+    """The class whose name ends in a word that is noise elsewhere: ``list of tetracycline-class drugs``."""
+    words = question.words
+    if words[-1] not in _CLASS_ENDS:
+        return ()
+    starts = (place for place in range(len(words)) if all(word in NOISE for word in words[:place]))
+    found = (class_named(index, aliases, " ".join(words[place:])) for place in starts if len(words) - place > 1)
+    return next(filter(None, found), ())
+
+
+def _with_guesses(
+    index: NameIndex, aliases: Aliases, question: Question, spans: list[Span], left: list[str]
+) -> Reading:
+    """The reading of a text some of whose words (``left``) are no known name."""
+    meant = [span for span in spans if not span.aside]
+    texts = _guessed_texts(question)
+    whole = max((guess(index, aliases, text) for text in texts), key=lambda one: one.score)
+    if whole.candidates and (not meant or whole.score >= _SURE_SPELLING or _covers_little(question, meant)):
+        return _read_as(whole, then=_from_spans(index, spans))
+    words = guess_words(index, aliases, left)
+    if meant:
+        return _read_as(words, before=_from_spans(index, meant))
+    if words.candidates or spans:
+        return _read_as(words, then=_from_spans(index, spans))
+    few = len(question.subject) <= _FAR_WORDS
+    return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS) if few else Guess())
+
+
+def _guessed_texts(question: Question) -> list[str]:
+    """What of the question may be one misspelt name: its subject, the same with ``acid`` or ``13`` in it."""
+    texts = [" ".join(question.subject), " ".join(question.core)]
+    return list(dict.fromkeys(texts if question.strength else [*texts, question.trimmed]))
+
+
+def _covers_little(question: Question, spans: list[Span]) -> bool:
+    """Whether the names inside the question are less than half of its letters."""
+    named_letters = sum(len(word) for span in spans for word in question.words[span.start : span.end])
+    return named_letters < _HALF * sum(map(len, question.subject))
+
+
+def _read_as(guessed: Guess, *, before: Reading = _NOTHING, then: Reading = _NOTHING) -> Reading:
+    candidates = distinct([*before.candidates, *guessed.candidates, *then.candidates])
+    return Reading(candidates, guessed.names[:5], tuple(dict.fromkeys([*before.notes, *then.notes])))
+
+
+def _from_spans(index: NameIndex, spans: list[Span]) -> Reading:
+    if not spans:
+        return Reading()
+    found = [one for span in spans for one in span.found[:1]] + [one for span in spans for one in span.found[1:]]
+    notes = tuple(dict.fromkeys(span.note for span in spans if span.note))
+    if len(spans) == 1 and found[0].how != "class":
+        notes = with_combinations(index, found, spans[0].note)
+    return Reading(distinct(found), notes=notes)

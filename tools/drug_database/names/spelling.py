@@ -1,0 +1,120 @@
+"""Names that are spelt almost like what was typed.
+
+A score of 100 is the same spelling. It mixes edit distance with neighbouring letters swapped counted once (OSA),
+Jaro-Winkler, which forgives an error late in a word, and both again on how the names sound. Names are compared without
+spaces. Only those that share most pairs of letters with what was typed are compared, so that the cost grows slowly
+with the number of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, JaroWinkler
+
+from tools.drug_database.names.name_keys import fold
+from tools.drug_database.names.phonetic_keys import sounds
+
+ENOUGH: Final = 76.0
+"""Below this a name is no likely misspelling of what was typed."""
+PERHAPS: Final = 62.0
+"""Below this it is not even worth a question; about two wrong letters of five."""
+_COMPARED: Final = 250
+_SHORTEST: Final = 4
+"""Letters; with one wrong letter a shorter name is another name."""
+_LONGEST: Final = 120
+"""Letters that are compared; two names that are alike so far are alike."""
+_LETTERS: Final = 64
+"""Codes that a letter can have; its square is the number of different pairs."""
+_COMMON_NAME: Final = 0.5
+"""Points for each factor of ten in a medicine's number of products: enough to order names that are equally near."""
+_WEIGHTS: Final = (50.0, 20.0, 20.0, 10.0)
+
+
+class Spelling(NamedTuple):
+    """A name, folded, and how near its spelling comes (0 to 100; a common name gets up to two points more)."""
+
+    name: str
+    score: float
+
+
+def closeness(typed: str, name: str) -> float:
+    """How near two names without spaces are, 0 to 100."""
+    return float(_scores(typed, sounds([typed])[0], [name], sounds([name]))[0])
+
+
+def _scores(typed: str, sound: str, names: Sequence[str], heard: Sequence[str]) -> NDArray[np.float64]:
+    compared: list[tuple[str, Sequence[str], Any]] = [
+        (typed, names, OSA.normalized_similarity), (typed, names, JaroWinkler.normalized_similarity),
+        (sound, heard, OSA.normalized_similarity), (sound, heard, JaroWinkler.normalized_similarity),
+    ]  # fmt: skip
+    parts = [weight * process.cdist([one], others, scorer=scorer, dtype=np.float64)[0]
+             for weight, (one, others, scorer) in zip(_WEIGHTS, compared, strict=True)]  # fmt: skip
+    return np.asarray(np.stack(parts).sum(axis=0), dtype=np.float64)
+
+
+class Spellings:
+    """Names that can be misspelt; read-only, so that threads can share it."""
+
+    def __init__(self, names: Sequence[str], products: Sequence[int] | None = None) -> None:
+        """``names`` are folded; ``products`` says of each how many products its medicine has."""
+        self.names = names
+        self._squeezed = [name.replace(" ", "")[:_LONGEST] for name in names]
+        self._sounds = sounds(self._squeezed)
+        self._common = _COMMON_NAME * np.log10(1.0 + np.asarray(products or [0] * len(names), dtype=np.float32))
+        self._starts, self._holders, self._sizes = _pairs_of(self._sounds)
+
+    def near(self, text: str, *, least: float = ENOUGH, most: int = 20) -> list[Spelling]:
+        """The names nearest to ``text``, best first; none below ``least``."""
+        typed = fold(text).replace(" ", "")[:_LONGEST]
+        if len(typed) < _SHORTEST or not self.names:
+            return []
+        sound = sounds([typed])[0]
+        alike = self._alike(sound)
+        scores = _scores(typed, sound, [self._squeezed[n] for n in alike], [self._sounds[n] for n in alike])
+        found = [Spelling(self.names[number], float(score + self._common[number]))
+                 for number, score in zip(alike, scores, strict=True) if score >= least]  # fmt: skip
+        found.sort(key=lambda spelling: (-spelling.score, len(spelling.name), spelling.name))
+        return found[:most]
+
+    def _alike(self, sound: str) -> list[int]:
+        """The numbers of the names that share most pairs of letters with ``sound`` for their length."""
+        wanted = np.unique(_pair_codes(_codes(f"\n{sound}\n")))
+        lists = [self._holders[self._starts[pair] : self._starts[pair + 1]] for pair in wanted]
+        shared = np.bincount(np.concatenate(lists), minlength=len(self.names))
+        # One wrong letter breaks two pairs: a name with less than a sixth of them in common is another name.
+        some = np.flatnonzero(shared >= max(1, len(wanted) // 6))
+        if len(some) > _COMPARED:
+            part = shared[some] / (self._sizes[some] + len(wanted))
+            some = some[np.argpartition(part, len(some) - _COMPARED)[-_COMPARED:]]
+        return [int(number) for number in some]
+
+
+def _codes(text: str) -> NDArray[np.int64]:
+    """Letters, digits and other signs as numbers below 64; a line end is 0."""
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
+    codes = 37 + points % 27
+    letter, digit = (points >= ord("a")) & (points <= ord("z")), (points >= ord("0")) & (points <= ord("9"))
+    codes[letter] = points[letter] - ord("a") + 1
+    codes[digit] = points[digit] - ord("0") + 27
+    codes[points == ord("\n")] = 0
+    return codes
+
+
+def _pair_codes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return codes[:-1] * _LETTERS + codes[1:]
+
+
+def _pairs_of(names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Where each pair's names start in the list of names that hold it, that list, and how many pairs each name has."""
+    codes = _codes("\n".join(("", *names, "")))
+    owner = np.cumsum(codes[:-1] == 0) - 1
+    count = max(1, len(names))
+    both = np.unique(_pair_codes(codes) * count + owner)
+    pairs, holders = both // count, (both % count).astype(np.int32)
+    starts = np.searchsorted(pairs, np.arange(_LETTERS * _LETTERS + 1))
+    return starts, holders, np.bincount(holders, minlength=count)

@@ -1,0 +1,1 @@
+"""Store drug records in Milvus."""

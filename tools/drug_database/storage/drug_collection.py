@@ -1,0 +1,238 @@
+"""How the drug database lies in Milvus, and how one whole state of it replaces another.
+
+A state is a *generation* (see ``generations``): three collections with a common name. ``<generation>`` holds one
+searchable row per record, ``_parts`` what does not fit one row (long records, the list of names, codes, the catalog),
+``_facts`` what each source said, so that a later import can add to it. An alias points at the generation that readers
+see; it is moved only when the new one is complete, flushed and loaded. Readers never see a half-loaded state, and a
+killed import leaves the old one.
+
+Text search uses BM25 on two shadow fields, because Milvus Lite neither stems nor makes n-grams.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+from pymilvus import DataType, Function, FunctionType, MilvusException
+
+from tools.drug_database.reports import SourceStats
+from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
+from tools.errors import IndexMismatch
+from tools.milvus.connection import Client
+from tools.milvus.expressions import one_of
+from tools.types import Frozen
+
+SCHEMA_VERSION: Final = 3
+"""Rises with every change of the stored form."""
+CHUNK: Final = 60_000
+"""Characters of one stored piece; Milvus takes 65,535 bytes."""
+_BATCH_BYTES: Final = 4_000_000
+_LONGEST_KEY: Final = 200
+_UNEXPECTED: Final = 1
+"""Milvus's code for an error that it has no code for."""
+_LOAD_WAITS: Final = (0.1, 0.3, 1.0, 3.0, None)
+CATALOG: Final = "catalog"
+NAMES: Final = "names"
+MISMATCH: Final = (
+    "The stored drug index was written by another version of Asclepius. Run `asclepius drugs import --replace PATH...` "
+    "with all your drug data: it builds the index anew."
+)
+Row = dict[str, Any]
+
+
+class Catalog(Frozen):
+    """What a generation holds; stored with it."""
+
+    schema_version: int = SCHEMA_VERSION
+    records: int = 0
+    products: int = 0
+    names: int = 0
+    classes: int = 0
+    labels: int = 0
+    name_pieces: int = 0
+    sources: tuple[SourceStats, ...] = ()
+    imported_at: str = ""
+
+
+def current(client: Client, alias: str, *, timeout: float) -> Generation | None:
+    """The generation that readers see; None before the first import."""
+    try:
+        return Generation(str(client.describe_alias(alias, timeout=timeout)["collection_name"]))
+    except MilvusException as error:
+        if int(getattr(error, "code", 0) or 0) == 100 or "exist" in str(error) or "not found" in str(error):
+            return None
+        raise
+
+
+def create(client: Client, generation: Generation) -> None:
+    records = client.create_schema(auto_id=False, enable_dynamic_field=False)
+    records.add_field("key", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY)
+    for field in ("stems", "grams"):
+        records.add_field(field, DataType.VARCHAR, max_length=65_535, enable_analyzer=True,
+                          analyzer_params={"tokenizer": "standard", "filter": ["lowercase"]})  # fmt: skip
+        records.add_field(f"{field}_bm25", DataType.SPARSE_FLOAT_VECTOR)
+        records.add_function(Function(name=f"bm25_{field}", function_type=FunctionType.BM25, input_field_names=[field],
+                                      output_field_names=[f"{field}_bm25"]))  # fmt: skip
+    records.add_field("body", DataType.VARCHAR, max_length=65_535)
+    records.add_field("pieces", DataType.INT64)
+    index = client.prepare_index_params()
+    for field in ("stems_bm25", "grams_bm25"):
+        index.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+    _create(client, generation.records, records, index)
+    for name in (generation.parts, generation.facts):
+        _create_store(client, name)
+
+
+def _create_store(client: Client, name: str) -> None:
+    """A collection that only keeps pieces by id. Milvus wants a vector in every collection: it is never searched."""
+    schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY + 40)
+    schema.add_field("piece", DataType.VARCHAR, max_length=65_535)
+    schema.add_field("unused", DataType.FLOAT_VECTOR, dim=2)
+    index = client.prepare_index_params()
+    index.add_index("unused", index_type="FLAT", metric_type="L2")
+    _create(client, name, schema, index)
+
+
+def _create(client: Client, name: str, schema: Any, index: Any) -> None:
+    # A strong read waits for a Milvus server's next tick: 400 ms against 1 ms (2.3.5). A generation is read only when
+    # it is complete, and ``publish`` makes sure of that with a strong read of its own.
+    client.create_collection(name, schema=schema, timeout=CALL_SECONDS, consistency_level="Bounded")
+    # Waiting for the index of an empty collection takes pymilvus half a second each; loading waits for it anyway.
+    client.create_index(name, index, timeout=CALL_SECONDS, sync=False)
+
+
+class Writer:
+    """Inserts rows in batches of a few megabytes."""
+
+    def __init__(self, client: Client, collection: str) -> None:
+        self._client = client
+        self._collection = collection
+        self._rows: list[Row] = []
+        self._bytes = 0
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+        self._bytes += sum(len(value) for value in row.values() if isinstance(value, str)) + 100
+        if self._bytes >= _BATCH_BYTES:
+            self.flush()
+
+    def add_pieces(self, name: str, text: str, *, first: int = 0) -> int:
+        """Stores ``text`` in pieces ``<name>#<n>`` and returns how many there are."""
+        pieces = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
+        for number, piece in enumerate(pieces, start=first):
+            self.add({"id": f"{name}#{number}", "piece": piece, "unused": [0.0, 0.0]})
+        return len(pieces)
+
+    def flush(self) -> None:
+        if self._rows:
+            self._client.insert(self._collection, self._rows, timeout=CALL_SECONDS)
+            self._rows, self._bytes = [], 0
+
+
+def publish(client: Client, alias: str, generation: Generation, before: Generation | None) -> None:
+    """Makes ``generation`` the one that readers see and removes ``before``.
+
+    Raises ``IndexMismatch`` when the alias' name is taken by a collection of something else.
+    """
+    for name in generation.all:
+        client.flush(name, timeout=CALL_SECONDS)
+        if name != generation.facts:
+            # Lite answers 30 to 50 times slower from rows that were not flushed and loaded anew.
+            client.release_collection(name, timeout=CALL_SECONDS)
+            load(client, name)
+            client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=CALL_SECONDS)
+    if before is None:
+        if client.has_collection(alias, timeout=CALL_SECONDS):
+            raise IndexMismatch(f"Milvus holds a collection named {alias} that is not Asclepius's drug index. Use "
+                                "another database or rename it.")  # fmt: skip
+        client.create_alias(generation.records, alias, timeout=CALL_SECONDS)
+    else:
+        client.alter_alias(generation.records, alias, timeout=CALL_SECONDS)
+        drop(client, before)
+
+
+def load(client: Client, collection: str) -> None:
+    """Loads a collection; a loaded one stays as it is.
+
+    Milvus Lite builds an index in the background and fails when it comes to load the half-written file; a moment later
+    it can.
+    """
+    for wait in _LOAD_WAITS:
+        try:
+            client.load_collection(collection, timeout=CALL_SECONDS)
+        except MilvusException as error:
+            if int(getattr(error, "code", 0) or 0) != _UNEXPECTED or wait is None:
+                raise
+            time.sleep(wait)
+        else:
+            return
+
+
+def read_catalog(client: Client, generation: Generation, *, timeout: float) -> Catalog:
+    """Raises ``IndexMismatch`` when another version wrote the generation."""
+    # After a restart of Milvus Lite nothing is loaded, and what is not loaded cannot be read.
+    load(client, generation.parts)
+    text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
+    catalog = orjson.loads(text) if text else {}
+    if catalog.get("schema_version") != SCHEMA_VERSION:
+        raise IndexMismatch(MISMATCH)
+    return Catalog.model_validate_json(text)
+
+
+def stored_sources(client: Client, generation: Generation, *, timeout: float) -> frozenset[str] | None:
+    """The ids of the sources in a generation of any version; None when that cannot be told."""
+    try:
+        catalog = orjson.loads(read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout))
+        return frozenset(stats["source"]["id"] for stats in catalog["sources"])
+    except (MilvusException, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def check_fields(client: Client, generation: Generation, *, timeout: float) -> None:
+    """Raises ``IndexMismatch`` when the collection's fields are not those this version writes."""
+    found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
+    if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
+        raise IndexMismatch(MISMATCH)
+
+
+def read_pieces(client: Client, collection: str, name: str, count: int, *, timeout: float, first: int = 0) -> str:
+    """The text that was stored under ``name`` in ``count`` pieces."""
+    found: dict[str, str] = {}
+    ids = [f"{name}#{number}" for number in range(first, first + count)]
+    for start in range(0, len(ids), 50):
+        rows = client.query(collection, filter=one_of("id", ids[start : start + 50]), output_fields=["id", "piece"],
+                            timeout=timeout)  # fmt: skip
+        found |= {row["id"]: row["piece"] for row in rows}
+    return "".join(found.get(id_, "") for id_ in ids)
+
+
+def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[Row]:
+    """All rows of a collection, in batches."""
+    load(client, collection)
+    rows = client.query_iterator(collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS,
+                                 consistency_level="Strong")  # fmt: skip
+    try:
+        while batch := rows.next():
+            yield from batch
+    finally:
+        rows.close()
+
+
+def pack(lines: Iterable[bytes | str]) -> str:
+    """Lines as one compressed string of printable signs."""
+    joined = b"\n".join(line.encode() if isinstance(line, str) else line for line in lines)
+    return base64.b64encode(zlib.compress(joined, 3)).decode("ascii")
+
+
+def unpack(text: str) -> list[bytes]:
+    """The lines of ``pack``. Raises ``IndexMismatch`` when the text is not such."""
+    try:
+        return zlib.decompress(base64.b64decode(text)).split(b"\n")
+    except (ValueError, zlib.error):
+        raise IndexMismatch(MISMATCH) from None

@@ -1,0 +1,85 @@
+"""The states of the drug index in Milvus: their names, and what becomes of those that killed imports left.
+
+A generation's name tells when, on which machine and by which process it was begun, so that a later import on that
+machine can tell whether it is still being written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+import time
+from typing import Final, NamedTuple
+
+from tools.milvus.connection import Client
+
+CALL_SECONDS: Final = 120.0
+_OTHERS_MAY_WRITE: Final = 3600
+"""Seconds for which an unfinished generation may still be another machine's running import."""
+
+
+class Generation(NamedTuple):
+    """The three collections of one state."""
+
+    records: str
+
+    @property
+    def parts(self) -> str:
+        return f"{self.records}_parts"
+
+    @property
+    def facts(self) -> str:
+        return f"{self.records}_facts"
+
+    @property
+    def all(self) -> tuple[str, str, str]:
+        return (self.records, self.parts, self.facts)
+
+
+def new_generation(alias: str) -> Generation:
+    return Generation(f"{alias}_{int(time.time()):x}_{_machine()}_{os.getpid():x}_{secrets.token_hex(3)}")
+
+
+def _machine() -> str:
+    """The machine, or container, that this process runs on, in six letters."""
+    return hashlib.blake2s(socket.gethostname().encode(), digest_size=3).hexdigest()
+
+
+def drop(client: Client, generation: Generation) -> None:
+    for name in generation.all:
+        if client.has_collection(name, timeout=CALL_SECONDS):
+            client.drop_collection(name, timeout=CALL_SECONDS)
+
+
+def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> int:
+    """Removes what killed imports left behind and returns how many there were."""
+    dropped = 0
+    for name in client.list_collections(timeout=CALL_SECONDS):
+        if not name.startswith(f"{alias}_") or name.endswith(("_parts", "_facts")):
+            continue
+        if (keep is None or name != keep.records) and _is_abandoned(name.removeprefix(f"{alias}_")):
+            drop(client, Generation(name))
+            dropped += 1
+    return dropped
+
+
+def _is_abandoned(begun: str) -> bool:
+    """Whether nobody writes the generation any more, by what its name tells of its beginning."""
+    try:
+        started, machine, pid, _ = begun.split("_")
+        age = time.time() - int(started, 16)
+        return age > _OTHERS_MAY_WRITE or (machine == _machine() and not _lives(int(pid, 16)))
+    except ValueError:
+        return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,1 @@
+"""Search guideline passages and rank the results."""

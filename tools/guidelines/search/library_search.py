@@ -1,0 +1,139 @@
+"""Searches the loaded guidelines, and says what is wrong with them. All calls block."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, SearchFilter
+from tools.guidelines.search.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.search.retrieval import Found, Retriever
+from tools.guidelines.storage.catalog import Snapshot, as_passage, names, parse_passage_id
+from tools.guidelines.storage.document_store import VersionRef
+from tools.guidelines.storage.ingest import READER
+from tools.guidelines.storage.scopes import Scope, scope_of
+from tools.guidelines.storage.shelves import Shelves
+from tools.types import Passage
+
+KEPT_TERMS = 20_000
+"""Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
+MAX_ROWS = 3
+"""Rows of one page's tables in one result: the page's own passage holds the whole table."""
+
+
+class LibrarySearch:
+    """The search over what the folder says is loaded at this moment."""
+
+    def __init__(self, shelves: Shelves, retriever: Retriever) -> None:
+        self._shelves = shelves
+        self._retriever = retriever
+        # A version's passages never change, so their terms can be kept.
+        self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
+
+    def search(
+        self, question: str, limit: int, chosen: SearchFilter, scope: Scope | None = None
+    ) -> GuidelineSearchResult:
+        """The best ``limit`` passages of the documents that ``chosen`` lets through, those of ``scope`` among them."""
+        snapshot = self._shelves.snapshot(scope)
+        refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
+        found = self._retriever.search(question, refs, self._terms_of, snapshot.weight)
+        passages = tuple(islice(self._passages(found, snapshot), limit))
+        match = self._retriever.match(question, found, self._read_text, snapshot.weight)
+        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale, match)
+        return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
+
+    def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
+        """The candidates as passages; what was replaced since the search began is left out."""
+        rows: Counter[tuple[str, int]] = Counter()
+        for candidate in found.candidates:
+            parsed = parse_passage_id(candidate.id)
+            version = snapshot.live.get(parsed[0].document) if parsed else None
+            stored = self._shelves.holding(candidate.id).store.passage(*parsed) if parsed else None
+            if parsed is None or version is None or stored is None or version.key != parsed[0].key:
+                continue
+            if stored.kind == "table_row":
+                rows[parsed[0].document, stored.page] += 1
+                if rows[parsed[0].document, stored.page] > MAX_ROWS:
+                    continue
+            yield as_passage(parsed[0], version, stored, candidate.score)
+
+    def _read_terms(self, passage_id: str) -> tuple[str, ...]:
+        parsed = parse_passage_id(passage_id)
+        if parsed is None:
+            return ()
+        return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
+
+    def _read_text(self, passage_id: str) -> str:
+        parsed = parse_passage_id(passage_id)
+        stored = self._shelves.holding(passage_id).store.passage(*parsed) if parsed else None
+        return stored.with_section if stored is not None else ""
+
+    def problems(self) -> list[str]:
+        """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
+        self._retriever.check()
+        store, snapshot = self._shelves.library.store, self._shelves.library.catalog.snapshot()
+        problems = [damaged_record(name) for name in store.damaged()]
+        problems += [
+            f"Guideline {name}: its words are gone from the library's folder or damaged; add it again."
+            for name in sorted(snapshot.unreadable)
+        ]
+        older = sorted(document for document, version in snapshot.live.items() if version.reader < READER)
+        if older:
+            problems.append(
+                f"Read by an earlier version of Asclepius, and found less well: {', '.join(older)}. "
+                "Run `asclepius guidelines reindex`."
+            )
+        for document, version in snapshot.live.items():
+            problems += [
+                f"Guideline {document}: {indexed} of {version.passages} passages can be searched by {what}. "
+                "Run `asclepius guidelines reindex`."
+                for what, indexed in self._missing(VersionRef(document, version.key), version)
+            ]
+            if not store.original(version).is_file():
+                problems.append(f"Guideline {document}: its original file is gone; add it again.")
+        return problems
+
+    def own_problems(self) -> list[str]:
+        """The same for the files of conversations, which are counted and not named."""
+        self._retriever.check()
+        gone, older = 0, 0
+        for scope in self._shelves.scopes():
+            shelf = self._shelves.of(scope)
+            snapshot = shelf.catalog.snapshot()
+            gone += len(shelf.store.damaged()) + len(snapshot.unreadable)
+            for document, version in snapshot.live.items():
+                missing = any(self._missing(VersionRef(document, version.key), version))
+                older += version.reader < READER or missing
+        problems = [f"Files of conversations that are damaged and not searched: {gone}."] if gone else []
+        if older:
+            problems.append(
+                f"Files of conversations that are not searched as they should be: {older}. "
+                "Run `asclepius guidelines reindex`."
+            )
+        return problems
+
+    def _missing(self, ref: VersionRef, version: DocumentVersion) -> Iterator[tuple[str, int]]:
+        """By what the version cannot be searched whole, and how many of its passages can."""
+        for what, collection in (("terms", self._retriever.terms), ("meaning", self._retriever.vectors)):
+            indexed = collection.count(str(ref)) if collection is not None else version.passages
+            if indexed != version.passages:
+                yield what, indexed
+
+
+def damaged_record(document: str) -> str:
+    """What a reader is told of a document whose record cannot be read."""
+    return (
+        f"Guideline {document}: its record in the library's folder is damaged, and it is not searched. "
+        f"Add its file again, or run `asclepius guidelines remove {document}`."
+    )
+
+
+def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:
+    """``refs`` without a conversation's copies of what the library has: nothing is to be found twice."""
+    shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
+    return [
+        ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared
+    ]

@@ -1,0 +1,139 @@
+"""Searches passages by terms and, when there is an embedder, by meaning; fuses both and judges the result.
+
+Knows nothing of documents or files: the library and the evaluation use it alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tools.embeddings.calibration import CosineScale, cosine_scale, match_scale
+from tools.embeddings.embedders import Embedder
+from tools.embeddings.late_interaction import TokenEmbedder, telling_sentences, token_match
+from tools.errors import ToolUnavailable
+from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
+from tools.guidelines.search.ranking import CANDIDATES, Candidate, by_closeness, fuse
+from tools.language.question_words import for_ranking
+from tools.language.term_weights import Weight
+from tools.language.terms import terms
+from tools.milvus.passage_collection import Connection, Hit
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates, best first, with the terms that were searched for."""
+
+    question: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+
+
+class Retriever:
+    """The two searches over one set of collections. All calls block."""
+
+    def __init__(self, connection: Connection, collection: str, embedder: Embedder | None = None) -> None:
+        self.terms = TermsIndex(connection, collection)
+        self.embedder = embedder
+        self._connection = connection
+        self._collection = collection
+        self._vectors: VectorIndex | None = None
+        self._scale: CosineScale | None = None
+        self._match_scale: CosineScale | None = None
+        self._warned = False
+
+    @property
+    def scale(self) -> CosineScale | None:
+        """The scale of the embedder's cosines; None without an embedder, or while it cannot be reached."""
+        if self._scale is None and self.embedder is not None:
+            with suppress(ToolUnavailable):
+                self._scale = cosine_scale(self.embedder)
+        return self._scale
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The collection of the embedder's vectors; None without an embedder."""
+        if self.embedder is None:
+            return None
+        if self._vectors is None:
+            name = f"{self._collection}_{self.embedder.name}"
+            self._vectors = VectorIndex(self._connection, name, self.embedder.dimension)
+        return self._vectors
+
+    def search(
+        self, question: str, versions: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
+    ) -> Found:
+        """The best candidates among the passages of ``versions``."""
+        wanted = tuple(terms(question))
+        weight = for_ranking(weight, wanted)
+        by_terms = self.terms.search(wanted, weight, versions, CANDIDATES)
+        by_vector = self._by_vector(question, versions)
+        ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], wanted, terms_of, weight)
+        return Found(wanted, tuple(ordered))
+
+    def match(self, question: str, found: Found, text_of: Callable[[str], str], weight: Weight) -> float | None:
+        """How well the best passage meets the question token for token, on the reference model's scale.
+
+        None where the embedder cannot tell.
+        """
+        if not found.candidates or not isinstance(self.embedder, TokenEmbedder):
+            return None
+        with suppress(ToolUnavailable):
+            asked = self.embedder.tokens(question)
+            read = self.embedder.tokens(telling_sentences(text_of(found.candidates[0].id), found.question, weight))
+            if asked is not None and read is not None and (scale := self._scale_of_matches(self.embedder)) is not None:
+                return scale(token_match(asked, read))
+        return None
+
+    def _scale_of_matches(self, embedder: TokenEmbedder) -> CosineScale | None:
+        if self._match_scale is None:
+            self._match_scale = match_scale(embedder)
+        return self._match_scale
+
+    def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
+        """A failing embedder costs the dense half of a search, never the answer."""
+        if self.embedder is None or not question.strip() or not versions:
+            return []
+        try:
+            index = self.vectors
+            return index.search(self.embedder.embed([question])[0], versions, CANDIDATES) if index else []
+        except ToolUnavailable as error:
+            if not self._warned:
+                logger.warning("Searching guidelines by terms alone: %s", error)
+                self._warned = True
+            return []
+
+    def load(self) -> None:
+        """Loads the collections so that the first search is fast."""
+        self.terms.load()
+        if self.vectors is not None:
+            self.vectors.load()
+            self.scale  # noqa: B018 - measured now, so that the first search need not
+            if isinstance(self.embedder, TokenEmbedder):
+                with suppress(ToolUnavailable):
+                    self._scale_of_matches(self.embedder)
+
+    def delete_versions(self, versions: Sequence[str]) -> None:
+        self.terms.delete_versions(versions)
+        if self.vectors is not None:
+            self.vectors.delete_versions(versions)
+
+    def settle(self) -> None:
+        self.terms.settle()
+        if self.vectors is not None:
+            self.vectors.settle()
+
+    def drop(self) -> None:
+        """Removes the collections with all rows."""
+        self.terms.drop()
+        if self.vectors is not None:
+            self.vectors.drop()
+
+    def check(self) -> None:
+        """Reaches the server and looks at the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
+        self.terms.check()
+        if self.vectors is not None:
+            self.vectors.check()

@@ -1,0 +1,1 @@
+"""Store guideline documents, versions and their index."""

@@ -1,0 +1,143 @@
+"""What is loaded right now: the live versions, their facts and word counts, read from the folder when it changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tools.documents.models import StoredPassage
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, SearchFilter
+from tools.guidelines.storage.document_store import LibraryStore, VersionRef
+from tools.language.term_weights import weight_of
+from tools.types import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The live versions at one moment, by document id, and in how many of their passages each term stands."""
+
+    stamp: tuple[tuple[str, int], ...]
+    live: dict[str, DocumentVersion]
+    passages: int
+    counts: Counter[str] = field(repr=False)
+    unreadable: frozenset[str] = frozenset()
+    """Documents whose words are gone from the folder or damaged; they are not searched."""
+
+    def refs(self, chosen: SearchFilter) -> list[VersionRef]:
+        """The versions that ``chosen`` lets through; an empty filter lets all through."""
+        return [
+            VersionRef(document, version.key)
+            for document, version in self.live.items()
+            if _matches(document, version, chosen)
+        ]
+
+    def weight(self, term: str) -> float:
+        """How telling a term is: its BM25 weight, largest for a term that no passage holds."""
+        return weight_of(self.counts, self.passages)(term)
+
+
+class Catalog:
+    """Reads the folder's state; safe to use from several threads."""
+
+    def __init__(self, store: LibraryStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._snapshot: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        stamp = self._store.state_stamp()
+        with self._lock:
+            if self._snapshot is None or self._snapshot.stamp != stamp:
+                self._snapshot = self._read(stamp)
+            return self._snapshot
+
+    def _read(self, stamp: tuple[tuple[str, int], ...]) -> Snapshot:
+        live: dict[str, DocumentVersion] = {}
+        counts: Counter[str] = Counter()
+        total = 0
+        unreadable: set[str] = set()
+        for record in self._store.records():
+            version = current_version(record)
+            if version is None:
+                continue
+            lexicon = self._store.lexicon(VersionRef(record.id, version.key))
+            if lexicon is None:
+                unreadable.add(record.id)
+                continue
+            live[record.id] = version
+            counts.update(lexicon.counts)
+            total += lexicon.indexed
+        return Snapshot(stamp, live, total, counts, frozenset(unreadable))
+
+    def documents(self) -> list[Document]:
+        """What is loaded, but for what ``LibraryStore.damaged`` names."""
+        return [document for record in self._store.records() if (document := as_document(record)) is not None]
+
+    def version(self, name: str) -> tuple[VersionRef, DocumentVersion] | None:
+        """The version that ``name`` means: ``id@key``, or ``id`` for its current version."""
+        ref = VersionRef.parse(name)
+        record = self._store.record(ref.document if ref else name)
+        if record is None:
+            return None
+        key = ref.key if ref else record.current
+        for version in record.versions:
+            if version.key == key:
+                return VersionRef(record.id, version.key), version
+        return None
+
+
+def _matches(document: str, version: DocumentVersion, chosen: SearchFilter) -> bool:
+    if chosen.documents and not {document, f"{document}@{version.key}"} & set(chosen.documents):
+        return False
+    if chosen.issuers and not any(issuer.lower() in version.issuer.lower() for issuer in chosen.issuers):
+        return False
+    if chosen.issued_from and version.date[: len(chosen.issued_from)] < chosen.issued_from[: len(version.date) or None]:
+        return False
+    return not (chosen.issued_to and (not version.date or version.date[: len(chosen.issued_to)] > chosen.issued_to))
+
+
+def current_version(record: DocumentRecord) -> DocumentVersion | None:
+    return next((version for version in record.versions if version.key == record.current), None)
+
+
+def as_document(record: DocumentRecord) -> Document | None:
+    """The entry of the list, or None for a document that was removed."""
+    version = current_version(record)
+    return document_of(record, version) if version is not None else None
+
+
+def document_of(record: DocumentRecord, version: DocumentVersion) -> Document:
+    """``version`` of ``record`` as the list shows it."""
+    facts = version.model_dump(exclude={"key", "suffix", "paged", "reader"})
+    return Document(
+        id=record.id, superseded=tuple(other.key for other in record.versions if other.key != version.key), **facts
+    )
+
+
+def as_passage(ref: VersionRef, version: DocumentVersion, stored: StoredPassage, score: float = 0.0) -> Passage:
+    """A stored passage as the app cites it; its ``document_id`` names the version, so that its page can be shown."""
+    return Passage(
+        id=passage_id(ref, stored.number), kind="guideline", document_id=str(ref), title=version.title,
+        text=stored.text, issuer=version.issuer, version=version.version or version.date, section=stored.section,
+        further_sections=stored.further_sections, page=stored.page if version.paged else None,
+        page_label=stored.label, url=version.url or None, score=score,
+    )  # fmt: skip
+
+
+def passage_id(ref: VersionRef, number: int) -> str:
+    return f"guideline:{ref}:{number}"
+
+
+def parse_passage_id(text: str) -> tuple[VersionRef, int] | None:
+    kind, _, rest = text.partition(":")
+    name, _, number = rest.rpartition(":")
+    ref = VersionRef.parse(name)
+    if kind != "guideline" or ref is None or not number.isascii() or not number.isdigit():
+        return None
+    return ref, int(number)
+
+
+def names(refs: Iterable[VersionRef]) -> Sequence[str]:
+    return [str(ref) for ref in refs]

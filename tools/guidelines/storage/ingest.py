@@ -1,0 +1,231 @@
+"""Takes a file into the library: checked, read in the worker process, indexed, and only then made visible.
+
+The order makes a killed run harmless. The version's files are renamed into place whole; a mark says that its rows
+are being written; rows of a version that is not current are never searched; the document's file is replaced last.
+The next change of the library removes what a dead run left, and a version that was read already is not read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tools.documents.models import Extraction
+from tools.errors import SourceRejected
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage
+from tools.guidelines.search.passage_index import TermsRow, VectorRow
+from tools.guidelines.search.retrieval import Retriever
+from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
+from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
+
+READER = 8
+"""Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
+EMBED_AT_ONCE = 64
+SUFFIXES = {
+    ".pdf": ".pdf", ".md": ".md", ".markdown": ".md", ".html": ".html", ".htm": ".html", ".docx": ".docx",
+    ".txt": ".txt",
+}  # fmt: skip
+"""Endings of files that are read, with the one by which each format is known here."""
+MAX_FILE_BYTES = 200_000_000
+Progress = Callable[[IngestProgress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that passed the first checks."""
+
+    path: Path
+    file_name: str
+    document: str
+    sha256: str
+    suffix: str
+
+    @property
+    def title(self) -> str:
+        """A title made of the file's name, for a document that has none."""
+        words = Path(self.file_name).stem.replace("_", " ").replace("-", " ").strip()
+        return words[:1].upper() + words[1:]
+
+    @property
+    def ref(self) -> VersionRef:
+        """A file read by a newer reader is a version of its own: passages that were cited stay as they were."""
+        return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
+
+
+def in_loop(progress: Progress | None) -> Progress | None:
+    """``progress`` for a thread: it is called in the running event loop, where the caller expects it."""
+    if progress is None:
+        return None
+    loop = asyncio.get_running_loop()
+
+    def call(event: IngestProgress) -> None:
+        loop.call_soon_threadsafe(progress, event)
+
+    return call
+
+
+class Reporter:
+    """Turns counts into ``IngestProgress`` of one file."""
+
+    def __init__(self, file_name: str, progress: Progress | None) -> None:
+        self._file_name = file_name
+        self._progress = progress
+
+    def __call__(self, stage: IngestStage, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(IngestProgress(file_name=self._file_name, stage=stage, done=done, total=total))
+
+    def stage(self, stage: IngestStage) -> Callable[[int, int], None]:
+        return lambda done, total: self(stage, done, total)
+
+
+def check_source(path: Path) -> Source:
+    """Looks at size and first bytes, and names the version by its hash. Raises ``SourceRejected``."""
+    try:
+        if not path.is_file():
+            raise SourceRejected(f"{path.name} is no file.")
+        size = path.stat().st_size
+        if size == 0:
+            raise SourceRejected(f"{path.name} is empty (0 bytes).")
+        if size > MAX_FILE_BYTES:
+            allowed = MAX_FILE_BYTES // 1_000_000
+            raise SourceRejected(f"{path.name} has {size / 1e6:,.0f} MB; a guideline may have {allowed} MB.")
+        with path.open("rb") as data:
+            suffix = _suffix(path, data.read(2048))
+            data.seek(0)
+            digest = hashlib.file_digest(data, "sha256").hexdigest()
+    except OSError as error:
+        raise SourceRejected(f"{path.name} cannot be read ({error.strerror}).") from None
+    return Source(path, path.name, document_id(path.name), digest, suffix)
+
+
+def _suffix(path: Path, start: bytes) -> str:
+    given = path.suffix.lower()
+    suffix = SUFFIXES.get(given)
+    if suffix is None:
+        raise SourceRejected(f"{path.name}: guidelines are read from PDF, Markdown, HTML, DOCX and text files.")
+    looks_like = ".pdf" if b"%PDF-" in start[:1024] else ".docx" if start.startswith(b"PK\x03\x04") else "text"
+    expected = suffix if suffix in {".pdf", ".docx"} else "text"
+    if looks_like != expected:
+        raise SourceRejected(f"{path.name} ends in {given} and holds something else.")
+    return suffix
+
+
+def files_under(folder: Path) -> list[Path]:
+    """The files of known endings under ``folder``, in order of their names. Raises ``SourceRejected``."""
+    if not folder.is_dir():
+        raise SourceRejected(f"{folder.name} is no folder.")
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
+    return sorted(
+        path for path in found
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )  # fmt: skip
+
+
+def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> Source:
+    """The original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
+    path = store.original(version)
+    if not path.is_file():
+        raise SourceRejected(f"The original of {version.file_name} is gone from the library: add it again.")
+    return Source(path, version.file_name, record.id, version.sha256, version.suffix)
+
+
+def unchanged(store: LibraryStore, source: Source) -> Document | None:
+    """The document that already holds these very bytes, read by this version of the reader."""
+    for record in store.records():
+        version = current_version(record)
+        if version is not None and version.sha256 == source.sha256 and version.reader == READER:
+            # What was damaged on the disk is mended by adding the same file again.
+            return as_document(record) if store.is_whole(VersionRef(record.id, version.key)) else None
+    return None
+
+
+def publish(
+    store: LibraryStore, retriever: Retriever, source: Source, facts: Extraction, report: Reporter
+) -> Document:
+    """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
+    with store.locked():
+        clean_up(store, retriever)
+        ref = source.ref
+        record = store.record(source.document)
+        version = _version(store, source, facts)
+        store.keep_original(version, source.path)
+        store.mark_pending(ref)
+        retriever.delete_versions([str(ref)])
+        write_rows(store, retriever, ref, report)
+        earlier = tuple(other for other in record.versions if other.key != ref.key) if record else ()
+        retriever.delete_versions([str(other) for other in store.version_refs(source.document) if other != ref])
+        retriever.settle()
+        made = DocumentRecord(id=source.document, current=ref.key, versions=(*earlier, version))
+        store.save_record(made)
+        store.clear_pending(ref)
+    return document_of(made, version)
+
+
+def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
+    """Takes a document out of search and list. Blocks; holds the lock. False when there is no such one.
+
+    What it was is kept for old citations, unless its record is damaged: that one is dropped.
+    """
+    with store.locked():
+        record = store.record(document)
+        if record is None and document not in store.damaged():
+            return False
+        if record is not None and record.current is None:
+            return False
+        refs = store.version_refs(document)
+        for ref in refs:
+            store.mark_pending(ref)
+        if record is None:
+            store.drop_record(document)
+        else:
+            store.save_record(record.model_copy(update={"current": None}))
+        retriever.delete_versions([str(ref) for ref in refs])
+        retriever.settle()
+        for ref in refs:
+            store.clear_pending(ref)
+        return True
+
+
+def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, report: Reporter) -> None:
+    """Writes the rows of a version that lies in the store, vectors first, for they take longest."""
+    passages = [stored for stored in store.passages(ref) if stored.kind != "reference"]
+    embedder, vectors = retriever.embedder, retriever.vectors
+    if embedder is not None and vectors is not None:
+        for at in range(0, len(passages), EMBED_AT_ONCE):
+            part = passages[at : at + EMBED_AT_ONCE]
+            made = embedder.embed([stored.with_section for stored in part])
+            vectors.add([
+                VectorRow(passage_id(ref, stored.number), str(ref), vector)
+                for stored, vector in zip(part, made, strict=True)
+            ])
+            report("embedding", at + len(part), len(passages))
+    found = store.indexed_terms(ref)
+    rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages]
+    retriever.terms.add(rows, progress=report.stage("indexing"))
+
+
+def clean_up(store: LibraryStore, retriever: Retriever) -> None:
+    """Removes the rows that a run left which was killed. Call with the lock held."""
+    for ref in store.pending():
+        record = store.record(ref.document)
+        if record is None or record.current != ref.key:
+            retriever.delete_versions([str(ref)])
+        store.clear_pending(ref)
+
+
+def _version(store: LibraryStore, source: Source, facts: Extraction) -> DocumentVersion:
+    pages = list(store.pages(source.ref))
+    return DocumentVersion(
+        key=source.ref.key, sha256=source.sha256, file_name=source.file_name, suffix=source.suffix,
+        title=facts.title, issuer=facts.issuer, version=facts.version,
+        date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
+        passages=sum(1 for stored in store.passages(source.ref) if stored.kind != "reference"), paged=facts.paged,
+        unsearchable_pages=tuple(page.number for page in pages if not page.searchable),
+        recognised_pages=tuple(page.number for page in pages if page.recognised),
+        added_at=datetime.now(UTC), reader=READER,
+    )  # fmt: skip

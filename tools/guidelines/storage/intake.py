@@ -1,0 +1,218 @@
+"""Takes files in and out: read in the worker process, indexed, made current; withdrawn, erased, indexed anew.
+
+One change at a time waits for the folder's lock, so that threads are left for searches; two files at a time are read,
+for each may take gigabytes. What is said of a conversation's files beyond that conversation never holds their names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tools.documents.models import Extraction
+from tools.documents.sandbox import run_job
+from tools.documents.worker import ExtractJob
+from tools.errors import SourceRejected, ToolError
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, IngestProgress, Refusal
+from tools.guidelines.search.library_search import damaged_record
+from tools.guidelines.search.retrieval import Retriever
+from tools.guidelines.storage import ingest
+from tools.guidelines.storage.catalog import current_version, document_of
+from tools.guidelines.storage.document_store import LibraryStore, document_id
+from tools.guidelines.storage.library_threads import Threads
+from tools.guidelines.storage.scopes import Scope, own_id
+from tools.guidelines.storage.shelves import Shelf, Shelves
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[IngestProgress], None]
+
+MOST_OWN = 20
+"""Files that one conversation can have."""
+OWN_FILE = "a file of a conversation"
+"""What stands for the name of such a file wherever others see it."""
+
+
+class Intake:
+    """Changes what stands on ``shelves`` and the index of it."""
+
+    def __init__(self, shelves: Shelves, retriever: Retriever, run: Threads) -> None:
+        self._shelves = shelves
+        self._retriever = retriever
+        self._run = run
+        self._changing = asyncio.Lock()
+        self._reading = asyncio.Semaphore(2)
+
+    async def add(self, path: Path, progress: Progress | None, scope: Scope | None) -> Document:
+        """Takes one file in, for everybody or for one conversation; see ``GuidelineLibrary.add``."""
+        report = ingest.Reporter(path.name, progress)
+        source = await self._run(lambda: ingest.check_source(path))
+        if scope is not None:
+            source = replace(source, document=own_id(scope, source.file_name))
+        known = await self._run(lambda: self._known(source, scope))
+        if known is not None:
+            report("unchanged", known.pages, known.pages)
+            return known
+        shelf = await self._run(lambda: self._shelf_for(source, scope))
+        return await self._take(shelf.store, source, progress)
+
+    def _known(self, source: ingest.Source, scope: Scope | None) -> Document | None:
+        """The document that is these very bytes; for a conversation also the library's, which it searches anyway."""
+        shelves = dict.fromkeys((self._shelves.of(scope), self._shelves.library))
+        found = (ingest.unchanged(shelf.store, source) for shelf in shelves)
+        return next((document for document in found if document is not None), None)
+
+    def _shelf_for(self, source: ingest.Source, scope: Scope | None) -> Shelf:
+        shelf = self._shelves.made(scope)
+        if scope is not None:
+            current = [record.id for record in shelf.store.records() if record.current is not None]
+            if source.document not in current and len(current) >= MOST_OWN:
+                raise SourceRejected(f"A conversation can have {MOST_OWN} files of its own. Begin another one.")
+        return shelf
+
+    async def share(self, own: str, scope: Scope, progress: Progress | None) -> Document | None:
+        """Adds a conversation's document to the library; its own copy is kept for the answers that cite it.
+
+        None when the conversation has no such document.
+        """
+        shelf = self._shelves.of(scope)
+        record = await self._run(lambda: shelf.store.record(own))
+        version = current_version(record) if record is not None else None
+        if record is None or version is None:
+            return None
+        given = await self._run(lambda: ingest.stored_source(shelf.store, record, version))
+        source = replace(given, document=document_id(given.file_name))
+        known = await self._run(lambda: ingest.unchanged(self._shelves.library.store, source))
+        shared = known or await self._take(self._shelves.library.store, source, progress)
+        await self.withdraw(own, scope)
+        return shared
+
+    async def _take(self, store: LibraryStore, source: ingest.Source, progress: Progress | None) -> Document:
+        report = ingest.Reporter(source.file_name, progress)
+        facts = await self._read(store, source, report)
+        in_thread = ingest.Reporter(source.file_name, ingest.in_loop(progress))
+        async with self._changing:
+            document = await self._run(lambda: ingest.publish(store, self._retriever, source, facts, in_thread))
+        report("done", document.pages, document.pages)
+        return document
+
+    async def _read(self, store: LibraryStore, source: ingest.Source, report: ingest.Reporter) -> Extraction:
+        """Reads the file in the worker, unless a run that was broken off had read it already."""
+        known = await self._run(lambda: store.facts(source.ref) if store.is_whole(source.ref) else None)
+        if known is not None:
+            return known
+        scratch = await self._run(store.scratch)
+        try:
+            made = Path(scratch.name) / "version"
+            job = ExtractJob(path=source.path.absolute(), suffix=source.suffix, title=source.title, out=made)
+            try:
+                async with self._reading:
+                    await run_job(job, progress=report.stage("reading"))
+            except SourceRejected as error:
+                raise SourceRejected(f"{source.file_name}: {error}") from None
+            await self._run(lambda: store.save_version(source.ref, made))
+            facts = await self._run(lambda: store.facts(source.ref))
+            if facts is None:
+                raise SourceRejected(f"{source.file_name}: the disk lost what was read; try again.")
+            return facts
+        finally:
+            await self._run(scratch.cleanup)
+
+    # -- out
+
+    async def withdraw(self, document: str, scope: Scope | None) -> bool:
+        """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
+        store = self._shelves.of(scope).store
+        if scope is not None and not self._shelves.has(scope):
+            return False
+        async with self._changing:
+            return await self._run(lambda: ingest.withdraw(store, self._retriever, document))
+
+    async def erase(self, scope: Scope) -> bool:
+        """Erases all files of a conversation, with their words and rows. False when it had none."""
+        async with self._changing:
+            return await self._run(lambda: self._erase(scope))
+
+    def _erase(self, scope: Scope) -> bool:
+        if not self._shelves.erase(scope):
+            return False
+        store = self._shelves.library.store
+        try:
+            with store.locked():
+                if store.pending():
+                    ingest.clean_up(store, self._retriever)
+                    self._retriever.settle()
+        except ToolError:
+            logger.warning("The rows of an erased conversation stay in the index until the library is opened again.")
+        return True
+
+    # -- the index
+
+    def clean_up(self) -> None:
+        """Mends what killed runs left, unless another process is changing the library: then it is its own business."""
+        store = self._shelves.library.store
+        with store.locked_if_free() as mine:
+            if mine:
+                store.clear_scratch()
+                ingest.clean_up(store, self._retriever)
+                for scope in self._shelves.scopes():
+                    ingest.clean_up(self._shelves.of(scope).store, self._retriever)
+
+    async def reindex(self, progress: Progress | None) -> FolderReport:
+        """Builds the index anew from the stored originals; see ``GuidelineLibrary.reindex``."""
+        async with self._changing:
+            await self._run(self._drop_index)
+        library = await self._reindex_shelf(self._shelves.library, progress)
+        own, refused = 0, 0
+        for scope in await self._run(self._shelves.scopes):
+            report = await self._reindex_shelf(self._shelves.of(scope), _nameless(progress))
+            own, refused = own + len(report.documents), refused + len(report.refused)
+        await self._run(self._retriever.settle)
+        reason = "A file of a conversation could not be indexed again; it is not searched until it is added again."
+        return FolderReport(
+            documents=library.documents,
+            refused=(*library.refused, *[Refusal(file_name=OWN_FILE, reason=reason)] * refused),
+            own_documents=own,
+        )
+
+    async def _reindex_shelf(self, shelf: Shelf, progress: Progress | None) -> FolderReport:
+        documents: list[Document] = []
+        damaged = await self._run(shelf.store.damaged)
+        refused = [Refusal(file_name=name, reason=damaged_record(name)) for name in damaged]
+        for record, version in await self._run(lambda: _current(shelf.store)):
+            try:
+                source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
+                if version.reader == ingest.READER and shelf.store.is_whole(source.ref):
+                    async with self._changing:
+                        await self._run(partial(self._write, shelf.store, source, ingest.in_loop(progress)))
+                    documents.append(document_of(record, version))
+                else:
+                    documents.append(await self._take(shelf.store, source, progress))
+            except SourceRejected as error:
+                refused.append(Refusal(file_name=version.file_name, reason=str(error)))
+        return FolderReport(documents=tuple(documents), refused=tuple(refused))
+
+    def _drop_index(self) -> None:
+        with self._shelves.library.store.locked():
+            self._retriever.drop()
+            self._retriever.check()
+
+    def _write(self, store: LibraryStore, source: ingest.Source, progress: Progress | None) -> None:
+        with store.locked():
+            report = ingest.Reporter(source.file_name, progress)
+            ingest.write_rows(store, self._retriever, source.ref, report)
+
+
+def _current(store: LibraryStore) -> list[tuple[DocumentRecord, DocumentVersion]]:
+    found = [(record, current_version(record)) for record in store.records()]
+    return [(record, version) for record, version in found if version is not None]
+
+
+def _nameless(progress: Progress | None) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda event: progress(event.model_copy(update={"file_name": OWN_FILE}))

@@ -1,0 +1,180 @@
+"""Where documents stand: the library's shelf, and one for each conversation that has documents of its own.
+
+    documents/ versions/ originals/ …     the library's
+    conversations/<key>/                  the same again, for one conversation; it goes with the conversation
+
+What belongs to a conversation is nowhere else on the disk, so that nothing of the library can show it by mistake, and
+nothing of it is left when its folder is erased. The lock and the index are shared.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.errors import SourceRejected
+from tools.guidelines.storage.catalog import Catalog, Snapshot, current_version
+from tools.guidelines.storage.cited_sources import CitedSources
+from tools.guidelines.storage.document_store import LibraryStore, VersionRef
+from tools.guidelines.storage.scopes import Scope, as_scope, scope_of
+
+_KEPT = 64
+"""Conversations of which the catalogue stays in memory."""
+_GONE = "This conversation was deleted, and its files with it. Begin another one."
+
+
+class ConversationStore(LibraryStore):
+    """The folder of one conversation. Once it was erased nothing is written there any more, until it is made again."""
+
+    def __init__(self, library: LibraryStore, scope: Scope) -> None:
+        super().__init__(library.folder / "conversations" / scope)
+        self._library = library
+
+    def make(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def save_version(self, ref: VersionRef, made: Path) -> None:
+        # Under the lock, or a file that was being read while its conversation was deleted would stay behind.
+        with self.locked():
+            super().save_version(ref, made)
+
+    def scratch(self) -> tempfile.TemporaryDirectory[str]:
+        # Beside the folder: a worker that still writes there must not bring an erased one back.
+        self._make()
+        return self._library.scratch()
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Holds the library: the index is one. Raises ``SourceRejected`` when the conversation was deleted."""
+        with self._library.locked():
+            self._make()
+            yield
+
+    @contextmanager
+    def locked_if_free(self) -> Generator[bool]:
+        with self._library.locked_if_free() as mine:
+            yield mine
+
+    def _make(self) -> None:
+        if not self.folder.is_dir():
+            raise SourceRejected(_GONE)
+
+
+class Shelf(NamedTuple):
+    """The documents of one scope: what is stored, what is current, what was ever cited."""
+
+    store: LibraryStore
+    catalog: Catalog
+    cited: CitedSources
+
+    @classmethod
+    def on(cls, store: LibraryStore) -> Shelf:
+        catalog = Catalog(store)
+        return cls(store, catalog, CitedSources(store, catalog))
+
+
+class Shelves:
+    """All shelves under one folder; safe to use from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library = Shelf.on(LibraryStore(folder))
+        self._folder = folder / "conversations"
+        self._lock = threading.Lock()
+        self._own: OrderedDict[Scope, Shelf] = OrderedDict()
+        self._together: dict[Scope, tuple[Snapshot, Snapshot, Snapshot]] = {}
+
+    def has(self, scope: Scope) -> bool:
+        """Whether the conversation ever had documents of its own, and was not erased since."""
+        return (self._folder / scope).is_dir()
+
+    def of(self, scope: Scope | None) -> Shelf:
+        """The shelf of a conversation; that of the library for None."""
+        if scope is None:
+            return self.library
+        with self._lock:
+            if scope not in self._own or not self.has(scope):
+                self._own[scope] = Shelf.on(ConversationStore(self.library.store, scope))
+                self._together.pop(scope, None)
+            self._own.move_to_end(scope)
+            while len(self._own) > _KEPT:
+                oldest, _ = self._own.popitem(last=False)
+                self._together.pop(oldest, None)
+            return self._own[scope]
+
+    def holding(self, name: str) -> Shelf:
+        """The shelf that a document, a version or a passage stands on, by its id."""
+        return self.of(scope_of(name))
+
+    def made(self, scope: Scope | None) -> Shelf:
+        """The shelf of a conversation, there to be written to."""
+        shelf = self.of(scope)
+        if isinstance(shelf.store, ConversationStore):
+            shelf.store.make()
+        return shelf
+
+    def scopes(self) -> list[Scope]:
+        """The conversations that have documents of their own."""
+        if not self._folder.is_dir():
+            return []
+        return [scope for path in sorted(self._folder.iterdir()) if (scope := as_scope(path.name)) is not None]
+
+    def own_count(self) -> int:
+        """How many documents belong to conversations."""
+        records = [record for scope in self.scopes() for record in self.of(scope).store.records()]
+        return sum(current_version(record) is not None for record in records)
+
+    def snapshot(self, scope: Scope | None) -> Snapshot:
+        """What a question is answered from: the library, and what its conversation has beside it."""
+        library = self.library.catalog.snapshot()
+        if scope is None or not self.has(scope):
+            return library
+        own = self.of(scope).catalog.snapshot()
+        if not own.live:
+            return library
+        known = self._together.get(scope)
+        if known is None or known[0] is not library or known[1] is not own:
+            known = self._together[scope] = (library, own, _together(library, own))
+        return known[2]
+
+    def erase(self, scope: Scope) -> bool:
+        """Erases what a conversation has: files, words and records. False when it had nothing.
+
+        Its rows in the index, which hold no words, are marked for ``ingest.clean_up``.
+        """
+        store = self.of(scope).store
+        if not store.folder.is_dir():
+            return False
+        with self.library.store.locked():
+            versions = store.folder / "versions"
+            for path in versions.iterdir() if versions.is_dir() else ():
+                if (ref := VersionRef.parse(path.name)) is not None:
+                    self.library.store.mark_pending(ref)
+            shutil.rmtree(store.folder)
+        return True
+
+
+def erase_files(folder: Path, scope: Scope) -> bool:
+    """``Shelves.erase`` for a library that is not open; the index is mended when it is opened next."""
+    return Shelves(folder).erase(scope)
+
+
+def _together(library: Snapshot, own: Snapshot) -> Snapshot:
+    return Snapshot(
+        stamp=(*library.stamp, *own.stamp),
+        live={**library.live, **own.live},
+        passages=library.passages + own.passages,
+        counts=_added(library.counts, own.counts),
+        unreadable=library.unreadable | own.unreadable,
+    )
+
+
+def _added(library: Counter[str], own: Counter[str]) -> Counter[str]:
+    counts = Counter(library)
+    counts.update(own)
+    return counts

@@ -1,0 +1,1 @@
+"""Sentences, terms, stems and word lists."""

@@ -1,0 +1,42 @@
+"""The words of a question that only ask: they say what is wanted to know, and nothing of what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tools.language.term_weights import Weight
+from tools.language.terms import terms
+
+_ASKING = frozenset(terms(
+    "advice advise algorithm approach best choice choose consider criteria criterion evidence explain give given "
+    "guidance guideline guidelines indication indications information know list main manage managed management "
+    "need ok okay option options patient patients people please possible preferred protocol recommend "
+    "recommendation recommendations recommended regimen role rule rules safe should start strategy suggest "
+    "suitable summary tell use used using versus"
+))  # fmt: skip
+"""Words that ask and name nothing: an answer need not hold them."""
+_FIRST_LINE = ("first", "line")
+"""Asks for what is recommended, too: most recommendations do not say it, and many say it of something else."""
+_FIRST_LINE_SHARE = 0.3
+"""Of the weight of these two: with all of it, any disease's first-line drugs come before the right disease's drugs;
+with none, the sentences that do say it are missed."""
+
+
+def telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
+    """The question's terms but for "first-line", and for those that only ask and stand in none of ``passages``."""
+    held = {term for passage in passages for term in passage}
+    first_line = _first_line(question)
+    return [term for term in question if term not in first_line and (term in held or term not in _ASKING)]
+
+
+def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:
+    """``weight`` with less of it for "first-line"."""
+    first_line = _first_line(question)
+    if not first_line:
+        return weight
+    return lambda term: weight(term) * (_FIRST_LINE_SHARE if term in first_line else 1.0)
+
+
+def _first_line(question: Sequence[str]) -> frozenset[str]:
+    return frozenset(_FIRST_LINE) if _FIRST_LINE in pairwise(question) else frozenset()

@@ -1,0 +1,1 @@
+"""Milvus connection, filter expressions and the Milvus Lite server."""

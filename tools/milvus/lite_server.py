@@ -1,0 +1,88 @@
+"""Serves Milvus Lite so that callers who come at once share each collection: ``python -m tools.milvus.lite_server``.
+
+Milvus Lite opens a collection when it is first asked for, and takes no lock for that (3.2.2): two first calls open it
+twice, and of one of the two nothing is seen again. What is loaded there is never reported as loaded, so that whoever
+waits for it waits for ever; what is written there is lost. So here one call at a time opens, makes, lists or drops one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+from milvus_lite.adapter.grpc.servicer import MilvusServicer
+from milvus_lite.db import MilvusLite
+from pymilvus.grpc_gen import milvus_pb2_grpc
+
+_MESSAGE_BYTES: Final = 256 << 20
+"""As Milvus allows them."""
+_CALLS_AT_ONCE: Final = 10
+_GRACE_SECONDS: Final = 5
+
+
+class SharedMilvusLite(MilvusLite):  # type: ignore[misc]  # milvus_lite has no types
+    """A database of which each collection is open once."""
+
+    def __init__(self, data_dir: str) -> None:
+        self.opening = threading.RLock()
+        super().__init__(data_dir)
+
+    def get_collection(self, *given: Any, **named: Any) -> Any:
+        with self.opening:
+            return super().get_collection(*given, **named)
+
+    def create_collection(self, *given: Any, **named: Any) -> Any:
+        with self.opening:
+            return super().create_collection(*given, **named)
+
+    def drop_collection(self, *given: Any, **named: Any) -> None:
+        with self.opening:
+            super().drop_collection(*given, **named)
+
+
+class _Servicer(MilvusServicer):  # type: ignore[misc]  # milvus_lite has no types
+    """Lists collections while none goes: it opens each that it lists, and fails at one that is gone by then."""
+
+    def __init__(self, database: SharedMilvusLite) -> None:
+        super().__init__(database)
+        self._opening = database.opening
+
+    def ShowCollections(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name is the protocol's
+        with self._opening:
+            return super().ShowCollections(request, context)
+
+
+def serve(data_dir: Path, host: str, port: int) -> None:
+    """Serves until Ctrl-C comes, which closes the database."""
+    database = SharedMilvusLite(str(data_dir))
+    options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
+    # pymilvus asks every ten seconds whether the server is there; gRPC takes that for an attack, and hangs up.
+    options.append(("grpc.http2.max_ping_strikes", 0))
+    server = grpc.server(ThreadPoolExecutor(_CALLS_AT_ONCE), options=options)
+    try:
+        milvus_pb2_grpc.add_MilvusServiceServicer_to_server(_Servicer(database), server)
+        server.add_insecure_port(f"{host}:{port}")
+        server.start()
+        server.wait_for_termination()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop(_GRACE_SECONDS).wait()
+        database.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    given = parser.parse_args()
+    serve(given.data_dir, given.host, given.port)
+
+
+if __name__ == "__main__":
+    main()
