@@ -72,8 +72,9 @@ test-milvus: dev ## Run the tests of the indexes against a Milvus server (2.5 or
 	  tests/integration/test_guideline_search.py tests/integration/test_guideline_library.py \
 	  tests/faults/test_drug_import_faults.py
 
-check: dev ## Lint, types, import directions
+check: dev ## Lint, format, types, import directions
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports

@@ -180,8 +180,13 @@ class CitationAdded(Frozen):
 
 
 NoticeCode = Literal[
-    "history_not_saved", "transcript_replayed", "waiting_for_provider", "citation_dropped", "new_conversation",
-    "tools_unavailable", "language_of_sources",
+    "history_not_saved",
+    "transcript_replayed",
+    "waiting_for_provider",
+    "citation_dropped",
+    "new_conversation",
+    "tools_unavailable",
+    "language_of_sources",
 ]
 
 

@@ -248,8 +248,10 @@ class Settings:
                 "Set ASCLEPIUS_AUTH=password (with ASCLEPIUS_USERS) or ASCLEPIUS_AUTH=header, or listen on 127.0.0.1."
             )
         if server.auth == "password" and server.users is None:
-            raise ConfigurationError("ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
-                                     "made by `asclepius hash-password`.")
+            raise ConfigurationError(
+                "ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
+                "made by `asclepius hash-password`."
+            )
         if "*" in server.allowed_origins:
             raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
         if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
@@ -278,7 +280,11 @@ def variable_name(kind: type[BaseSettings], field: str) -> str:
 
 
 SECTIONS: tuple[type[BaseSettings], ...] = (
-    ModelSettings, StorageSettings, ServerSettings, OfflineSettings, DiagnosticsSettings,
+    ModelSettings,
+    StorageSettings,
+    ServerSettings,
+    OfflineSettings,
+    DiagnosticsSettings,
 )
 
 

@@ -30,9 +30,10 @@ ENGINE = re.compile(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--engine", choices=("only", "without"),
+        "--engine",
+        choices=("only", "without"),
         help="only the tests by which the engine's coverage is measured, or all others",
-    )  # fmt: skip
+    )
 
 
 _OFTEN = gc.get_threshold()

@@ -39,7 +39,7 @@ def main() -> int:
     codes = {
         pytest(*PARALLEL, "--engine", "without", "--cache-clear"),
         pytest(*PARALLEL, "--engine", "only", *TRACED),
-    }  # fmt: skip
+    }
     if codes <= {0, 1} and 1 in codes and 0 < failed() <= MOST_AGAIN:
         print(f"\n{failed()} failed beside others. Once more, one at a time:", flush=True)
         codes = {pytest("--last-failed", "--last-failed-no-failures", "none", *TRACED, "--cov-append")}

@@ -128,9 +128,7 @@ class OpenAIResponseManager:
         turn_id = request.turn_id
         model_key = f"{self._server_key}#{request.model}"
         try:
-            async with self._chats.open(
-                request.conversation_id, request.user_id, model_key=model_key
-            ) as conversation:
+            async with self._chats.open(request.conversation_id, request.user_id, model_key=model_key) as conversation:
                 yield TurnStarted(conversation_id=conversation.id, turn_id=turn_id, model=request.model)
                 async with aclosing(_Turn(self, request, conversation).events()) as events:
                     async for event in events:
@@ -180,9 +178,7 @@ class OpenAIResponseManager:
         return event.model_copy(update={"item": item.model_copy(update={"function_output": output})})
 
     def runner(self, citations: CitationManager) -> Runner:
-        return Runner(
-            self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output
-        )
+        return Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output)
 
     def run_request(self, request: TurnRequest, conversation: Conversation) -> RunRequest:
         """What the runner is asked: the new message, and the rest of the conversation by id or in full."""

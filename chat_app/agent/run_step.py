@@ -165,9 +165,7 @@ class _Step:
             case CitationUpdate():
                 c = update.citation
                 await self.channel.put(
-                    CitationReceived(
-                        file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement
-                    )
+                    CitationReceived(file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement)
                 )
             case ToolCallReady():
                 await self._start(update, group)
@@ -181,9 +179,7 @@ class _Step:
 
     async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup | None) -> None:
         item = call.item
-        function = Function(
-            call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id
-        )
+        function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
         self.functions.append(function)
         if group is not None:
             await self.tool_start(function)

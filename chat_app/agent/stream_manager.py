@@ -54,5 +54,3 @@ class StreamManager:
             self.output.settle(self.fold, outcome or self.fold.outcome)
             if self.fold.unknown_events:
                 logger.info("The model server sent %d events of unknown types.", self.fold.unknown_events)
-
-

@@ -62,9 +62,12 @@ def ask(
     if session and len(models) > 1:
         raise typer.BadParameter("Models that are compared begin conversations of their own.", param_hint="--session")
     options: Options = {
-        "use_clinical_guidelines": guidelines, "use_drug_database": drugs, "documents": guideline or [],
-        "language": language, "length": length,
-    }  # fmt: skip
+        "use_clinical_guidelines": guidelines,
+        "use_drug_database": drugs,
+        "documents": guideline or [],
+        "language": language,
+        "length": length,
+    }
     if json:
         output: JsonLines | Plain | Sections = JsonLines()
     elif len(models) > 1:

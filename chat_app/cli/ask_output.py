@@ -33,8 +33,10 @@ class JsonLines:
     exit_code = 0
 
     def show(self, event: AgentEvent | ModelEvent) -> None:
-        shown, own = (event.model_dump_json(), event.event) if isinstance(event, ModelEvent) else (
-            agent_event_adapter.dump_json(event).decode(), event
+        shown, own = (
+            (event.model_dump_json(), event.event)
+            if isinstance(event, ModelEvent)
+            else (agent_event_adapter.dump_json(event).decode(), event)
         )
         sys.stdout.write(shown + "\n")
         sys.stdout.flush()
@@ -129,7 +131,7 @@ class Plain:
             sys.stdout.write("\n")
         if event.outcome.kind != "completed":
             typer.secho(f"asclepius: {event.outcome.message}", err=True)
-        typer.secho(f"· To go on: asclepius ask --session {self._conversation_id} \"…\"", err=True, dim=True)
+        typer.secho(f'· To go on: asclepius ask --session {self._conversation_id} "…"', err=True, dim=True)
 
 
 def reference_line(reference: Reference) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Measure search and citations against files of questions.", no_args_is_help=True)
 
 
-
 def _print_figures(report: BaseModel) -> None:
     """The report's plain values, a line each."""
     for name, value in report.model_dump(by_alias=True).items():
@@ -72,9 +71,7 @@ async def _retrieval(
         secret = token.get_secret_value() if token else None
         evaluate = evaluate_abstention if abstention else evaluate_retrieval
         with progress_bars() as show:
-            return await asyncio.to_thread(
-                evaluate, uri, collection, token=secret, embedder=embedder, progress=show
-            )
+            return await asyncio.to_thread(evaluate, uri, collection, token=secret, embedder=embedder, progress=show)
 
 
 @app.command()
@@ -165,6 +162,10 @@ async def _citations(file: Path | None, limit: int | None, parallel: int, model:
         await asclepius.warm_up()
         with progress_bars() as show:
             return await evaluate_citations(
-                asclepius.agent, asclepius.guidelines, questions, parallel=parallel, model=model,
+                asclepius.agent,
+                asclepius.guidelines,
+                questions,
+                parallel=parallel,
+                model=model,
                 progress=lambda done, total: show("questions", done, total),
-            )  # fmt: skip
+            )

@@ -222,8 +222,10 @@ def sync(
         shell.print_json(report)
     else:
         for what, documents in (
-            ("Uploaded", report.uploaded), ("Unchanged", report.unchanged), ("Deleted there", report.removed),
-        ):  # fmt: skip
+            ("Uploaded", report.uploaded),
+            ("Unchanged", report.unchanged),
+            ("Deleted there", report.removed),
+        ):
             if documents:
                 typer.echo(f"{what}: {', '.join(documents)}")
         typer.echo(f"Vector store {report.vector_store_id}. {note}")

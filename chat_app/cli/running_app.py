@@ -65,9 +65,7 @@ class RunningApp:
             async for data in events:
                 yield agent_event_adapter.validate_json(data)
 
-    async def compare(
-        self, message: str, models: Sequence[str], **options: object
-    ) -> AsyncGenerator[ModelEvent, None]:
+    async def compare(self, message: str, models: Sequence[str], **options: object) -> AsyncGenerator[ModelEvent, None]:
         """The turns' events of several models. Raises like ``consult``."""
         async with aclosing(self._events({"message": message, "models": list(models), **options})) as events:
             async for data in events:

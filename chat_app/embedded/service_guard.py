@@ -104,8 +104,13 @@ class Guard:
             return IN_USE
         try:
             child = subprocess.Popen(
-                self._plan["command"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                pass_fds=[lock], start_new_session=True, preexec_fn=die_with(os.getpid()),  # noqa: PLW1509
+                self._plan["command"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=[lock],
+                start_new_session=True,
+                preexec_fn=die_with(os.getpid()),  # noqa: PLW1509
             )
         except OSError as error:
             self._log.write(f"{self._plan['command'][0]} cannot be run: {error.strerror}\n".encode())

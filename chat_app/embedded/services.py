@@ -86,7 +86,10 @@ class EmbeddedServices:
         if up:
             return ServiceStatus(name=spec.name, title=spec.title, state="running", url=spec.url)
         return ServiceStatus(
-            name=spec.name, title=spec.title, state="unreachable", url=spec.url,
+            name=spec.name,
+            title=spec.title,
+            state="unreachable",
+            url=spec.url,
             detail=f"{spec.title} of the other asclepius process does not answer: see what that process says.",
         )
 

@@ -132,24 +132,57 @@ def remove_socket(urls: EmbeddedUrls, data_dir: Path) -> None:
 def _redis(folder: Path, url: str) -> ServiceSpec:
     path = socket_path(url)
     return ServiceSpec(
-        name="redis", title="The session store (Redis)", url=url, folder=folder, socket=path,
+        name="redis",
+        title="The session store (Redis)",
+        url=url,
+        folder=folder,
+        socket=path,
         command=(
-            _redis_binary(), "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700",
-            "--dir", str(folder), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
-            "--databases", "1", "--daemonize", "no",
+            _redis_binary(),
+            "--port",
+            "0",
+            "--unixsocket",
+            str(path),
+            "--unixsocketperm",
+            "700",
+            "--dir",
+            str(folder),
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "everysec",
+            "--save",
+            "",
+            "--databases",
+            "1",
+            "--daemonize",
+            "no",
         ),
-        alternative="REDIS_URL to a Redis server", environment=_environment(),
+        alternative="REDIS_URL to a Redis server",
+        environment=_environment(),
     )
 
 
 def _milvus(folder: Path, url: str) -> ServiceSpec:
     return ServiceSpec(
-        name="milvus", title="The drug and guideline index (Milvus Lite)", url=url, folder=folder,
+        name="milvus",
+        title="The drug and guideline index (Milvus Lite)",
+        url=url,
+        folder=folder,
         command=(
-            sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--host", "127.0.0.1",
-            "--port", str(urlsplit(url).port),
+            sys.executable,
+            "-m",
+            "tools.milvus.lite_server",
+            "--data-dir",
+            str(folder),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(urlsplit(url).port),
         ),
-        exclusive=folder / "LOCK", alternative="MILVUS_URI to a Milvus server", environment=_environment(),
+        exclusive=folder / "LOCK",
+        alternative="MILVUS_URI to a Milvus server",
+        environment=_environment(),
         # It closes its database on Ctrl-C and only then.
         stop_signal=signal.SIGINT,
     )
@@ -163,12 +196,24 @@ def _offline(folder: Path, url: str, key: str | None, embeddings: Path | None) -
     if key is not None:
         variables["ASCLEPIUS_OFFLINE_KEY"] = key
     return ServiceSpec(
-        name="offline", title="The offline model", url=url, folder=folder,
+        name="offline",
+        title="The offline model",
+        url=url,
+        folder=folder,
         command=(
-            sys.executable, "-m", "chat_app.offline", "--host", "127.0.0.1", "--port", str(urlsplit(url).port),
-            "--data-dir", str(folder), *(("--embeddings", str(embeddings)) if served else ()),
+            sys.executable,
+            "-m",
+            "chat_app.offline",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(urlsplit(url).port),
+            "--data-dir",
+            str(folder),
+            *(("--embeddings", str(embeddings)) if served else ()),
         ),
-        alternative="OPENAI_API_KEY or OPENAI_BASE_URL to use a model server", environment=variables,
+        alternative="OPENAI_API_KEY or OPENAI_BASE_URL to use a model server",
+        environment=variables,
     )
 
 

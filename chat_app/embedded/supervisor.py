@@ -67,8 +67,13 @@ class SupervisedService:
 
     def status(self) -> ServiceStatus:
         return ServiceStatus(
-            name=self.spec.name, title=self.spec.title, state=self._state, url=self.spec.url,
-            restarts=self._restarts, log=self._log, detail=self._detail,
+            name=self.spec.name,
+            title=self.spec.title,
+            state=self._state,
+            url=self.spec.url,
+            restarts=self._restarts,
+            log=self._log,
+            detail=self._detail,
         )
 
     async def start(self) -> None:
@@ -91,9 +96,13 @@ class SupervisedService:
 
     def _launch(self) -> None:
         plan = {
-            "command": self.spec.command, "log": str(self._log), "lock": str(self._lock),
-            "exclusive": str(self.spec.exclusive) if self.spec.exclusive else None, "lock_seconds": _LOCK_SECONDS,
-            "stop_signal": int(self.spec.stop_signal), "stop_seconds": _STOP_SECONDS,
+            "command": self.spec.command,
+            "log": str(self._log),
+            "lock": str(self._lock),
+            "exclusive": str(self.spec.exclusive) if self.spec.exclusive else None,
+            "lock_seconds": _LOCK_SECONDS,
+            "stop_signal": int(self.spec.stop_signal),
+            "stop_seconds": _STOP_SECONDS,
         }
         try:
             self.spec.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -107,8 +116,12 @@ class SupervisedService:
             ) from None
         try:
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan)], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=errors, cwd=self.spec.folder, env=self.spec.environment,
+                [sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=self.spec.folder,
+                env=self.spec.environment,
                 start_new_session=True,
             )
         finally:

@@ -207,9 +207,7 @@ def _wrong_numbers(answer: _Answer) -> list[tuple[int, str]]:
         if listed.get(citation.number) != citation.passage.id
     ]
     wrong += [
-        (number, f"first used as number {place}")
-        for place, number in enumerate(first_uses, start=1)
-        if number != place
+        (number, f"first used as number {place}") for place, number in enumerate(first_uses, start=1) if number != place
     ]
     numbers = [reference.number for reference in answer.references]
     wrong += [(number, "listed twice") for number in set(numbers) if numbers.count(number) > 1]
@@ -243,18 +241,27 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
     references = [reference for answer in answers for reference in answer.references]
     failed = [bool(each.count("no answer") or each.count("a tool failed")) for each in checked]
     answered = sum(bool(answer.citations) for answer in answers)
-    silent = [question for question, answer, bad in zip(questions, answers, failed, strict=True)
-              if not answer.citations and not bad]  # fmt: skip
+    silent = [
+        question
+        for question, answer, bad in zip(questions, answers, failed, strict=True)
+        if not answer.citations and not bad
+    ]
     return CitationReport(
-        questions=len(questions), answered=answered, abstained=len(silent), failed=sum(failed),
+        questions=len(questions),
+        answered=answered,
+        abstained=len(silent),
+        failed=sum(failed),
         unanswerable=sum(question.kind == "unanswerable" for question in questions),
         unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
-        references=len(references), references_with_quote=sum(bool(reference.quotes) for reference in references),
+        references=len(references),
+        references_with_quote=sum(bool(reference.quotes) for reference in references),
         references_without_page=sum(_is_retrieved_text(reference.passage) for reference in references),
         citations=sum(len(answer.citations) for answer in answers),
-        quotes=quotes, quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
+        quotes=quotes,
+        quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
         wrong_numbers=sum(each.count("wrong number") for each in checked),
         unsupported_figures=sum(each.count("figure not in its source") for each in checked),
-        dropped_citations=sum(answer.dropped for answer in answers), seconds=round(seconds, 1),
+        dropped_citations=sum(answer.dropped for answer in answers),
+        seconds=round(seconds, 1),
         findings=tuple(finding for each in checked for finding in each.findings),
-    )  # fmt: skip
+    )

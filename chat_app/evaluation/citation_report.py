@@ -11,8 +11,7 @@ from tools.errors import SourceRejected
 from tools.guidelines.library import DEMO_FOLDER
 from tools.types import Frozen
 
-Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer",
-               "a tool failed"]
+Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer", "a tool failed"]
 
 
 class CitationQuestion(BaseModel):

@@ -123,8 +123,9 @@ async def evaluate(database: DrugDatabase, queries: Sequence[EvaluationQuery]) -
     return DrugEvaluation(
         overall=_rate(rank for kind in ranks.values() for rank in kind),
         by_kind={kind: _rate(found) for kind, found in sorted(ranks.items())},
-        ms=_milliseconds(times), misses=tuple(misses),
-    )  # fmt: skip
+        ms=_milliseconds(times),
+        misses=tuple(misses),
+    )
 
 
 def _rate(ranks: Iterable[int]) -> HitRate:
@@ -138,5 +139,8 @@ def _rate(ranks: Iterable[int]) -> HitRate:
 
 def _milliseconds(times: list[float]) -> Milliseconds:
     ordered = sorted(times)
-    return Milliseconds(mean=round(sum(ordered) / len(ordered), 2), p50=round(ordered[len(ordered) // 2], 2),
-                        p95=round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 2))  # fmt: skip
+    return Milliseconds(
+        mean=round(sum(ordered) / len(ordered), 2),
+        p50=round(ordered[len(ordered) // 2], 2),
+        p95=round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 2),
+    )

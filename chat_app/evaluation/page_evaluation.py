@@ -99,18 +99,20 @@ class _Trial:
         self._among.append(any(hits))
         if hits[:1] != [True]:
             found = tuple(f"{passage.document_id.partition('@')[0]}:{passage.page}" for passage in result.passages)
-            self._misses.append(PageMiss(
-                question=question.question, document=wanted, gold_pages=question.gold_pages, found=found
-            ))
+            self._misses.append(
+                PageMiss(question=question.question, document=wanted, gold_pages=question.gold_pages, found=found)
+            )
 
     def report(self) -> PagesReport:
         return PagesReport(
-            hit_at_1=_share(self._first), hit_at_5=_share(self._among), questions=len(self._first),
+            hit_at_1=_share(self._first),
+            hit_at_5=_share(self._among),
+            questions=len(self._first),
             answerable_kept=_share(self._kept),
             unanswerable_rejected=_share(self._rejected) if self._rejected else None,
             ms_per_query=1000 * self._seconds / max(1, len(self._kept) + len(self._rejected)),
             misses=tuple(self._misses),
-        )  # fmt: skip
+        )
 
 
 def _find(documents: list[Document], question: _PageQuestion) -> str | None:
@@ -127,9 +129,7 @@ def _find(documents: list[Document], question: _PageQuestion) -> str | None:
 
 
 def _hits(result: GuidelineSearchResult, document: str, pages: tuple[int, ...]) -> list[bool]:
-    return [
-        passage.document_id.partition("@")[0] == document and passage.page in pages for passage in result.passages
-    ]
+    return [passage.document_id.partition("@")[0] == document and passage.page in pages for passage in result.passages]
 
 
 def _share(values: list[bool]) -> float:

@@ -177,9 +177,13 @@ class _Trial:
             recalls.append(recall(ranked, self._collection.relevance[key]))
             self._progress("asking", at, len(asked))
         return RetrievalReport(
-            ndcg=_mean(gains), recall=_mean(recalls), ms_per_query=1000 * spent / max(1, len(asked)),
-            queries=len(asked), passages=len(self._terms), dense=self._retriever.embedder is not None,
-        )  # fmt: skip
+            ndcg=_mean(gains),
+            recall=_mean(recalls),
+            ms_per_query=1000 * spent / max(1, len(asked)),
+            queries=len(asked),
+            passages=len(self._terms),
+            dense=self._retriever.embedder is not None,
+        )
 
     def abstain(self) -> AbstentionReport:
         answerable: list[float] = []
@@ -202,8 +206,10 @@ class _Trial:
             rejected=_mean([float(score < cut) for score in unanswerable]),
             kept_by_threshold=_mean([float(score >= ANSWERABLE_FROM) for score in answerable]),
             rejected_by_threshold=_mean([float(score < ANSWERABLE_FROM) for score in unanswerable]),
-            answerable=len(answerable), unanswerable=len(unanswerable), dense=self._retriever.embedder is not None,
-        )  # fmt: skip
+            answerable=len(answerable),
+            unanswerable=len(unanswerable),
+            dense=self._retriever.embedder is not None,
+        )
 
 
 def evaluate_abstention(

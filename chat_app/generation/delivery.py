@@ -53,9 +53,7 @@ class Chaining:
 class Delivery:
     """The events of one response; ``events()`` can be iterated once."""
 
-    def __init__(
-        self, client: ModelClient, request: ResponseRequest, *, max_retries: int, chaining: Chaining
-    ) -> None:
+    def __init__(self, client: ModelClient, request: ResponseRequest, *, max_retries: int, chaining: Chaining) -> None:
         self._client = client
         self._request = request
         self._max_retries = max_retries

@@ -98,4 +98,3 @@ class Generator(Generic[T]):
         for processor in self.output_processors:
             data = processor(data)
         return cast("T", data)
-

@@ -39,8 +39,9 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
         async with runtime.running():
             yield
 
-    app = FastAPI(title="Asclepius", lifespan=lifespan, docs_url=None, redoc_url=None,
-                  openapi_url="/api/v1/openapi.json")
+    app = FastAPI(
+        title="Asclepius", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json"
+    )
     app.state.runtime = runtime
     problems.install(app)
     api_docs.document(app)

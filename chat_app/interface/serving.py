@@ -54,9 +54,18 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
     ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
     """
     config = uvicorn.Config(
-        app, host=settings.server.host, port=settings.server.port, loop="uvloop", ws="websockets-sansio",
-        ws_per_message_deflate=False, log_level="warning", access_log=False, server_header=False,
-        proxy_headers=settings.server.auth == "header", forwarded_allow_ips=list(settings.server.trusted_proxies),
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS, lifespan="on",
+        app,
+        host=settings.server.host,
+        port=settings.server.port,
+        loop="uvloop",
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.server.auth == "header",
+        forwarded_allow_ips=list(settings.server.trusted_proxies),
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        lifespan="on",
     )
     return PageServer(config, app.state.runtime, on_ready)

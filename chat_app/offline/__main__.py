@@ -68,9 +68,14 @@ def _config(arguments: Sequence[str] | None) -> OfflineConfig:
     given = parser.parse_args(arguments)
     given.data_dir.mkdir(parents=True, exist_ok=True)
     return OfflineConfig(
-        host=given.host, port=given.port, fd=given.fd, data_dir=given.data_dir.absolute(),
-        embeddings=given.embeddings, delta_ms=given.delta_ms, key=OfflineSettings().offline_key,
-    )  # fmt: skip
+        host=given.host,
+        port=given.port,
+        fd=given.fd,
+        data_dir=given.data_dir.absolute(),
+        embeddings=given.embeddings,
+        delta_ms=given.delta_ms,
+        key=OfflineSettings().offline_key,
+    )
 
 
 def _listen(config: OfflineConfig) -> socket.socket:

@@ -15,6 +15,13 @@ from chat_app.sessions.session_store import (
 )
 
 __all__ = [
-    "Message", "RedisSessionStore", "RetrievedPassage", "Session", "SessionStore", "SessionSummary", "StreamingState",
-    "is_session_id", "new_session_id",
+    "Message",
+    "RedisSessionStore",
+    "RetrievedPassage",
+    "Session",
+    "SessionStore",
+    "SessionSummary",
+    "StreamingState",
+    "is_session_id",
+    "new_session_id",
 ]

@@ -36,25 +36,33 @@ local function renew()
 end
 """
 
-CREATE: Final = _PRELUDE + """
+CREATE: Final = (
+    _PRELUDE
+    + """
 if not gone() then return {moved, 'conflict'} end
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 redis.call('HSET', KEYS[1], unpack(ARGV, 2))
 renew()
 return {moved, 'ok'}
 """
+)
 """ARGV: ttl, field, value, ..."""
 
-GET: Final = _PRELUDE + """
+GET: Final = (
+    _PRELUDE
+    + """
 if gone() then return {moved, 'gone'} end
 local owner = redis.call('HGET', KEYS[1], 'user_id')
 if owner and owner ~= ARGV[2] then return {moved, 'gone'} end
 renew()
 return {moved, 'ok', redis.call('HGETALL', KEYS[1])}
 """
+)
 """ARGV: ttl, user. A record without an owner is returned, so that it is found to be unreadable."""
 
-UPDATE: Final = _PRELUDE + """
+UPDATE: Final = (
+    _PRELUDE
+    + """
 if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
 local last = redis.call('HGET', KEYS[1], 'last_response_id')
 local expected = ARGV[3] == '1' and ARGV[4]
@@ -66,9 +74,12 @@ redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count))
 renew()
 return {moved, 'ok', count}
 """
+)
 """ARGV: ttl, user, whether a last response is expected (1 or 0), which one, field, value, ..."""
 
-APPEND: Final = _PRELUDE + """
+APPEND: Final = (
+    _PRELUDE
+    + """
 if gone() then return {moved, 'gone'} end
 for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
 redis.call('LTRIM', KEYS[2], -tonumber(ARGV[3]), -1)
@@ -77,16 +88,22 @@ redis.call('HSET', KEYS[1], 'message_count', string.format('%d', count), 'last_a
 renew()
 return {moved, 'ok'}
 """
+)
 """ARGV: ttl, now, how many messages to keep, message, ..."""
 
-MESSAGES: Final = _PRELUDE + """
+MESSAGES: Final = (
+    _PRELUDE
+    + """
 local found = redis.call('LRANGE', KEYS[2], -tonumber(ARGV[2]), -1)
 renew()
 return {moved, 'ok', found}
 """
+)
 """ARGV: ttl, limit (at least 1)"""
 
-ADD_RETRIEVED: Final = _PRELUDE + """
+ADD_RETRIEVED: Final = (
+    _PRELUDE
+    + """
 if gone() then return {moved, 'gone'} end
 local highest = 0
 for _, number in ipairs(redis.call('HVALS', KEYS[3])) do highest = math.max(highest, tonumber(number) or 0) end
@@ -104,35 +121,50 @@ end
 renew()
 return {moved, 'ok', numbers}
 """
+)
 """ARGV: ttl, passage id, passage, ..."""
 
-RETRIEVED: Final = _PRELUDE + """
+RETRIEVED: Final = (
+    _PRELUDE
+    + """
 renew()
 return {moved, 'ok', redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
 """
+)
 """ARGV: ttl"""
 
-SET_STREAMING: Final = _PRELUDE + """
+SET_STREAMING: Final = (
+    _PRELUDE
+    + """
 if gone() then return {moved, 'gone'} end
 redis.call('HSET', KEYS[5], ARGV[2], ARGV[3])
 renew()
 return {moved, 'ok'}
 """
+)
 """ARGV: ttl, request id, state"""
 
-GET_STREAMING: Final = _PRELUDE + """
+GET_STREAMING: Final = (
+    _PRELUDE
+    + """
 return {moved, 'ok', redis.call('HGET', KEYS[5], ARGV[2])}
 """
+)
 """ARGV: ttl, request id"""
 
-DELETE: Final = _PRELUDE + """
+DELETE: Final = (
+    _PRELUDE
+    + """
 if redis.call('HGET', KEYS[1], 'user_id') ~= ARGV[2] then return {moved, 'gone'} end
 redis.call('DEL', unpack(KEYS))
 return {moved, 'ok'}
 """
+)
 """ARGV: ttl, user"""
 
-PUT_SESSION_ASIDE: Final = _PRELUDE + """
+PUT_SESSION_ASIDE: Final = (
+    _PRELUDE
+    + """
 if not gone() then
   for i = 2, 5 do
     if redis.call('EXISTS', KEYS[i]) == 1 then
@@ -144,9 +176,12 @@ if not gone() then
 end
 return {moved, 'ok'}
 """
+)
 """ARGV: ttl. The whole conversation goes with its record: nobody can be shown to own the rest of it."""
 
-PUT_ENTRY_ASIDE: Final = _PRELUDE + """
+PUT_ENTRY_ASIDE: Final = (
+    _PRELUDE
+    + """
 local i = tonumber(ARGV[2])
 local removed = 0
 if i == 2 then
@@ -161,6 +196,7 @@ if removed > 0 then
 end
 return {moved + removed, 'ok'}
 """
+)
 """ARGV: ttl, index of the key, hash field (empty for a list), value as it was read"""
 
 PEEK: Final = """
@@ -181,6 +217,18 @@ return 1
 """KEYS: a user's index. ARGV: seconds for which an entry is kept, now, session id."""
 
 ALL: Final = (
-    CREATE, GET, UPDATE, APPEND, MESSAGES, ADD_RETRIEVED, RETRIEVED, SET_STREAMING, GET_STREAMING, DELETE,
-    PUT_SESSION_ASIDE, PUT_ENTRY_ASIDE, PEEK, REMEMBER,
+    CREATE,
+    GET,
+    UPDATE,
+    APPEND,
+    MESSAGES,
+    ADD_RETRIEVED,
+    RETRIEVED,
+    SET_STREAMING,
+    GET_STREAMING,
+    DELETE,
+    PUT_SESSION_ASIDE,
+    PUT_ENTRY_ASIDE,
+    PEEK,
+    REMEMBER,
 )

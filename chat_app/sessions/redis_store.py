@@ -72,8 +72,13 @@ class RedisSessionStore:
     def __init__(self, url: str, ttl: int = 86_400) -> None:
         try:
             self._pool = BlockingConnectionPool.from_url(
-                url, max_connections=64, timeout=COMMAND_SECONDS, socket_connect_timeout=CONNECT_SECONDS,
-                socket_timeout=COMMAND_SECONDS, retry=Retry(NoBackoff(), 0), decode_responses=False,
+                url,
+                max_connections=64,
+                timeout=COMMAND_SECONDS,
+                socket_connect_timeout=CONNECT_SECONDS,
+                socket_timeout=COMMAND_SECONDS,
+                retry=Retry(NoBackoff(), 0),
+                decode_responses=False,
             )
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
@@ -100,8 +105,12 @@ class RedisSessionStore:
         if session_id is not None and not is_session_id(session_id):
             raise ValueError("A session id is `session_` and 32 hexadecimal digits.")
         session = Session(
-            session_id=session_id or new_session_id(), user_id=user_id, last_active_at=int(time.time()),
-            vector_store_id=vector_store_id, model_key=model_key, agent_ready=agent_ready,
+            session_id=session_id or new_session_id(),
+            user_id=user_id,
+            last_active_at=int(time.time()),
+            vector_store_id=vector_store_id,
+            model_key=model_key,
+            agent_ready=agent_ready,
         )
         # The index first: what it points to may be missing, but no conversation may be missing in it.
         await self._index.remember(user_id, session.session_id)

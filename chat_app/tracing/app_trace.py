@@ -1,8 +1,8 @@
 """The app's own traces: what the settings ask for, put to its one generator and to the events of its turns.
 
-    trace = trace_app_generator(generator, settings.diagnostics)
-    ...
-    await trace.aclose()
+trace = trace_app_generator(generator, settings.diagnostics)
+...
+await trace.aclose()
 """
 
 from __future__ import annotations

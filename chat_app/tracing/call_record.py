@@ -18,8 +18,9 @@ from chat_app.tracing.state_logger import PromptState
 from chat_app.tracing.watching import WatchedCall
 from tools.types import Function
 
-_ITEM_TYPES = frozenset({"message", "function_call", "function_call_output", "reasoning", "file_search_call",
-                         "item_reference"})
+_ITEM_TYPES = frozenset(
+    {"message", "function_call", "function_call_output", "reasoning", "file_search_call", "item_reference"}
+)
 _ROLES = frozenset({"user", "assistant", "system", "developer"})
 _IDS = ("id", "call_id", "response_id", "previous_response_id")
 _NUMBERS = frozenset({"max_output_tokens", "max_tool_calls", "temperature", "top_p", "top_logprobs"})

@@ -11,9 +11,7 @@ from chat_app.tracing.protocols import TracedGenerator
 C = TypeVar("C", bound=type)
 
 
-def on_construction(
-    cls: C, attributes: Sequence[str] | None, found: Callable[[str, TracedGenerator], object]
-) -> C:
+def on_construction(cls: C, attributes: Sequence[str] | None, found: Callable[[str, TracedGenerator], object]) -> C:
     """``cls``, calling ``found`` for each generator that a new object has as an attribute.
 
     With ``attributes`` only those count; raises ``TypeError``, when an object is made, if one of them is no generator.

@@ -24,8 +24,10 @@ from tools.drug_database.importers import demo
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 ABOUT_A_DRUG = (
-    "What are the contraindications of {}?", "What is the dose of {} in adults?", "What does {} interact with?",
-)  # fmt: skip
+    "What are the contraindications of {}?",
+    "What is the dose of {} in adults?",
+    "What does {} interact with?",
+)
 LONGEST_HEADING = 90
 
 

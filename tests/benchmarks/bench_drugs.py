@@ -38,8 +38,12 @@ from tools.drug_database.drug_search import Snapshot
 from tools.drug_database.names.name_terms import stems
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data/drugs"
-FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",
-         "rxnorm_prescribable_2025-10.zip")  # fmt: skip
+FILES = (
+    "ndctext_2015-12.zip",
+    "orange-book_2020-07-06.zip",
+    "drugsatfda_2019-07-02.zip",
+    "rxnorm_prescribable_2025-10.zip",
+)
 Find = Callable[[str], list[str]]
 
 
@@ -56,9 +60,13 @@ async def bench_import() -> dict[str, Any]:
         report = await database.import_paths([SHARED / FILES[0]])
         seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
         await database.aclose()
-    return {"products": report.products, "rows": report.read, "seconds": round(seconds, 2),
-            "products_per_second": round(report.products / seconds),
-            "products_per_cpu_second_of_this_process": round(report.products / cpu_seconds)}  # fmt: skip
+    return {
+        "products": report.products,
+        "rows": report.read,
+        "seconds": round(seconds, 2),
+        "products_per_second": round(report.products / seconds),
+        "products_per_cpu_second_of_this_process": round(report.products / cpu_seconds),
+    }
 
 
 async def bench_search() -> dict[str, Any]:
@@ -99,8 +107,9 @@ def _bm25(uri: str, state: Snapshot) -> Find:
     client = MilvusClient(uri)
 
     def find(text: str) -> list[str]:
-        found = client.search(state.generation.records, data=[stems([text])], anns_field="stems_bm25", limit=5,
-                              output_fields=["key"])  # fmt: skip
+        found = client.search(
+            state.generation.records, data=[stems([text])], anns_field="stems_bm25", limit=5, output_fields=["key"]
+        )
         return [hit["entity"]["key"] for hit in found[0]]
 
     return find
@@ -130,9 +139,14 @@ async def _rate(
         first += bool(fits) and fits[0]
         five += any(fits)
     times.sort()
-    return {"hit@1": round(first / len(queries), 4), "hit@5": round(five / len(queries), 4), "queries": len(queries),
-            "mean": round(sum(times) / len(times), 2), "p50": round(times[len(times) // 2], 2),
-            "p95": round(times[int(0.95 * len(times))], 2)}  # fmt: skip
+    return {
+        "hit@1": round(first / len(queries), 4),
+        "hit@5": round(five / len(queries), 4),
+        "queries": len(queries),
+        "mean": round(sum(times) / len(times), 2),
+        "p50": round(times[len(times) // 2], 2),
+        "p95": round(times[int(0.95 * len(times))], 2),
+    }
 
 
 def _resident() -> float:
@@ -205,9 +219,16 @@ async def grown(size: int) -> dict[str, Any]:
         exact = await _times(database, names)
         misspelt = await _times(database, [name[:3] + name[4:] for name in names])
         await database.aclose()
-    return {"products": size, "records": report.records, "import_seconds": round(seconds, 1),
-            "import_peak_mb": round(peak), "milvus_lite_peak_mb": round(server), "load_seconds": round(load, 2),
-            "exact_p95_ms": exact, "misspelt_p95_ms": misspelt}  # fmt: skip
+    return {
+        "products": size,
+        "records": report.records,
+        "import_seconds": round(seconds, 1),
+        "import_peak_mb": round(peak),
+        "milvus_lite_peak_mb": round(server),
+        "load_seconds": round(load, 2),
+        "exact_p95_ms": exact,
+        "misspelt_p95_ms": misspelt,
+    }
 
 
 async def _times(database: DrugDatabase, names: Sequence[str]) -> float:

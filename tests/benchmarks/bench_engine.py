@@ -161,8 +161,9 @@ async def measure_latency(base_url: str, streams: int) -> dict[str, tuple[float,
                     yield event.text
 
         readers: dict[str, Callable[[], AsyncIterator[str]]] = {
-            "runner": run_texts, "bare socket": lambda: _bare_texts(base_url, model),
-        }  # fmt: skip
+            "runner": run_texts,
+            "bare socket": lambda: _bare_texts(base_url, model),
+        }
         for _ in range(ROUNDS):
             for name, texts in readers.items():
                 delays = await _delays(texts, streams, milliseconds=250)

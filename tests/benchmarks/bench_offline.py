@@ -73,8 +73,12 @@ async def fill_store(http: httpx.AsyncClient) -> str:
 
 async def first_delta(http: httpx.AsyncClient, store: str) -> float:
     """Milliseconds to the first ``output_text.delta``."""
-    body = {"model": "m", "input": QUESTION, "stream": True,
-            "tools": [{"type": "file_search", "vector_store_ids": [store]}]}  # fmt: skip
+    body = {
+        "model": "m",
+        "input": QUESTION,
+        "stream": True,
+        "tools": [{"type": "file_search", "vector_store_ids": [store]}],
+    }
     begin = time.perf_counter()
     async with http.stream("POST", "/responses", json=body) as answer:
         async for line in answer.aiter_lines():

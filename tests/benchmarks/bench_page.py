@@ -80,10 +80,17 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
     finally:
         await context.close()
     behind = behind or [_GIVE_UP * 1000]
-    return {"first paint": paint, "first text behind": behind[0], "95 % behind": _percentile(behind, 0.95),
-            "last behind": behind[-1], "stamps seen": len(behind), **{
-                f"{name.removesuffix('Duration').lower()} / 1,000 tokens": value * 1000 / tokens
-                for name, value in spent.items()}}
+    return {
+        "first paint": paint,
+        "first text behind": behind[0],
+        "95 % behind": _percentile(behind, 0.95),
+        "last behind": behind[-1],
+        "stamps seen": len(behind),
+        **{
+            f"{name.removesuffix('Duration').lower()} / 1,000 tokens": value * 1000 / tokens
+            for name, value in spent.items()
+        },
+    }
 
 
 async def _main_thread(devtools: CDPSession) -> Figures:

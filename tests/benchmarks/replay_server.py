@@ -48,10 +48,13 @@ def _end(text: str, number: int) -> bytes:
             {"type": "response.output_text.done", **_where(number), "text": text, "logprobs": []},
             {"type": "response.content_part.done", **_where(number + 1), "part": part},
             {"type": "response.output_item.done", "output_index": 0, "item": item, "sequence_number": number + 2},
-            {"type": "response.completed", "sequence_number": number + 3,
-             "response": response_body("resp_1", "completed", [item])},
+            {
+                "type": "response.completed",
+                "sequence_number": number + 3,
+                "response": response_body("resp_1", "completed", [item]),
+            },
         )
-    )  # fmt: skip
+    )
 
 
 async def _burst(count: int) -> AsyncIterator[bytes]:
@@ -86,10 +89,16 @@ async def _gap(request: dict[str, Any]) -> AsyncIterator[bytes]:
         return
     began = asyncio.get_running_loop().time()
     calls = [
-        {"type": "function_call", "id": f"fc_{n}", "call_id": f"call_{n}", "name": name, "arguments": "{}",
-         "status": "completed"}
+        {
+            "type": "function_call",
+            "id": f"fc_{n}",
+            "call_id": f"call_{n}",
+            "name": name,
+            "arguments": "{}",
+            "status": "completed",
+        }
         for n, name in enumerate(("first", "second"))
-    ]  # fmt: skip
+    ]
     yield Event({"type": "response.created", "response": response_body("resp_1", "in_progress")}).encode()
     for call in calls:
         yield Event({"type": "response.output_item.added", "item": {**call, "arguments": ""}}).encode()
@@ -125,9 +134,7 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
                 continue
             length = next(line for line in head.split("\r\n") if line.startswith("content-length:"))
             request = json.loads(await reader.readexactly(int(length.partition(":")[2])))
-            writer.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-            )
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
             async for piece in _play(request):
                 writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 await writer.drain()

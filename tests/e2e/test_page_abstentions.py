@@ -21,10 +21,14 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
         await answered(page)
         tries = page.locator(".asc-tries")
         await expect(tries).to_contain_text("Nothing that was searched answers this")
-        await expect(tries.locator("button")).to_have_text([
-            "Did you mean metformin?", "Look in the drug database, too", "5 Follow-up (Hypertension in adults)",
-            "Put the question in other words",
-        ])  # fmt: skip
+        await expect(tries.locator("button")).to_have_text(
+            [
+                "Did you mean metformin?",
+                "Look in the drug database, too",
+                "5 Follow-up (Hypertension in adults)",
+                "Put the question in other words",
+            ]
+        )
 
         await tries.get_by_role("button", name="Put the question in other words").click()
         await expect(page.locator("#chat-input")).to_be_focused()

@@ -43,9 +43,7 @@ async def test_no_address_that_the_page_asks_for_holds_the_question(browser: Bro
         assert [url for url in failed if "/avatars/" in url] == []
 
 
-async def test_the_start_page_says_what_is_loaded_and_what_this_is(
-    browser: Browser, fake: ServedPage
-) -> None:
+async def test_the_start_page_says_what_is_loaded_and_what_this_is(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "start") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -129,9 +127,7 @@ async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(
             await answered(page)
 
 
-async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(
-    browser: Browser, fake: ServedPage
-) -> None:
+async def test_a_citation_opens_by_keyboard_and_gives_the_focus_back(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "keyboard") as context:
         page = await context.new_page()
         await page.goto(fake.url)
@@ -163,9 +159,7 @@ async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(
         await expect(step).to_contain_text('"generic_name": "metformin"')
 
 
-async def test_references_are_numbered_as_in_the_text_and_can_be_copied(
-    browser: Browser, fake: ServedPage
-) -> None:
+async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "references") as context:
         await context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = await context.new_page()

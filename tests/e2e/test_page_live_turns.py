@@ -71,9 +71,7 @@ async def test_a_reload_on_a_phone_stays_in_the_conversation(browser: Browser, f
         assert await _numbers(page) == list(range(1, 41))
 
 
-async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(
-    browser: Browser, fake: ServedPage
-) -> None:
+async def test_a_second_tab_shows_the_running_answer_and_can_stop_it(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "second-tab") as context:
         first = await _open(await context.new_page(), fake.url)
         await ask(first, "gated 50 of 100 secondtab")
@@ -132,11 +130,14 @@ async def test_an_answer_that_ended_while_nobody_looked_is_there(browser: Browse
         assert await _numbers(again) == list(range(1, 61))
 
 
-@pytest.mark.parametrize(("question", "kind", "words"), [
-    ("fail", "failed", "The model server cannot be reached. Check OPENAI_BASE_URL."),
-    ("break", "failed", "Something unexpected went wrong"),
-    ("truncated", "incomplete", "The stream ended early."),
-])
+@pytest.mark.parametrize(
+    ("question", "kind", "words"),
+    [
+        ("fail", "failed", "The model server cannot be reached. Check OPENAI_BASE_URL."),
+        ("break", "failed", "Something unexpected went wrong"),
+        ("truncated", "incomplete", "The stream ended early."),
+    ],
+)
 async def test_an_answer_that_did_not_complete_is_marked_live_and_after_a_reload(
     browser: Browser, fake: ServedPage, question: str, kind: str, words: str
 ) -> None:

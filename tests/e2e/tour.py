@@ -29,8 +29,12 @@ METFORMIN = "What formulations of metformin are available in our database?"
 
 
 README = {
-    "start": "light/01-start", "answer": "light/02-answer", "source": "light/05-source", "step": "light/07-step",
-    "dark": "dark/04-table", "phone": "phone/03-references",
+    "start": "light/01-start",
+    "answer": "light/02-answer",
+    "source": "light/05-source",
+    "step": "light/07-step",
+    "dark": "dark/04-table",
+    "phone": "phone/03-references",
 }
 
 

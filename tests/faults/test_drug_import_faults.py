@@ -100,9 +100,10 @@ async def test_a_cancelled_import_changes_nothing_and_leaves_nothing_behind(milv
             await task
         client = MilvusClient(milvus_uri)
         await asyncio.to_thread(
-            wait_until, lambda: len([one for one in client.list_collections() if one.startswith(drugs._name)]) == 3,
+            wait_until,
+            lambda: len([one for one in client.list_collections() if one.startswith(drugs._name)]) == 3,
             what="the end of the cancelled import",
-        )  # fmt: skip
+        )
         assert await drugs.stats() == before
 
 
@@ -133,9 +134,7 @@ async def test_of_two_imports_at_once_none_is_lost_in_silence(milvus_uri: str, t
         write_ndc(folder, [ndc_row(code, f"substance {code}")])
     async with drug_database(milvus_uri) as drugs:
         other = DrugDatabase(milvus_uri, name=drugs._name)
-        results = await asyncio.gather(
-            drugs.import_paths([one]), other.import_paths([two]), return_exceptions=True
-        )  # fmt: skip
+        results = await asyncio.gather(drugs.import_paths([one]), other.import_paths([two]), return_exceptions=True)
         await other.aclose()
         done = [
             code for code, result in zip(("1-1", "2-2"), results, strict=True) if not isinstance(result, BaseException)
@@ -161,10 +160,31 @@ async def test_an_import_does_not_hold_up_the_event_loop(milvus_uri: str, tmp_pa
     assert waits[len(waits) // 2] < 0.05
 
 
-@pytest.mark.parametrize("typed", [
-    '"', "\\", '" or key != "', "'; drop", "%", "key in [\"metformin\"]", "\x00\x01\x1f", "a" * 10_000, "met\nformin",
-    "😀💊", "مترو", "\u202emetformin", "ﬁ", "\ud800", "{{7*7}}", "../../etc/passwd", "<script>", "NULL", "-1", "1e999",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '"',
+        "\\",
+        '" or key != "',
+        "'; drop",
+        "%",
+        'key in ["metformin"]',
+        "\x00\x01\x1f",
+        "a" * 10_000,
+        "met\nformin",
+        "😀💊",
+        "مترو",
+        "\u202emetformin",
+        "ﬁ",
+        "\ud800",
+        "{{7*7}}",
+        "../../etc/passwd",
+        "<script>",
+        "NULL",
+        "-1",
+        "1e999",
+    ],
+)
 async def test_a_hostile_name_neither_breaks_out_nor_crashes(milvus_uri: str, typed: str) -> None:
     """Row 32, through the whole search."""
     drugs = await _shared_demo(milvus_uri)

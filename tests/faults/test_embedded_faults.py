@@ -155,8 +155,12 @@ async def test_a_frozen_service_counts_as_unreachable(tmp_path: Path) -> None:
 
 def guarded(folder: Path, program: str, **changes: Any) -> AbstractContextManager[subprocess.Popen[str]]:
     plan = {
-        "command": [sys.executable, "-u", "-c", program, str(folder)], "log": str(folder / "log"),
-        "lock": str(folder / "lock"), "exclusive": None, "lock_seconds": 0.3, "stop_signal": signal.SIGTERM,
+        "command": [sys.executable, "-u", "-c", program, str(folder)],
+        "log": str(folder / "log"),
+        "lock": str(folder / "lock"),
+        "exclusive": None,
+        "lock_seconds": 0.3,
+        "stop_signal": signal.SIGTERM,
         "stop_seconds": 0.5,
     }
     return process([sys.executable, "-I", "-S", service_guard.__file__, json.dumps(plan | changes)])

@@ -89,10 +89,15 @@ async def test_a_document_whose_record_is_damaged_can_be_removed(library: Guidel
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("facts.json", b"{"), ("terms.json", b"{"), ("terms.txt", b"{\n"), ("passages.jsonl", b"{\n"),
-        ("pages.jsonl", b""), ("terms.txt", None), ("passages.jsonl", None),
+        ("facts.json", b"{"),
+        ("terms.json", b"{"),
+        ("terms.txt", b"{\n"),
+        ("passages.jsonl", b"{\n"),
+        ("pages.jsonl", b""),
+        ("terms.txt", None),
+        ("passages.jsonl", None),
     ],
-)  # fmt: skip
+)
 async def test_words_that_are_damaged_cost_one_document_and_are_mended_by_adding_its_file_again(
     library: GuidelineLibrary, tmp_path: Path, name: str, content: bytes | None
 ) -> None:

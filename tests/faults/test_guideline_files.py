@@ -68,11 +68,14 @@ def bomb(path: Path) -> Path:
     """A page whose few kilobytes unpack to two million words."""
     content = b"BT /F1 10 Tf 10 10 Td " + b"(dose dose dose) Tj " * 700_000 + b"ET"
     return raw_pdf(
-        path, b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        path,
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
         b"/Resources << /Font << /F1 5 0 R >> >> >>",
-        stream(content), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    )  # fmt: skip
+        stream(content),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    )
 
 
 def no_pages(path: Path) -> Path:
@@ -142,10 +145,11 @@ async def test_a_file_with_more_pages_than_allowed_is_refused_before_it_is_read(
 ) -> None:
     kids = b" ".join(b"3 0 R" for _ in range(MAX_PAGES + 1))
     path = raw_pdf(
-        tmp_path / "endless.pdf", b"<< /Type /Catalog /Pages 2 0 R >>",
+        tmp_path / "endless.pdf",
+        b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, MAX_PAGES + 1),
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] >>",
-    )  # fmt: skip
+    )
 
     with pytest.raises(SourceRejected, match="5,001 pages"):
         await library.add(path)
@@ -222,9 +226,13 @@ async def test_a_run_killed_while_indexing_leaves_nothing_to_find_and_the_next_o
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     process = await asyncio.to_thread(
-        subprocess.run, [sys.executable, str(script), milvus_uri, str(folder), collection, str(path)],
-        env={**os.environ, "PYTHONPATH": str(PROJECT)}, timeout=60, check=False, capture_output=True,
-    )  # fmt: skip
+        subprocess.run,
+        [sys.executable, str(script), milvus_uri, str(folder), collection, str(path)],
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        timeout=60,
+        check=False,
+        capture_output=True,
+    )
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()
 
     library = GuidelineLibrary(milvus_uri, folder, collection=collection)

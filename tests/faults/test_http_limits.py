@@ -106,9 +106,7 @@ async def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(
 
     async with limited(text_reply("Yes."), redis_url, tmp_path) as (running, server), running.client() as client:
         content = body if length == "declared" else pieces()
-        response = await client.post(
-            "/api/v1/consult", content=content, headers={"content-type": "application/json"}
-        )
+        response = await client.post("/api/v1/consult", content=content, headers={"content-type": "application/json"})
         problem(response, 413)
         assert (await client.get("/healthz")).status_code == 200
     assert server.requests == []
@@ -133,8 +131,10 @@ async def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(
         (b"null", "application/json"),
         (b"", "application/json"),
         (b"message=Jane Roe 1961", "application/x-www-form-urlencoded"),
-        (b'--x\r\nContent-Disposition: form-data; name="message"\r\n\r\nJane Roe 1961\r\n--x--\r\n',
-         "multipart/form-data; boundary=x"),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="message"\r\n\r\nJane Roe 1961\r\n--x--\r\n',
+            "multipart/form-data; boundary=x",
+        ),
         (b"--x\r\n" * 10_000, "multipart/form-data; boundary=x"),
         (b'{"message": "Jane Roe 1961"}', "text/plain"),
     ],
@@ -152,9 +152,7 @@ async def test_a_crooked_body_is_a_problem_that_repeats_none_of_it(
     assert server.requests == []
 
 
-async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(
-    redis_url: str, tmp_path: Path
-) -> None:
+async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(redis_url: str, tmp_path: Path) -> None:
     pdf = tmp_path / "guide.pdf"
     pdf.write_bytes(b"%PDF-1.7\n" + b"x" * 100_000)
     async with limited(text_reply("Yes."), redis_url, tmp_path) as (running, _), running.client() as client:
@@ -173,8 +171,15 @@ MODEL = "any"
 
 
 def page_question(thread_id: str) -> PageQuestion:
-    return PageQuestion(owner="ana", thread_id=thread_id, message_id="question", text="How?", run_id="run",
-                        options=PageOptions(), models=[MODEL])
+    return PageQuestion(
+        owner="ana",
+        thread_id=thread_id,
+        message_id="question",
+        text="How?",
+        run_id="run",
+        options=PageOptions(),
+        models=[MODEL],
+    )
 
 
 async def test_the_pages_questions_and_those_over_the_api_count_together(redis_url: str, tmp_path: Path) -> None:

@@ -60,9 +60,12 @@ async def two_users(users: str, redis_url: str, folder: Path) -> AsyncIterator[t
         assert stored is not None
         conversation = read[0].data["conversation_id"]
         await history.update_thread("thread-of-ana", name=SECRET_WORDS, user_id=stored.id)
-        yield running, Things(
-            {"conversation_id": conversation, "turn_id": read[0].data["turn_id"], "thread_id": "thread-of-ana"},
-            read[0].id,
+        yield (
+            running,
+            Things(
+                {"conversation_id": conversation, "turn_id": read[0].data["turn_id"], "thread_id": "thread-of-ana"},
+                read[0].id,
+            ),
         )
 
 
@@ -107,9 +110,7 @@ async def test_every_route_that_names_something_owned_is_a_404_to_everybody_else
     assert swept >= 5
 
 
-async def test_nothing_of_one_user_stands_in_what_another_may_read(
-    users: str, redis_url: str, tmp_path: Path
-) -> None:
+async def test_nothing_of_one_user_stands_in_what_another_may_read(users: str, redis_url: str, tmp_path: Path) -> None:
     async with two_users(users, redis_url, tmp_path) as (running, things), running.client("bert") as bert:
         for method, path, _ in await operations(bert):
             if method == "GET" and not parameters(path) & OWNED:
@@ -156,10 +157,17 @@ async def test_no_other_header_signs_anybody_in(users: str, redis_url: str, tmp_
         forged = jwt.encode({"identifier": "ana"}, "", algorithm="none")
         guessed = jwt.encode({"identifier": "ana"}, "a secret of somebody else, long enough")
         attempts: list[dict[str, str]] = [
-            {"authorization": f"Bearer {token}"}, {"authorization": "Basic YW5hOmZvciBhbmE="}, {"x-api-key": token},
-            {"x-forwarded-user": "ana"}, {"x-forwarded-email": "ana"}, {"remote-user": "ana"},
-            {"x-access-token": token}, {"cookie": f"access_token={forged}"}, {"cookie": f"token={token}"},
-            {"cookie": f"access_token={guessed}"}, {"cookie": "access_token="},
+            {"authorization": f"Bearer {token}"},
+            {"authorization": "Basic YW5hOmZvciBhbmE="},
+            {"x-api-key": token},
+            {"x-forwarded-user": "ana"},
+            {"x-forwarded-email": "ana"},
+            {"remote-user": "ana"},
+            {"x-access-token": token},
+            {"cookie": f"access_token={forged}"},
+            {"cookie": f"token={token}"},
+            {"cookie": f"access_token={guessed}"},
+            {"cookie": "access_token="},
             {"cookie": f"access_token={running.runtime.identity.issue('carla')}"},
         ]
         for method, path, _ in await operations(nobody):

@@ -117,17 +117,27 @@ class Ward:
 
 @asynccontextmanager
 async def ward(
-    written: Written, server: ScriptedServer, redis_url: str, tools: Sequence[FunctionTool] = (), *,
-    keep_text: bool = False, store: SessionStore | None = None,
+    written: Written,
+    server: ScriptedServer,
+    redis_url: str,
+    tools: Sequence[FunctionTool] = (),
+    *,
+    keep_text: bool = False,
+    store: SessionStore | None = None,
 ) -> AsyncGenerator[Ward, None]:
     diagnostics = DiagnosticsSettings(trace_dir=written.folder, trace_calls="all", trace_text=keep_text, otel=True)
     tracers = TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(written.spans))
-    async with clinic(server, redis_url, tools or [guideline_tool()], max_retries=0, store=store,
-                      limits={"idle_timeout": 5.0}) as agent:
+    async with clinic(
+        server, redis_url, tools or [guideline_tool()], max_retries=0, store=store, limits={"idle_timeout": 5.0}
+    ) as agent:
         trace = trace_app_generator(agent._responses._generator, diagnostics)
-        recorder = turn_recorder(diagnostics, tool_names=(TOOL, "search_drug_database"), tracer_provider=tracers,
-                                 meter_provider=MeterProvider([written.metrics]))
+        recorder = turn_recorder(
+            diagnostics,
+            tool_names=(TOOL, "search_drug_database"),
+            tracer_provider=tracers,
+            meter_provider=MeterProvider([written.metrics]),
+        )
         yield Ward(agent, recorder.observe, written)
         await trace.aclose()
 
@@ -153,14 +163,19 @@ def ended(events: Sequence[AgentEvent]) -> TurnEnded:
 
 
 def tool_errors(events: Sequence[AgentEvent]) -> list[str | None]:
-    return [event.item.function_output.error for event in events
-            if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem)]
+    return [
+        event.item.function_output.error
+        for event in events
+        if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem)
+    ]
 
 
 def asking(arguments: str, name: str = TOOL) -> list[ScriptedTurn]:
     """The model calls a tool, then answers about the patient."""
-    return [calls_reply(("call_1", name, arguments)),
-            chained(text_reply(f"For {PATIENT}: ", "no.", response_id="resp_2"))]
+    return [
+        calls_reply(("call_1", name, arguments)),
+        chained(text_reply(f"For {PATIENT}: ", "no.", response_id="resp_2")),
+    ]
 
 
 async def test_the_search_finds_the_patient_where_text_is_asked_for(written: Written, redis_url: str) -> None:
@@ -173,8 +188,11 @@ async def test_an_answered_question_leaves_no_trace_of_the_patient(written: Writ
     """Row 46: question, arguments, result, citation, answer, follow-up."""
     about_her = passage(text=f"{PATIENT} must not take it.")
     answer = text_reply(f"{PATIENT} must not take it. [1]", response_id="resp_2")
-    turns = [calls_reply(("call_1", TOOL, json.dumps({"question": PATIENT}))), chained(answer),
-             chained(text_reply(f"{PATIENT}, again.", response_id="resp_3"))]
+    turns = [
+        calls_reply(("call_1", TOOL, json.dumps({"question": PATIENT}))),
+        chained(answer),
+        chained(text_reply(f"{PATIENT}, again.", response_id="resp_3")),
+    ]
     async with ScriptedServer(turns) as server, ward(written, server, redis_url, [guideline_tool(about_her)]) as place:
         first = await place.ask(include_raw=True)
         assert NAME in ended(first).answer
@@ -261,8 +279,10 @@ async def test_tools_whose_database_is_away_say_so_and_not_what_was_looked_for(
     nowhere = "http://127.0.0.1:1"
     drugs, library = DrugDatabase(nowhere), GuidelineLibrary(nowhere, tmp_path / "guidelines")
     turns: list[ScriptedTurn] = [
-        calls_reply(("call_1", "search_drug_database", json.dumps({"drug_name": PATIENT, "drug_class": PATIENT})),
-                    ("call_2", TOOL, json.dumps({"question": PATIENT}))),
+        calls_reply(
+            ("call_1", "search_drug_database", json.dumps({"drug_name": PATIENT, "drug_class": PATIENT})),
+            ("call_2", TOOL, json.dumps({"question": PATIENT})),
+        ),
         chained(text_reply("Neither answers.", response_id="resp_2")),
     ]
     try:
@@ -282,8 +302,10 @@ async def test_a_real_search_for_a_name_that_breaks_filters_leaves_it_out_of_eve
     arguments = json.dumps({"drug_name": hostile, "drug_class": hostile, "route": hostile, "strength": hostile})
     async with drug_database(milvus_uri) as drugs:
         await drugs.load_demo()
-        turns = [calls_reply(("call_1", "search_drug_database", arguments)),
-                 chained(text_reply("Nothing.", response_id="resp_2"))]
+        turns = [
+            calls_reply(("call_1", "search_drug_database", arguments)),
+            chained(text_reply("Nothing.", response_id="resp_2")),
+        ]
         events = await turn(written, redis_url, turns, drug_tools(drugs))
     assert ended(events).outcome.kind == "completed"
     assert written.told_of_the_patient() == []
@@ -317,11 +339,27 @@ def broken_streams() -> dict[str, list[Step]]:
         "unknown type": [*begun, Event({"type": PATIENT, "delta": PATIENT, "sequence_number": number})],
         "wrong shape": [*begun, Event({**delta, "delta": {PATIENT: 1}, "sequence_number": number})],
         "wrong item": [*begun, Event({"type": "response.output_item.done", "item": {"type": NAME, "id": [PATIENT]}})],
-        "wrong annotation": [*begun, Event({"type": "response.output_text.annotation.added",
-                                            "annotation": {"type": "file_citation", "file_id": {NAME: PATIENT}}})],
+        "wrong annotation": [
+            *begun,
+            Event(
+                {
+                    "type": "response.output_text.annotation.added",
+                    "annotation": {"type": "file_citation", "file_id": {NAME: PATIENT}},
+                }
+            ),
+        ],
         "a gap": [*begun, Event({**delta, "delta": PATIENT, "sequence_number": number + 7})],
-        "contradiction": [*begun, Event({"type": "response.output_text.done", "item_id": "msg_resp_1",
-                                         "content_index": 0, "text": f"{NAME} must not"})],
+        "contradiction": [
+            *begun,
+            Event(
+                {
+                    "type": "response.output_text.done",
+                    "item_id": "msg_resp_1",
+                    "content_index": 0,
+                    "text": f"{NAME} must not",
+                }
+            ),
+        ],
         "error event": [*begun, Event({"type": "error", "code": PATIENT, "message": PATIENT, "param": PATIENT})],
         "failed": [*begun, Event({"type": "response.failed", "sequence_number": number, "response": failed})],
         "incomplete": [*begun, Event({"type": "response.incomplete", "sequence_number": number, "response": limited})],
@@ -467,13 +505,18 @@ async def test_output_that_cannot_be_parsed_is_reported_by_its_shape(written: Wr
     async with ScriptedServer([text_reply(answer) for answer in answers]) as server:
         client = adapter(server)
         generator: Generator[Strict] = Generator(
-            client, prompt=Prompt("For {{ patient }}."), model_kwargs={"model": "m"},
+            client,
+            prompt=Prompt("For {{ patient }}."),
+            model_kwargs={"model": "m"},
             output_processors=[PydanticProcessor(Strict)],
         )
         trace = trace_app_generator(generator, DiagnosticsSettings(trace_dir=written.folder))
         for _ in answers:
-            output = await generator.acall(items=[{"type": "message", "role": "user", "content": QUESTION}],
-                                           prompt_kwargs={"patient": PATIENT}, metadata={"patient": PATIENT})
+            output = await generator.acall(
+                items=[{"type": "message", "role": "user", "content": QUESTION}],
+                prompt_kwargs={"patient": PATIENT},
+                metadata={"patient": PATIENT},
+            )
             assert output.error is not None
             errors.append(output.error.message)
         await trace.aclose()

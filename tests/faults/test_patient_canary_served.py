@@ -110,9 +110,15 @@ def test_a_request_that_cannot_be_taken_is_refused_without_repeating_it(
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", "/api/v1/turns/{}/events"), ("DELETE", "/api/v1/turns/{}"), ("GET", "/api/v1/conversations/{}"),
-     ("DELETE", "/api/v1/conversations/{}"), ("GET", "/api/v1/passages/{}"), ("GET", "/api/v1/{}"),
-     ("POST", "/api/v1/status?question={}")],
+    [
+        ("GET", "/api/v1/turns/{}/events"),
+        ("DELETE", "/api/v1/turns/{}"),
+        ("GET", "/api/v1/conversations/{}"),
+        ("DELETE", "/api/v1/conversations/{}"),
+        ("GET", "/api/v1/passages/{}"),
+        ("GET", "/api/v1/{}"),
+        ("POST", "/api/v1/status?question={}"),
+    ],
 )
 def test_an_address_that_names_her_is_not_repeated(logs: Logs, client: httpx.Client, method: str, path: str) -> None:
     answer = client.request(method, path.format(urllib.parse.quote(PATIENT)))
@@ -122,8 +128,14 @@ def test_an_address_that_names_her_is_not_repeated(logs: Logs, client: httpx.Cli
 
 
 def test_the_command_line_logs_no_question_either(ward: Served, logs: Logs, tmp_path: Path) -> None:
-    done = asclepius("ask", f"{PATIENT}: may she take metformin?", "--json", data_dir=ward.data_dir,
-                     **TALKATIVE, ASCLEPIUS_TRACE_DIR=str(tmp_path / "traces"))
+    done = asclepius(
+        "ask",
+        f"{PATIENT}: may she take metformin?",
+        "--json",
+        data_dir=ward.data_dir,
+        **TALKATIVE,
+        ASCLEPIUS_TRACE_DIR=str(tmp_path / "traces"),
+    )
     assert done.returncode == 0, done.stderr
     assert NAME not in done.stderr
     traces = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]

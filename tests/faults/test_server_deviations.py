@@ -83,17 +83,29 @@ async def test_ogx_parallel_calls_that_share_an_output_index_after_a_message_wit
         {"type": "response.output_item.added", "output_index": 0, "item": {**a, "arguments": ""}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**b, "arguments": ""}},
         {"type": "response.function_call_arguments.delta", "item_id": "fc_c2", "output_index": 0, "delta": '{"a": '},
-        {"type": "response.function_call_arguments.delta", "item_id": "fc_c1", "output_index": 0,
-         "delta": '{"a": "x"}'},
+        {
+            "type": "response.function_call_arguments.delta",
+            "item_id": "fc_c1",
+            "output_index": 0,
+            "delta": '{"a": "x"}',
+        },
         {"type": "response.function_call_arguments.delta", "item_id": "fc_c2", "output_index": 0, "delta": '"y"}'},
-        {"type": "response.function_call_arguments.done", "item_id": "fc_c1", "output_index": 0,
-         "arguments": '{"a": "x"}'},
-        {"type": "response.function_call_arguments.done", "item_id": "fc_c2", "output_index": 0,
-         "arguments": '{"a": "y"}'},
+        {
+            "type": "response.function_call_arguments.done",
+            "item_id": "fc_c1",
+            "output_index": 0,
+            "arguments": '{"a": "x"}',
+        },
+        {
+            "type": "response.function_call_arguments.done",
+            "item_id": "fc_c2",
+            "output_index": 0,
+            "arguments": '{"a": "y"}',
+        },
         {"type": "response.output_item.done", "output_index": 0, "item": a},
         {"type": "response.output_item.done", "output_index": 0, "item": b},
         {"type": "response.completed", "response": response_body("resp_1", "completed", [message, a, b])},
-    )  # fmt: skip
+    )
     async with ScriptedServer([steps, chained(text_reply("Done.", response_id="resp_2"))]) as server:
         events, result = await drain(runner(server, TOOLS))
     assert result.outcome.kind == "completed"
@@ -105,18 +117,35 @@ def ogx_search() -> list[Step]:
     """OGX: the search emits argument deltas; a citation comes only with the finished part, and names a document id."""
     annotation = {"type": "file_citation", "file_id": "doc-77", "filename": "gout.pdf", "index": 33}
     text = "Allopurinol is started at 100 mg. Then it is raised."
-    result = {"file_id": "file-1", "filename": "gout.pdf", "score": 0.9, "attributes": {"document_id": "doc-77"},
-              "text": "Allopurinol is started at 100 mg daily."}
+    result = {
+        "file_id": "file-1",
+        "filename": "gout.pdf",
+        "score": 0.9,
+        "attributes": {"document_id": "doc-77"},
+        "text": "Allopurinol is started at 100 mg daily.",
+    }
     other = {**result, "text": "Colchicine is an alternative.", "score": 0.95}
-    search = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["gout"],
-              "results": [other, result]}
+    search = {
+        "type": "file_search_call",
+        "id": "fs_1",
+        "status": "completed",
+        "queries": ["gout"],
+        "results": [other, result],
+    }
     message = message_item("msg_1", text, annotation)
     return bare(
         {"type": "response.created", "response": response_body("resp_1", "in_progress")},
-        {"type": "response.output_item.added", "output_index": 0,
-         "item": {**search, "status": "in_progress", "results": None}},
-        {"type": "response.function_call_arguments.delta", "item_id": "fs_1", "output_index": 0,
-         "delta": '{"query": "gout"}'},
+        {
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": {**search, "status": "in_progress", "results": None},
+        },
+        {
+            "type": "response.function_call_arguments.delta",
+            "item_id": "fs_1",
+            "output_index": 0,
+            "delta": '{"query": "gout"}',
+        },
         {"type": "response.file_search_call.in_progress", "item_id": "fs_1", "output_index": 0},
         {"type": "response.file_search_call.searching", "item_id": "fs_1", "output_index": 0},
         {"type": "response.file_search_call.completed", "item_id": "fs_1", "output_index": 0},
@@ -124,11 +153,16 @@ def ogx_search() -> list[Step]:
         {"type": "response.output_item.added", "output_index": 1, "item": {**message, "content": []}},
         delta("msg_1", text[:40], output_index=1, content_index=0),
         delta("msg_1", text[40:], output_index=1, content_index=0),
-        {"type": "response.content_part.done", "item_id": "msg_1", "output_index": 1, "content_index": 0,
-         "part": message["content"][0]},
+        {
+            "type": "response.content_part.done",
+            "item_id": "msg_1",
+            "output_index": 1,
+            "content_index": 0,
+            "part": message["content"][0],
+        },
         {"type": "response.output_item.done", "output_index": 1, "item": message},
         {"type": "response.completed", "response": response_body("resp_1", "completed", [search, message])},
-    )  # fmt: skip
+    )
 
 
 async def test_ogx_citations_name_a_document_and_come_late(redis_url: str) -> None:
@@ -191,9 +225,16 @@ async def test_transformers_serve_sends_error_and_failed_both(redis_url: str) ->
         {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}},
         delta("msg_0", "Half an"),
         {"type": "error", "message": "CUDA out of memory", "code": None, "param": None},
-        {"type": "response.failed", "response": {"id": "resp_1", "status": "failed", "output": [],
-                                                 "error": {"code": "server_error", "message": "CUDA"}}},
-    )  # fmt: skip
+        {
+            "type": "response.failed",
+            "response": {
+                "id": "resp_1",
+                "status": "failed",
+                "output": [],
+                "error": {"code": "server_error", "message": "CUDA"},
+            },
+        },
+    )
     async with ScriptedServer([steps]) as server, clinic(server, redis_url) as agent:
         end = ended(await consult(agent))
     assert (end.outcome.kind, end.answer) == ("failed", "Half an")
@@ -223,13 +264,23 @@ async def test_llama_server_numbers_nothing_and_ends_its_items_together(redis_ur
         {"type": "response.output_item.done", "item": b},
         {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [message, a, b]}},
     )
-    refused = [Status(400, body={"error": {"code": 400, "type": "invalid_request_error",
-                                           "message": "llama.cpp does not support 'previous_response_id'."}})]
+    refused = [
+        Status(
+            400,
+            body={
+                "error": {
+                    "code": 400,
+                    "type": "invalid_request_error",
+                    "message": "llama.cpp does not support 'previous_response_id'.",
+                }
+            },
+        )
+    ]
     answer = bare(
         {"type": "response.created", "response": {"id": "resp_2", "status": "in_progress"}},
         delta("msg_2", "Done."),
         {"type": "response.completed", "response": {"id": "resp_2", "status": "completed", "output": []}},
-    )  # fmt: skip
+    )
     tools = [FunctionTool(first, name="search_clinical_guidelines"), FunctionTool(second, name="search_drug_database")]
     async with (
         ScriptedServer([steps, refused, answer, answer, answer]) as server,
@@ -251,10 +302,14 @@ async def test_llama_server_numbers_nothing_and_ends_its_items_together(redis_ur
 
 async def test_servers_that_number_nothing_lose_nothing() -> None:
     """aimock and the LiteLLM proxy: no ``sequence_number``; the rest is as the protocol says."""
-    steps = [Event({k: v for k, v in body(step).items() if k != "sequence_number"}) for step in
-             calls_reply(("c1", "first", '{"a": "x"}'))]  # fmt: skip
-    answer = [Event({k: v for k, v in body(step).items() if k != "sequence_number"}) for step in
-              text_reply("A ", "", "\n", "B.", response_id="resp_2")]  # fmt: skip
+    steps = [
+        Event({k: v for k, v in body(step).items() if k != "sequence_number"})
+        for step in calls_reply(("c1", "first", '{"a": "x"}'))
+    ]
+    answer = [
+        Event({k: v for k, v in body(step).items() if k != "sequence_number"})
+        for step in text_reply("A ", "", "\n", "B.", response_id="resp_2")
+    ]
     async with ScriptedServer([steps, chained(answer)]) as server:
         events, result = await drain(runner(server, TOOLS))
     assert (result.outcome.kind, result.answer) == ("completed", "A \nB.")
@@ -298,7 +353,9 @@ async def test_aimock_rejects_a_tools_output_that_comes_without_its_question(ask
         _, result = await drain(runner(server, TOOLS))
     assert (result.outcome.kind, result.answer) == ("completed", "Done.")
     assert [item["type"] for item in server.requests[3].json["input"]] == [
-        "message", "function_call", "function_call_output",
+        "message",
+        "function_call",
+        "function_call_output",
     ]
 
 
@@ -355,9 +412,11 @@ async def test_a_message_that_the_terminal_event_names_anew_is_shown_once() -> N
     annotation = {"type": "file_citation", "file_id": "f1", "filename": "a.pdf", "index": 3}
     steps = bare(
         delta("msg_a", "Once only."),
-        {"type": "response.completed",
-         "response": response_body("resp_1", "completed", [message_item("msg_b", "Once only. ", annotation)])},
-    )  # fmt: skip
+        {
+            "type": "response.completed",
+            "response": response_body("resp_1", "completed", [message_item("msg_b", "Once only. ", annotation)]),
+        },
+    )
     async with ScriptedServer([steps]) as server:
         events, result = await drain(runner(server))
     assert result.answer == "Once only."
@@ -401,7 +460,9 @@ async def test_a_server_without_chaining_is_told_everything_each_time(redis_url:
     assert not any(isinstance(event, Notice) for event in (*events, *follow_up))
     assert all("previous_response_id" not in request.json for request in server.requests)
     assert [item["type"] for item in server.requests[1].json["input"]] == [
-        "message", "function_call", "function_call_output",
+        "message",
+        "function_call",
+        "function_call_output",
     ]
     assert json.loads(server.requests[1].json["input"][1]["arguments"]) == {"a": "x"}
     assert [item["content"][0]["text"] for item in server.requests[2].json["input"]] == ["1?", "One.", "2?"]

@@ -32,8 +32,19 @@ class KillableRedis:
     def __init__(self, folder: Path, data: Path) -> None:
         self.path = str(folder / "redis.sock")
         self.url = f"unix://{self.path}"
-        self._command = [redis_binary(), "--port", "0", "--unixsocket", self.path, "--dir", str(data),
-                         "--appendonly", "yes", "--appendfsync", "always"]
+        self._command = [
+            redis_binary(),
+            "--port",
+            "0",
+            "--unixsocket",
+            self.path,
+            "--dir",
+            str(data),
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+        ]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -212,8 +223,13 @@ async def test_a_turn_cancelled_while_it_waits_for_the_lock_leaves_no_lock(
 @pytest.mark.parametrize(
     "damage",
     [
-        {"schema_version": "7"}, {"message_count": "many"}, {"created_at": "yesterday"}, {"user_id": None},
-        {"session_id": "session_" + "0" * 32}, {"agent_ready": b"\xff\xfe"}, {"field_of_another_version": "x"},
+        {"schema_version": "7"},
+        {"message_count": "many"},
+        {"created_at": "yesterday"},
+        {"user_id": None},
+        {"session_id": "session_" + "0" * 32},
+        {"agent_ready": b"\xff\xfe"},
+        {"field_of_another_version": "x"},
     ],
     ids=lambda damage: next(iter(damage)),
 )
@@ -225,8 +241,11 @@ async def test_an_unreadable_record_is_kept_aside_counted_and_missing(
     session = await store.create("anna")
     await store.append_messages(session.session_id, [Message(role="user", content=CANARY)])
     for name, value in damage.items():
-        await (redis.hdel(key(session, "session"), name) if value is None
-               else redis.hset(key(session, "session"), name, value))
+        await (
+            redis.hdel(key(session, "session"), name)
+            if value is None
+            else redis.hset(key(session, "session"), name, value)
+        )
     damaged = await redis.hgetall(key(session, "session"))
 
     assert await store.get(session.session_id, "anna") is None
@@ -291,9 +310,7 @@ async def test_a_redis_that_refuses_writes_is_said_plainly(
     await store.append_messages(session.session_id, [Message(role="user", content="q")])
 
 
-async def test_a_refused_login_names_the_setting_and_not_the_password(
-    server: KillableRedis, redis: Redis
-) -> None:
+async def test_a_refused_login_names_the_setting_and_not_the_password(server: KillableRedis, redis: Redis) -> None:
     server.start()
     await redis.config_set("requirepass", "right-secret")
     store = RedisSessionStore(server.url + "?password=wrong-secret")

@@ -59,7 +59,9 @@ async def ask(redis_url: str, *turns: ScriptedTurn, **how: Any) -> tuple[list[Ag
 async def test_a_stream_that_ends_before_its_terminal_event_is_truncated(redis_url: str, ending: list[Step]) -> None:
     """Row 1."""
     turns: list[ScriptedTurn] = [
-        text_reply("Before.", response_id="resp_0"), chained([*BEGUN, *ending]), chained(WHOLE),
+        text_reply("Before.", response_id="resp_0"),
+        chained([*BEGUN, *ending]),
+        chained(WHOLE),
     ]
     async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
         first = await consult(agent)
@@ -78,7 +80,7 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_truncated(redis_u
 @pytest.mark.parametrize(
     "broken",
     [
-        pytest.param(b"data: {\"type\": \"response.output_text.delta\", \n\n", id="half an object"),
+        pytest.param(b'data: {"type": "response.output_text.delta", \n\n', id="half an object"),
         pytest.param(b"data: " + CANARY.encode() + b"\n\n", id="no JSON"),
         pytest.param(b'data: {"type": "response.output_text.delta", "delta": "\xff\xfe"}\n\n', id="no UTF-8"),
     ],
@@ -111,7 +113,13 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
 @pytest.mark.parametrize(
     "wrong",
     [
-        None, [], 7, "text", {}, {"type": None}, {"type": 5},
+        None,
+        [],
+        7,
+        "text",
+        {},
+        {"type": None},
+        {"type": 5},
         {"type": "response.output_text.delta"},
         {"type": "response.output_text.delta", "item_id": "m", "delta": None},
         {"type": "response.output_text.delta", "item_id": "m", "delta": ["a"]},
@@ -125,7 +133,7 @@ async def test_an_event_of_an_unknown_type_is_ignored_and_counted(
         {"type": "response.output_text.annotation.added", "annotation": 5},
         {"type": "response.content_part.done", "part": None},
     ],
-)  # fmt: skip
+)
 async def test_an_event_of_the_wrong_shape_is_a_protocol_violation(redis_url: str, wrong: Any) -> None:
     """Row 4."""
     events, end, _ = await ask(redis_url, [*BEGUN, Event(wrong, name=None)])
@@ -166,28 +174,43 @@ def terminal(kind: str, **fields: Any) -> Event:
     [
         pytest.param(
             [*BEGUN, terminal("failed", error={"code": "server_error", "message": CANARY})],
-            "failed", None, "server_error", id="failed",
+            "failed",
+            None,
+            "server_error",
+            id="failed",
         ),
         pytest.param(
             [*BEGUN, Event({"type": "error", "code": "overloaded", "message": CANARY})],
-            "failed", None, "overloaded", id="error",
+            "failed",
+            None,
+            "overloaded",
+            id="error",
         ),
         pytest.param(
             [*BEGUN, Event({"type": "error", "message": CANARY}), terminal("failed")],
-            "failed", None, "error", id="error and failed",
+            "failed",
+            None,
+            "error",
+            id="error and failed",
         ),
         pytest.param(
             [*BEGUN, terminal("incomplete", incomplete_details={"reason": "max_output_tokens"})],
-            "incomplete", "max_output_tokens", "length limit", id="max tokens",
+            "incomplete",
+            "max_output_tokens",
+            "length limit",
+            id="max tokens",
         ),
         pytest.param(
             [*BEGUN, terminal("incomplete", incomplete_details={"reason": "content_filter"})],
-            "incomplete", "content_filter", "filter", id="content filter",
+            "incomplete",
+            "content_filter",
+            "filter",
+            id="content filter",
         ),
         pytest.param([*BEGUN, terminal("incomplete")], "incomplete", "other", "ended the answer early", id="no reason"),
         pytest.param(refusal(), "refused", None, "declined", id="refusal"),
     ],
-)  # fmt: skip
+)
 async def test_every_way_not_to_complete_is_an_outcome_of_its_own(
     redis_url: str, steps: list[Step], kind: str, reason: str | None, message: str
 ) -> None:
@@ -456,14 +479,18 @@ async def test_a_chain_that_is_gone_is_replayed_from_the_transcript_with_a_notic
         third = await consult(agent, "Three?", conversation_id=conversation(first))
 
     assert [ended(events).answer for events in (first, second, third)] == [
-        "First answer.", "Second answer.", "Third answer.",
+        "First answer.",
+        "Second answer.",
+        "Third answer.",
     ]
     assert [event.code for event in second if isinstance(event, Notice)] == ["transcript_replayed"]
     assert not any(isinstance(event, Notice) for event in third)
     replayed = server.requests[2].json
     assert "previous_response_id" not in replayed
     assert [(i["role"], i["content"][0]["text"]) for i in replayed["input"]] == [
-        ("user", "One?"), ("assistant", "First answer."), ("user", "Two?"),
+        ("user", "One?"),
+        ("assistant", "First answer."),
+        ("user", "Two?"),
     ]
     assert server.requests[3].json["previous_response_id"] == "resp_2"
 

@@ -90,7 +90,8 @@ async def test_a_call_that_is_repeated_is_executed_once() -> None:
 
     call = ("c1", "note", '{"text": "once"}')
     assert await outputs(call, call, ("c2", "note", '{"text": "two"}'), tools=[FunctionTool(note)]) == {
-        "c1": "once", "c2": "two",
+        "c1": "once",
+        "c2": "two",
     }
     assert ran == ["once", "two"]
 
@@ -185,7 +186,8 @@ async def test_an_endless_generator_is_ended_by_its_caps_and_closed() -> None:
             sync_closed.set()
 
     told = await outputs(
-        ("c1", "count", "{}"), ("c2", "slow", "{}"),
+        ("c1", "count", "{}"),
+        ("c2", "slow", "{}"),
         tools=[FunctionTool(count, max_items=20), FunctionTool(slow, timeout=0.3)],
     )
     assert told == {
@@ -213,10 +215,15 @@ async def test_a_result_that_is_too_large_or_no_json_is_an_error() -> None:
         return object()
 
     told = await outputs(
-        ("c1", "large", "{}"), ("c2", "steps", "{}"), ("c3", "strange", "{}"),
-        tools=[FunctionTool(large, max_output_chars=1_000), FunctionTool(steps, max_output_chars=1_000),
-               FunctionTool(strange)],
-    )  # fmt: skip
+        ("c1", "large", "{}"),
+        ("c2", "steps", "{}"),
+        ("c3", "strange", "{}"),
+        tools=[
+            FunctionTool(large, max_output_chars=1_000),
+            FunctionTool(steps, max_output_chars=1_000),
+            FunctionTool(strange),
+        ],
+    )
     assert told == {
         "c1": {"error": "The result of large is too large (2002 characters); ask for less."},
         "c2": {"error": "The result of steps is too large (2002 characters); ask for less."},

@@ -86,12 +86,15 @@ async def test_stop_closes_the_connection_and_keeps_what_was_read(redis_url: str
         history = await agent.chats.history(conversation(seen), "demo")
         assert history is not None
         assert [(m.role, m.content, m.outcome) for m in history] == [
-            ("user", "How much metformin?", None), ("assistant", "Do not give it.", "incomplete"),
+            ("user", "How much metformin?", None),
+            ("assistant", "Do not give it.", "incomplete"),
         ]
         again = await consult(agent, "And now?", conversation_id=conversation(seen))
     assert ended(again).answer == "Next."
     assert [item["content"][0]["text"] for item in server.requests[1].json["input"]] == [
-        "How much metformin?", "Do not give it.", "And now?",
+        "How much metformin?",
+        "Do not give it.",
+        "And now?",
     ]
 
 
@@ -305,7 +308,8 @@ async def test_the_very_first_question_of_a_conversation_holds_it_too(redis_url:
     gate = asyncio.Event()
     first = text_reply("One.", response_id="resp_1")
     turns: list[ScriptedTurn] = [
-        [*first[:3], WaitFor(gate), *first[3:]], chained(text_reply("Two.", response_id="resp_2")),
+        [*first[:3], WaitFor(gate), *first[3:]],
+        chained(text_reply("Two.", response_id="resp_2")),
     ]
     async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
         async with aclosing(agent.consult("1?")) as turn:
@@ -383,7 +387,10 @@ async def test_a_citation_of_what_was_never_retrieved_is_dropped_and_flagged(red
     assert end.answer == "Known . Made up . Made up again . Known too . And . Interval [90, 95]."
     cited = [event for event in events if isinstance(event, CitationAdded)]
     assert [(event.number, event.passage.id) for event in cited] == [
-        (1, "b:1"), (2, "a:1"), (1, "b:1"), (2, "a:1"),
+        (1, "b:1"),
+        (2, "a:1"),
+        (1, "b:1"),
+        (2, "a:1"),
     ]
     references = next(event for event in events if isinstance(event, ReferencesReady))
     assert [(r.number, r.passage.id) for r in references.references] == [(1, "b:1"), (2, "a:1")]
@@ -423,7 +430,11 @@ async def test_where_the_sources_do_not_answer_the_model_is_told_so(redis_url: s
 async def test_many_turns_leave_no_task_behind(redis_url: str) -> None:
     """Row 18: whatever ends a turn, nothing of it goes on."""
     endings: list[ScriptedTurn] = [
-        [*BEGUN, forever()], BEGUN, text_reply("Fine."), [Status(400)], calls_reply(ASK)[:-1],
+        [*BEGUN, forever()],
+        BEGUN,
+        text_reply("Fine."),
+        [Status(400)],
+        calls_reply(ASK)[:-1],
     ]
     async with ScriptedServer(endings) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         async with aclosing(agent.consult("q")) as turn:

@@ -29,8 +29,11 @@ async def test_a_question_is_answered_from_a_tool_with_citations_that_can_be_che
     found = passage(text="Start metformin at 500 mg once daily with food. Do not use it when eGFR is below 30.")
     turns: list[ScriptedTurn] = [
         calls_reply(ASK, response_id="resp_1"),
-        chained(text_reply("Start metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake care.",
-                           response_id="resp_2")),
+        chained(
+            text_reply(
+                "Start metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake care.", response_id="resp_2"
+            )
+        ),
     ]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [guideline_tool(found)]) as agent:
         events = await consult(agent)
@@ -44,7 +47,10 @@ async def test_a_question_is_answered_from_a_tool_with_citations_that_can_be_che
     # The tool runs beside the rest of the response: either may end first.
     assert set(seen[1:3]) == {"agent.tool_call_complete", "agent.llm_response"}
     assert seen[3:] == [
-        "agent.step_complete", "agent.llm_response", "agent.step_complete", "agent.final_output",
+        "agent.step_complete",
+        "agent.llm_response",
+        "agent.step_complete",
+        "agent.final_output",
         "agent.execution_complete",
     ]
     cited = next(event for event in events if isinstance(event, CitationAdded))
@@ -80,8 +86,10 @@ async def test_a_follow_up_chains_and_keeps_the_numbers_of_what_was_retrieved(re
     assert not any(isinstance(event, Notice) for event in events)
     assert history is not None
     assert [(m.role, m.content, m.citations) for m in history] == [
-        ("user", "How much metformin?", ()), ("assistant", "Yes .", ("b:1",)),
-        ("user", "And then?", ()), ("assistant", "Again .", ("a:1",)),
+        ("user", "How much metformin?", ()),
+        ("assistant", "Yes .", ("b:1",)),
+        ("user", "And then?", ()),
+        ("assistant", "Again .", ("a:1",)),
     ]
 
 

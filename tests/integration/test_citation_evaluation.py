@@ -171,8 +171,9 @@ async def test_numbers_out_of_the_order_of_first_use_are_found(
     library: GuidelineLibrary, found: dict[int, Passage]
 ) -> None:
     second, first = Reference(number=2, passage=found[2]), Reference(number=1, passage=found[1])
-    report = await evaluate(library, *answer(second, text=HEPARIN), *answer(first), ReferencesReady(
-        references=(first, second)))  # fmt: skip
+    report = await evaluate(
+        library, *answer(second, text=HEPARIN), *answer(first), ReferencesReady(references=(first, second))
+    )
     assert report.wrong_numbers == 2
 
 

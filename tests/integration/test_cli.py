@@ -26,9 +26,7 @@ def test_the_command_says_the_version_that_is_installed(tmp_path: Path) -> None:
 
 
 def test_a_guideline_question_is_answered_with_quotes_that_stand_on_their_page(served: Served) -> None:
-    done = asclepius(
-        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir
-    )
+    done = asclepius("ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir)
     assert done.returncode == 0, done.stderr
     turn = events(done.stdout)
     assert [turn[0]["type"], turn[-1]["type"]] == ["turn_started", "turn_ended"]
@@ -62,9 +60,7 @@ def test_a_drug_question_calls_the_drug_database_and_answers_from_its_record(ser
 
 
 def test_a_follow_up_is_understood_from_what_was_asked_before(served: Served) -> None:
-    first = asclepius(
-        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir
-    )
+    first = asclepius("ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir)
     session = events(first.stdout)[0]["conversation_id"]
     second = asclepius(
         "ask", "What about in patients with kidney disease?", "--session", session, "--json", data_dir=served.data_dir
@@ -141,8 +137,11 @@ def test_only_the_guidelines_that_were_named_are_searched(served: Served) -> Non
     question = "When is hospital admission needed?"
     for named in ("asthma", "hypertension"):
         done = asclepius("ask", question, "--guideline", named, "--no-drugs", "--json", data_dir=served.data_dir)
-        found = [e["item"]["function_output"]["passages"] for e in events(done.stdout)
-                 if e.get("name") == "agent.tool_call_complete"]  # fmt: skip
+        found = [
+            e["item"]["function_output"]["passages"]
+            for e in events(done.stdout)
+            if e.get("name") == "agent.tool_call_complete"
+        ]
         assert {passage["document_id"].partition("@")[0] for passages in found for passage in passages} == {named}
 
 
@@ -210,9 +209,13 @@ def test_a_port_that_is_taken_is_named(served: Served, tmp_path: Path) -> None:
 
 def test_an_unreachable_model_server_is_a_failed_turn_with_what_to_check(tmp_path: Path) -> None:
     done = asclepius(
-        "ask", "What is asthma?", data_dir=tmp_path / "data",
-        OPENAI_BASE_URL="http://127.0.0.1:9/v1", ASCLEPIUS_LOAD_DEMO="false", ASCLEPIUS_MAX_RETRIES="0",
-    )  # fmt: skip
+        "ask",
+        "What is asthma?",
+        data_dir=tmp_path / "data",
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
+        ASCLEPIUS_LOAD_DEMO="false",
+        ASCLEPIUS_MAX_RETRIES="0",
+    )
     assert done.returncode == 1
     assert "OPENAI_BASE_URL" in done.stderr
     assert "Traceback" not in done.stderr
@@ -220,9 +223,12 @@ def test_an_unreachable_model_server_is_a_failed_turn_with_what_to_check(tmp_pat
 
 def test_an_answer_still_comes_when_only_redis_is_gone(tmp_path: Path) -> None:
     done = asclepius(
-        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=tmp_path / "data",
+        "ask",
+        "What are the contraindications for ACE inhibitors?",
+        "--json",
+        data_dir=tmp_path / "data",
         REDIS_URL="redis://127.0.0.1:9/0",
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert "angioedema" in answer(done.stdout)
     assert "history_not_saved" in [event.get("code") for event in events(done.stdout)]
@@ -230,9 +236,12 @@ def test_an_answer_still_comes_when_only_redis_is_gone(tmp_path: Path) -> None:
 
 def test_an_unreachable_milvus_is_told_and_the_answer_makes_nothing_up(tmp_path: Path) -> None:
     done = asclepius(
-        "ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=tmp_path / "data",
+        "ask",
+        "What are the contraindications for ACE inhibitors?",
+        "--json",
+        data_dir=tmp_path / "data",
         MILVUS_URI="http://127.0.0.1:9",
-    )  # fmt: skip
+    )
     outputs = [e["item"]["function_output"] for e in events(done.stdout) if e.get("name") == "agent.tool_call_complete"]
     assert any("MILVUS_URI" in (output["error"] or "") for output in outputs)
     assert "angioedema" not in answer(done.stdout)
@@ -247,9 +256,13 @@ def test_a_conversation_goes_on_after_a_restart_of_everything(tmp_path: Path) ->
         session = events(asked.stdout)[0]["conversation_id"]
     with serve(data) as second:
         done = asclepius(
-            "ask", "What about in patients with kidney disease?", "--session", session, "--json",
+            "ask",
+            "What about in patients with kidney disease?",
+            "--session",
+            session,
+            "--json",
             data_dir=second.data_dir,
-        )  # fmt: skip
+        )
     assert events(done.stdout)[0]["conversation_id"] == session
     calls = [e["item"]["function"] for e in events(done.stdout) if e.get("name") == "agent.tool_call_start"]
     assert "ACE" in calls[0]["arguments"]

@@ -121,8 +121,13 @@ async def test_the_tool_declares_the_arguments_of_the_contract(drugs: DrugDataba
     tool = drug_tools(drugs)[0]
     assert tool.name == "search_drug_database"
     assert list(tool.definition.parameters["properties"]) == [
-        "drug_name", "drug_class", "limit", "dosage_form", "route", "strength",
-    ]  # fmt: skip
+        "drug_name",
+        "drug_class",
+        "limit",
+        "dosage_form",
+        "route",
+        "strength",
+    ]
 
 
 async def test_an_empty_database_answers_that_it_is_empty(milvus_uri: str) -> None:

@@ -40,8 +40,9 @@ async def test_the_genuine_trimmed_files_import_finished_and_unfinished(milvus_u
     async with drug_database(milvus_uri) as drugs:
         report = await drugs.import_paths([shared / "data/drugs/ndc_trimmed"])
         assert {file.file: (file.read, file.kept) for file in report.files if "product" in file.file} == {
-            "product_trimmed.txt": (3, 3), "unfinished_product_trimmed.txt": (3, 3),
-        }  # fmt: skip
+            "product_trimmed.txt": (3, 3),
+            "unfinished_product_trimmed.txt": (3, 3),
+        }
         assert all(file.reconciles for file in report.files)
         hit = (await drugs.search(DrugQuery(name="insulin lispro"))).hits[0]
         assert hit.record.products[0].dosage_form == "crystal"
@@ -78,9 +79,15 @@ async def test_two_rows_of_one_product_code_are_merged(milvus_uri: str, tmp_path
 async def test_a_product_with_several_ingredients_keeps_each_strength_with_its_ingredient(
     milvus_uri: str, tmp_path: Path
 ) -> None:
-    row = ndc_row("1-1", "x", SUBSTANCENAME="LISINOPRIL; HYDROCHLOROTHIAZIDE", ACTIVE_NUMERATOR_STRENGTH="20; 12.5",
-                  ACTIVE_INGRED_UNIT="mg/1; mg/1", PROPRIETARYNAME="Zestoretic",
-                  NONPROPRIETARYNAME="lisinopril and hctz")  # fmt: skip
+    row = ndc_row(
+        "1-1",
+        "x",
+        SUBSTANCENAME="LISINOPRIL; HYDROCHLOROTHIAZIDE",
+        ACTIVE_NUMERATOR_STRENGTH="20; 12.5",
+        ACTIVE_INGRED_UNIT="mg/1; mg/1",
+        PROPRIETARYNAME="Zestoretic",
+        NONPROPRIETARYNAME="lisinopril and hctz",
+    )
     write_ndc(tmp_path, [row])
     async with drug_database(milvus_uri) as drugs:
         await drugs.import_paths([tmp_path])
@@ -132,8 +139,11 @@ async def test_replace_swaps_the_whole_source_and_leaves_the_others(milvus_uri: 
 
 async def test_a_medicine_is_found_by_its_product_and_package_codes(milvus_uri: str, tmp_path: Path) -> None:
     async with drug_database(milvus_uri) as drugs:
-        rows = [ndc_row("0093-7214", "metformin"), ndc_row("63304-123", "metformin", DOSAGEFORMNAME="SOLUTION"),
-                ndc_row("0937-2140", "aspirin")]  # fmt: skip
+        rows = [
+            ndc_row("0093-7214", "metformin"),
+            ndc_row("63304-123", "metformin", DOSAGEFORMNAME="SOLUTION"),
+            ndc_row("0937-2140", "aspirin"),
+        ]
         write_ndc(tmp_path, rows)
         write_packages(tmp_path, [("0093-7214", "0093-7214-01")])
         await drugs.import_paths([tmp_path])

@@ -34,8 +34,9 @@ async def call(drugs: DrugDatabase, tool_name: str, /, **arguments: Any) -> Func
 
 def quotes(output: FunctionOutput) -> list[str]:
     assert isinstance(output.output, dict)
-    return [sentence for result in output.output["results"] for section in result["label"].values()
-            for sentence in section]  # fmt: skip
+    return [
+        sentence for result in output.output["results"] for section in result["label"].values() for sentence in section
+    ]
 
 
 async def test_a_label_is_quoted_by_section_and_each_quote_stands_in_its_passage(drugs: DrugDatabase) -> None:
@@ -43,8 +44,9 @@ async def test_a_label_is_quoted_by_section_and_each_quote_stands_in_its_passage
     assert output.error is None
     assert output.summary == "2 sections"
     assert [passage.section for passage in output.passages] == [
-        "metformin › Contraindications", "metformin › Renal impairment",
-    ]  # fmt: skip
+        "metformin › Contraindications",
+        "metformin › Renal impairment",
+    ]
     assert quotes(output)
     assert all(any(quote in passage.text for passage in output.passages) for quote in quotes(output))
 
@@ -130,9 +132,10 @@ async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDataba
 async def test_an_empty_database_answers_every_tool(milvus_uri: str) -> None:
     async with drug_database(milvus_uri) as empty:
         for name, arguments in (
-            ("search_drug_database", {"drug_name": "x"}), ("get_drug_label", {"name": "x"}),
+            ("search_drug_database", {"drug_name": "x"}),
+            ("get_drug_label", {"name": "x"}),
             ("check_drug_interactions", {"names": ["x", "y"]}),
-        ):  # fmt: skip
+        ):
             output = await call(empty, name, **arguments)
             assert output.error is None
             assert output.passages == ()

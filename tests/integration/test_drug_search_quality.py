@@ -17,8 +17,12 @@ from tools.drug_database import DrugDatabase, DrugQuery, ImportReport
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.lookalikes import groups
 
-FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",
-         "rxnorm_prescribable_2025-10.zip")  # fmt: skip
+FILES = (
+    "ndctext_2015-12.zip",
+    "orange-book_2020-07-06.zip",
+    "drugsatfda_2019-07-02.zip",
+    "rxnorm_prescribable_2025-10.zip",
+)
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +101,10 @@ async def test_queries_typed_in_a_hurry_are_answered(
 
 async def test_the_evaluation_counts_a_miss(imported: tuple[DrugDatabase, ImportReport], tmp_path: Path) -> None:
     file = tmp_path / "queries.jsonl"
-    file.write_text('{"type": "generic", "query": "metformin", "expect": ["metformin"]}\n'
-                    '{"type": "generic", "query": "metformin", "expect": ["lisinopril"]}\n')  # fmt: skip
+    file.write_text(
+        '{"type": "generic", "query": "metformin", "expect": ["metformin"]}\n'
+        '{"type": "generic", "query": "metformin", "expect": ["lisinopril"]}\n'
+    )
     result = await evaluate(imported[0], read_queries(file))
     assert result.overall.model_dump(by_alias=True) == {"hit@1": 0.5, "hit@5": 0.5, "queries": 2}
     assert [miss.query for miss in result.misses] == ["metformin"]

@@ -77,7 +77,9 @@ async def test_with_nothing_set_all_three_services_answer_and_end_with_the_block
         assert (await asyncio.to_thread(urllib.request.urlopen, health)).status == 200
         status = await services.status()
         assert {(one.name, one.state) for one in status} == {
-            ("redis", "running"), ("milvus", "running"), ("offline", "running")
+            ("redis", "running"),
+            ("milvus", "running"),
+            ("offline", "running"),
         }
         assert await services.failures() == []
         assert services.owned

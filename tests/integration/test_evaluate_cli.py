@@ -23,9 +23,11 @@ def report(served: Served, *arguments: str) -> dict[str, Any]:
 def collection(tmp_path: Path) -> Path:
     """A test collection in the BEIR layout: four passages, three questions."""
     passages = {
-        "a": "Metformin is stopped when eGFR falls below 30.", "b": "Aspirin 300 mg is given at once.",
-        "c": "Heparin causes thrombocytopenia in some patients.", "d": "Amoxicillin treats otitis media in children.",
-    }  # fmt: skip
+        "a": "Metformin is stopped when eGFR falls below 30.",
+        "b": "Aspirin 300 mg is given at once.",
+        "c": "Heparin causes thrombocytopenia in some patients.",
+        "d": "Amoxicillin treats otitis media in children.",
+    }
     with gzip.open(tmp_path / "corpus.jsonl.gz", "wt") as corpus:
         corpus.writelines(json.dumps({"_id": key, "title": "", "text": text}) + "\n" for key, text in passages.items())
     questions = {"q1": "metformin and eGFR", "q2": "aspirin dose", "q3": "heparin thrombocytopenia"}
@@ -50,12 +52,22 @@ def test_retrieval_of_a_folder_of_another_shape_says_what_it_needs(served: Serve
 
 def test_pages_prints_hits_by_pdf_page(served: Served, tmp_path: Path) -> None:
     file = tmp_path / "pages.json"
-    file.write_text(json.dumps([
-        {"question": "What are the contraindications for ACE inhibitors?", "document": "hypertension",
-         "gold_pages": [4]},
-        {"question": "What is the usual HbA1c goal in type 2 diabetes?", "document": "type-2-diabetes.pdf",
-         "gold_pages": [99]},
-    ]))  # fmt: skip
+    file.write_text(
+        json.dumps(
+            [
+                {
+                    "question": "What are the contraindications for ACE inhibitors?",
+                    "document": "hypertension",
+                    "gold_pages": [4],
+                },
+                {
+                    "question": "What is the usual HbA1c goal in type 2 diabetes?",
+                    "document": "type-2-diabetes.pdf",
+                    "gold_pages": [99],
+                },
+            ]
+        )
+    )
     found = report(served, "pages", str(file))
     assert (found["hit@1"], found["hit@5"]) == (0.5, 0.5)
     shown = asclepius("eval", "pages", str(file), data_dir=served.data_dir).stdout

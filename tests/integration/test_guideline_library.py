@@ -216,9 +216,15 @@ async def test_the_tool_gives_passages_that_can_be_cited(library: GuidelineLibra
     assert output.summary == "1 passage"
     assert isinstance(output.output, dict)
     assert output.output["answerable"] is True
-    assert output.output["passages"] == [{
-        "cite": output.passages[0].id, "document": "A short guideline", "section": "", "page": "2", "text": HEPARIN,
-    }]  # fmt: skip
+    assert output.output["passages"] == [
+        {
+            "cite": output.passages[0].id,
+            "document": "A short guideline",
+            "section": "",
+            "page": "2",
+            "text": HEPARIN,
+        }
+    ]
 
 
 async def test_a_question_that_no_guideline_answers_is_called_unanswerable(

@@ -29,9 +29,12 @@ from tools.language.terms import comparable, sentences
 
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "guideline_questions.json"
 REAL = (
-    "nhlbi_jnc7_2004", "nhlbi_obesity_1998", "who_lenacapavir_2025", "who_asymptomatic_sti_2025",
+    "nhlbi_jnc7_2004",
+    "nhlbi_obesity_1998",
+    "who_lenacapavir_2025",
+    "who_asymptomatic_sti_2025",
     "uspstf_breast_bulletin",
-)  # fmt: skip
+)
 DEMO = tuple(sorted(path.stem for path in DEMO_FOLDER.glob("*.pdf")))
 
 
@@ -123,13 +126,17 @@ def test_the_row_of_a_printed_table_is_a_passage(
 @pytest.mark.parametrize(
     ("name", "page", "header", "row"),
     [
-        ("who_asymptomatic_sti_2025", 55, ("Name", "1. Employment and consulting", "2. Research support"),
-         ("Nathalie Kapp (International Planned Parenthood Federation, United Kingdom)", "-", "-")),
+        (
+            "who_asymptomatic_sti_2025",
+            55,
+            ("Name", "1. Employment and consulting", "2. Research support"),
+            ("Nathalie Kapp (International Planned Parenthood Federation, United Kingdom)", "-", "-"),
+        ),
         ("nhlbi_obesity_1998", 52, ("BMI", "Kilograms", "Pounds"), ("19.8 to 26", "11.5 to 16", "25 to 35")),
         ("nhlbi_obesity_1998", 108, ("Nutrient", "Recommended Intake"), ("Calcium6", "1,000 to 1,500 mg")),
         ("type-2-diabetes", 5, ("Check", "First", "Then"), ("Neuropathy: 10 g monofilament and one other test",)),
     ],
-)  # fmt: skip
+)
 def test_a_table_without_a_caption_has_its_rows(
     name: str, page: int, header: tuple[str, ...], row: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
@@ -146,9 +153,13 @@ def test_every_row_that_may_be_quoted_stands_on_its_page(name: str, request: pyt
     path = path_of(name, request)
     texts = page_texts(path)
     rows = [
-        (page.number, row_text(row)) for page in read(path).pages for block in page.blocks if block.table is not None
-        for row in block.table.rows if sum(map(bool, row)) > 1
-    ]  # fmt: skip
+        (page.number, row_text(row))
+        for page in read(path).pages
+        for block in page.blocks
+        if block.table is not None
+        for row in block.table.rows
+        if sum(map(bool, row)) > 1
+    ]
     quotable = [(page, row) for page, row in rows if APART not in row]
     astray = [(page, row) for page, row in quotable if not stands_on(row, page, texts)]
 
@@ -160,12 +171,15 @@ def test_every_row_that_may_be_quoted_stands_on_its_page(name: str, request: pyt
     ("page", "sentence"),
     [
         (20, "Approximately 30 percent of adults are still unaware of their hypertension, >40 percent of individuals"),
-        (20, "In addition, the prevalence and hospitalization rates of HF, wherein the majority of patients have "
-             "hypertension prior to developing HF, have continued to increase (figures 5 and 6)."),
+        (
+            20,
+            "In addition, the prevalence and hospitalization rates of HF, wherein the majority of patients have "
+            "hypertension prior to developing HF, have continued to increase (figures 5 and 6).",
+        ),
         (35, "BP has a reproducible “circadian” profile, with higher values while awake and mentally and"),
         (48, "Serum potassium and creatinine should be monitored at least one to two times per year."),
     ],
-)  # fmt: skip
+)
 def test_two_columns_and_line_end_hyphens_give_whole_sentences(shared: Path, page: int, sentence: str) -> None:
     blocks = read(guideline(shared, "nhlbi_jnc7_2004")).pages[page - 1].blocks
 

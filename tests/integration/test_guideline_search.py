@@ -252,9 +252,11 @@ async def test_with_an_embedder_passages_are_found_by_meaning_and_by_terms_witho
     await asyncio.to_thread(write, tmp_path / "who.md", WHO)
     with embedding_server() as url:
         library = GuidelineLibrary(
-            milvus_uri, tmp_path / "library", embedder=open_embedder(url, model="any", api_key="key"),
+            milvus_uri,
+            tmp_path / "library",
+            embedder=open_embedder(url, model="any", api_key="key"),
             collection=f"test_{uuid4().hex[:12]}",
-        )  # fmt: skip
+        )
         await library.add(tmp_path / "who.md")
         # No stem in common with the passage: only the vector finds it.
         assert (await library.search("zzz yyy")).passages != ()
@@ -270,9 +272,11 @@ def test_the_settings_alone_make_the_app_search_by_meaning(tmp_path: Path) -> No
     guideline = write(tmp_path / "who.md", WHO)
     with embedding_server() as url:
         settings = {
-            "ASCLEPIUS_EMBEDDINGS": url, "ASCLEPIUS_EMBEDDINGS_MODEL": "any", "ASCLEPIUS_EMBEDDINGS_KEY": "key",
+            "ASCLEPIUS_EMBEDDINGS": url,
+            "ASCLEPIUS_EMBEDDINGS_MODEL": "any",
+            "ASCLEPIUS_EMBEDDINGS_KEY": "key",
             "ASCLEPIUS_LOAD_DEMO": "false",
-        }  # fmt: skip
+        }
         added = asclepius("guidelines", "add", str(guideline), data_dir=data, **settings)
         assert added.returncode == 0, added.stderr
         # No stem in common with the passage: only the vector finds it.
@@ -448,11 +452,19 @@ async def test_page_questions_count_first_and_first_five_and_rejections(
 ) -> None:
     await library.add(Path(__file__).parents[2] / "tools" / "guidelines" / "demo" / "hypertension.pdf")
     asked = tmp_path / "questions.json"
-    asked.write_text(json.dumps([
-        {"question": "What daily dose of lisinopril is usual?", "document": "hypertension.pdf", "gold_pages": [3]},
-        {"question": "What daily dose of lisinopril is usual?", "document": "hypertension", "gold_pages": [1]},
-        {"question": "Which laser treats glaucoma?", "document": None, "gold_pages": []},
-    ]))  # fmt: skip
+    asked.write_text(
+        json.dumps(
+            [
+                {
+                    "question": "What daily dose of lisinopril is usual?",
+                    "document": "hypertension.pdf",
+                    "gold_pages": [3],
+                },
+                {"question": "What daily dose of lisinopril is usual?", "document": "hypertension", "gold_pages": [1]},
+                {"question": "Which laser treats glaucoma?", "document": None, "gold_pages": []},
+            ]
+        )
+    )
 
     report = await evaluate_pages(library, asked)
 

@@ -21,8 +21,14 @@ from tests.support.services import wait_until
 Json = dict[str, Any]
 QUESTION = "What are the contraindications for ACE inhibitors?"
 KEY = "sk-test"
-DEMO = ["asthma", "atrial-fibrillation-anticoagulation", "chronic-kidney-disease", "community-acquired-pneumonia",
-        "hypertension", "type-2-diabetes"]  # fmt: skip
+DEMO = [
+    "asthma",
+    "atrial-fibrillation-anticoagulation",
+    "chronic-kidney-disease",
+    "community-acquired-pneumonia",
+    "hypertension",
+    "type-2-diabetes",
+]
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +178,11 @@ def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
     for chosen in (["asthma"], ["asthma", "type-2-diabetes"]):
         events = turn(synced, "When is hospital admission or referral needed?", documents=chosen)
         assert tools_called(events) == ["file_search"]
-        (found,) = [event["item"]["function_output"]["output"]["results"] for event in events
-                    if event.get("name") == "agent.tool_call_complete"]  # fmt: skip
+        (found,) = [
+            event["item"]["function_output"]["output"]["results"]
+            for event in events
+            if event.get("name") == "agent.tool_call_complete"
+        ]
         assert {result["attributes"]["guideline_id"] for result in found} <= set(chosen)
         assert found
 
@@ -206,9 +215,13 @@ def test_hosted_uploads_and_searches_by_itself(tmp_path: Path) -> None:
 
 def test_hosted_with_a_server_that_has_no_vector_stores_answers_from_the_own_index(tmp_path: Path) -> None:
     done = asclepius(
-        "guidelines", "sync", data_dir=tmp_path / "data",
-        OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY=KEY, ASCLEPIUS_LOAD_DEMO="false",
-    )  # fmt: skip
+        "guidelines",
+        "sync",
+        data_dir=tmp_path / "data",
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
+        OPENAI_API_KEY=KEY,
+        ASCLEPIUS_LOAD_DEMO="false",
+    )
     assert done.returncode == 1
     assert "no vector stores" in done.stderr
     assert "Traceback" not in done.stderr

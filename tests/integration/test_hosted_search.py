@@ -150,8 +150,11 @@ async def test_a_guideline_that_is_gone_here_is_deleted_there(
 ) -> None:
     kept, gone = guideline(tmp_path), guideline(tmp_path, "hit", HEPARIN)
     store = (await hosted.sync([kept, gone])).vector_store_id
-    (uploaded,) = [entry.id async for entry in client.vector_stores.files.list(store)
-                   if (entry.attributes or {})["guideline_id"] == "hit"]  # fmt: skip
+    (uploaded,) = [
+        entry.id
+        async for entry in client.vector_stores.files.list(store)
+        if (entry.attributes or {})["guideline_id"] == "hit"
+    ]
 
     report = await hosted.sync([kept])
 

@@ -32,8 +32,17 @@ CALL = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
 GUIDE = passage(text="Start metformin at 500 mg once daily with food. Do not use it when eGFR is below 30.")
 CITED: list[ScriptedTurn] = [
     calls_reply(CALL, response_id="resp_1"),
-    chained(text_reply("Start ", "metformin at 500 mg once", " daily with food. [", "1", "]\n\nTake ", "care.",
-                       response_id="resp_2")),
+    chained(
+        text_reply(
+            "Start ",
+            "metformin at 500 mg once",
+            " daily with food. [",
+            "1",
+            "]\n\nTake ",
+            "care.",
+            response_id="resp_2",
+        )
+    ),
 ]
 
 
@@ -105,8 +114,9 @@ async def test_a_stream_that_is_cut_while_the_answer_runs_goes_on_where_it_was(
     gates = [asyncio.Event() for _ in range(4)]
     steps = text_reply("Not ", "with ", "al", "cohol.")
     # Before each piece of the text stands a gate: created, in progress, item, part, then the deltas.
-    gated = [part for at, step in enumerate(steps) for part in
-             ((WaitFor(gates[at - 4]), step) if 4 <= at < 8 else (step,))]
+    gated = [
+        part for at, step in enumerate(steps) for part in ((WaitFor(gates[at - 4]), step) if 4 <= at < 8 else (step,))
+    ]
     async with asked([gated], redis_url, tmp_path) as (running, server), running.client() as client:
         read: list[Frame] = []
         gates[0].set()
@@ -399,7 +409,8 @@ async def test_several_models_answer_in_one_stream_that_says_whose_each_event_is
             "/api/v1/consult", json={"message": "Who?", "models": ["large", "small"], "stream": False}
         )
     assert [(part["model"], part["answer"]) for part in answer.json()["answers"]] == [
-        ("large", "I am large."), ("small", "I am small."),
+        ("large", "I am large."),
+        ("small", "I am small."),
     ]
     assert len({part["conversation_id"] for part in answer.json()["answers"]}) == 2
 

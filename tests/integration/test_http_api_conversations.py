@@ -90,7 +90,8 @@ async def test_a_stopped_answer_is_read_as_it_was_seen(redis_url: str, tmp_path:
         whole = (await client.get(f"/api/v1/conversations/{name}")).json()
     assert live["answering"]
     assert [(message["content"], message["outcome"]) for message in whole["messages"]] == [
-        ("How?", None), ("Take ", "incomplete"),
+        ("How?", None),
+        ("Take ", "incomplete"),
     ]
 
 

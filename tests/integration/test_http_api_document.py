@@ -23,9 +23,29 @@ from tests.support.scripted_server import ScriptedServer, calls_reply, text_repl
 CANARY = "JaneRoe1961"
 CALL = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
 ODD = (
-    CANARY, "", " ", "0", "-1", "1e9", "null", "true", "[]", "{}", "\x00", "%00", "..", "../../etc/passwd", "*",
-    "'; --", "𝔘𝔫𝔦", "\u202e" + CANARY, "a" * 5_000, "session_" + "0" * 32, "session_" + "g" * 32, "1" * 40,
-)  # fmt: skip
+    CANARY,
+    "",
+    " ",
+    "0",
+    "-1",
+    "1e9",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "\x00",
+    "%00",
+    "..",
+    "../../etc/passwd",
+    "*",
+    "'; --",
+    "𝔘𝔫𝔦",
+    "\u202e" + CANARY,
+    "a" * 5_000,
+    "session_" + "0" * 32,
+    "session_" + "g" * 32,
+    "1" * 40,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -78,10 +98,15 @@ async def test_the_document_says_what_a_client_has_to_know(redis_url: str, tmp_p
             if status >= "400":
                 assert list(response["content"]) == ["application/problem+json"], f"{method} {path} {status}"
     expected = {
-        ("POST", "/api/v1/consult"), ("GET", "/api/v1/turns/{turn_id}/events"), ("DELETE", "/api/v1/turns/{turn_id}"),
-        ("GET", "/api/v1/conversations"), ("GET", "/api/v1/conversations/{conversation_id}"),
-        ("DELETE", "/api/v1/conversations/{conversation_id}"), ("GET", "/healthz"), ("GET", "/readyz"),
-    }  # fmt: skip
+        ("POST", "/api/v1/consult"),
+        ("GET", "/api/v1/turns/{turn_id}/events"),
+        ("DELETE", "/api/v1/turns/{turn_id}"),
+        ("GET", "/api/v1/conversations"),
+        ("GET", "/api/v1/conversations/{conversation_id}"),
+        ("DELETE", "/api/v1/conversations/{conversation_id}"),
+        ("GET", "/healthz"),
+        ("GET", "/readyz"),
+    }
     assert expected <= {(method, path) for method, path, _ in operations(document)}
 
 
@@ -116,8 +141,11 @@ async def test_what_is_answered_is_what_the_document_says(redis_url: str, tmp_pa
     kinds = {frame.event for frame in whole}
     assert {"turn_started", "text_delta", "citation", "run_item_stream_event", "references", "turn_ended"} <= kinds
     checks = [("AgentEvent", frame.data) for frame in whole] + [
-        ("ConsultAnswer", answer), ("ConversationList", listed), ("Conversation", read), ("Problem", problem),
-    ]  # fmt: skip
+        ("ConsultAnswer", answer),
+        ("ConversationList", listed),
+        ("Conversation", read),
+        ("Problem", problem),
+    ]
     for schema, value in checks:
         jsonschema.validate(value, {"$ref": f"#/components/schemas/{schema}", "components": document["components"]})
 

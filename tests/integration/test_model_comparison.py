@@ -200,9 +200,16 @@ def test_the_shell_compares_models_in_a_running_app(served: Served) -> None:
 
 def test_the_shell_compares_models_without_a_running_app_and_tags_each_event(tmp_path: Path) -> None:
     done = asclepius(
-        "ask", "How is asthma diagnosed?", "--model", "small", "--model", "large", "--json",
-        data_dir=tmp_path / "data", ASCLEPIUS_LOAD_DEMO="false",
-    )  # fmt: skip
+        "ask",
+        "How is asthma diagnosed?",
+        "--model",
+        "small",
+        "--model",
+        "large",
+        "--json",
+        data_dir=tmp_path / "data",
+        ASCLEPIUS_LOAD_DEMO="false",
+    )
     events = [ModelEvent.model_validate_json(line) for line in done.stdout.splitlines()]
     for model in ("small", "large"):
         started = of(events, model)[0]

@@ -79,9 +79,11 @@ async def test_files_are_listed_by_purpose_and_page(client: AsyncOpenAI) -> None
 async def test_an_answer_cites_the_file_after_each_sentence(client: AsyncOpenAI) -> None:
     store, file = await store_with(client, "leaflet.txt", LEAFLET.encode())
     answered = await client.responses.create(
-        model="m", input="When is metformin contraindicated?", include=["file_search_call.results"],
+        model="m",
+        input="When is metformin contraindicated?",
+        include=["file_search_call.results"],
         tools=[{"type": "file_search", "vector_store_ids": [store]}],
-    )  # fmt: skip
+    )
     part: Any = answered.output[-1].content[0]  # type: ignore[union-attr]
     sentence = "Metformin is contraindicated in patients with an eGFR below 30 mL/min."
     assert part.text == f"From the files:\n\n- {sentence}"
@@ -92,18 +94,20 @@ async def test_an_answer_cites_the_file_after_each_sentence(client: AsyncOpenAI)
 async def test_results_are_left_out_unless_asked_for(client: AsyncOpenAI) -> None:
     store, _ = await store_with(client, "leaflet.txt", LEAFLET.encode())
     answered = await client.responses.create(
-        model="m", input="When is metformin contraindicated?",
+        model="m",
+        input="When is metformin contraindicated?",
         tools=[{"type": "file_search", "vector_store_ids": [store]}],
-    )  # fmt: skip
+    )
     assert [item.results for item in answered.output if item.type == "file_search_call"] == [None]
 
 
 async def test_what_the_files_do_not_hold_is_not_answered(client: AsyncOpenAI) -> None:
     store, _ = await store_with(client, "leaflet.txt", LEAFLET.encode())
     answered = await client.responses.create(
-        model="m", input="How is acute appendicitis operated?",
+        model="m",
+        input="How is acute appendicitis operated?",
         tools=[{"type": "file_search", "vector_store_ids": [store]}],
-    )  # fmt: skip
+    )
     assert "found no passage that answers" in answered.output_text
 
 
@@ -187,8 +191,13 @@ async def test_a_file_without_text_fails_with_its_reason(content: bytes, client:
 
 async def test_filters_choose_files_by_their_attributes(client: AsyncOpenAI) -> None:
     store, _ = await store_with(client, "leaflet.txt", LEAFLET.encode(), year=2024, issuer="WHO")
-    newer: Any = {"type": "and", "filters": [{"type": "gte", "key": "year", "value": 2024},
-                                             {"type": "in", "key": "issuer", "value": ["WHO", "NICE"]}]}  # fmt: skip
+    newer: Any = {
+        "type": "and",
+        "filters": [
+            {"type": "gte", "key": "year", "value": 2024},
+            {"type": "in", "key": "issuer", "value": ["WHO", "NICE"]},
+        ],
+    }
     older: Any = {"type": "lt", "key": "year", "value": 2024}
     assert (await client.vector_stores.search(store, query="metformin", filters=newer)).data
     assert not (await client.vector_stores.search(store, query="metformin", filters=older)).data

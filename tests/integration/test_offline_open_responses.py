@@ -99,8 +99,11 @@ def turn(socket: ClientConnection, given: Any, **more: Any) -> list[Json]:
     socket.send(json.dumps({"type": "response.create", "model": "m", "store": False, "input": given, **more}))
     events: list[Json] = []
     while not events or events[-1]["type"] not in {
-        "response.completed", "response.failed", "response.incomplete", "error",
-    }:  # fmt: skip
+        "response.completed",
+        "response.failed",
+        "response.incomplete",
+        "error",
+    }:
         events.append(fits(SOCKET_EVENT, json.loads(socket.recv(timeout=20))))
     return events
 

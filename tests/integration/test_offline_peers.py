@@ -88,8 +88,12 @@ async def test_litellm(base_url: str, store_id: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm = pytest.importorskip("litellm")
     server = {"model": "openai/m", "api_base": base_url, "api_key": KEY}
-    tool = {"type": "function", "name": "get_weather", "description": "Get the weather",
-            "parameters": {"type": "object", "properties": {"location": {"type": "string"}}}}  # fmt: skip
+    tool = {
+        "type": "function",
+        "name": "get_weather",
+        "description": "Get the weather",
+        "parameters": {"type": "object", "properties": {"location": {"type": "string"}}},
+    }
     asked = await litellm.aresponses(**server, input=WEATHER, tools=[tool])
     (call,) = [item for item in asked.output if item.type == "function_call"]
     output = {"type": "function_call_output", "call_id": call.call_id, "output": '{"celsius": 18}'}

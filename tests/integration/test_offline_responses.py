@@ -78,9 +78,12 @@ async def test_without_parallel_calls_they_come_one_after_the_other(client: Asyn
     first = await client.responses.create(model="m", input=question, tools=[DRUG], parallel_tool_calls=False)
     (call,) = calls_in(first)
     second = await client.responses.create(
-        model="m", previous_response_id=first.id, tools=[DRUG], parallel_tool_calls=False,
+        model="m",
+        previous_response_id=first.id,
+        tools=[DRUG],
+        parallel_tool_calls=False,
         input=[output_of(call, {"results": [], "did_you_mean": []})],
-    )  # fmt: skip
+    )
     assert json.loads(calls_in(second)[0].arguments) == {"drug_name": "amiodarone"}
 
 
@@ -251,8 +254,11 @@ async def test_input_items_are_listed_newest_first_and_by_page(client: AsyncOpen
 async def test_an_item_can_be_referred_to_by_its_id(client: AsyncOpenAI) -> None:
     made = await client.responses.create(model="m", input="My name is Alice.")
     page = await client.responses.input_items.list(made.id)
-    reference: Any = [{"type": "item_reference", "id": page.data[0].id}, made.output[0].to_dict(),
-                      {"role": "user", "content": "What is my name?"}]  # fmt: skip
+    reference: Any = [
+        {"type": "item_reference", "id": page.data[0].id},
+        made.output[0].to_dict(),
+        {"role": "user", "content": "What is my name?"},
+    ]
     assert "Alice" in (await client.responses.create(model="m", input=reference)).output_text
 
 
@@ -283,11 +289,14 @@ async def test_an_answer_that_is_too_long_is_incomplete(client: AsyncOpenAI) -> 
 async def test_structured_output_fits_its_schema(client: AsyncOpenAI) -> None:
     schema = {
         "type": "object",
-        "properties": {"name": {"type": "string"}, "age": {"type": "integer"},
-                       "mood": {"type": "string", "enum": ["happy", "sad"]}},
+        "properties": {
+            "name": {"type": "string"},
+            "age": {"type": "integer"},
+            "mood": {"type": "string", "enum": ["happy", "sad"]},
+        },
         "required": ["name", "age", "mood"],
         "additionalProperties": False,
-    }  # fmt: skip
+    }
     wanted: Any = {"format": {"type": "json_schema", "name": "person", "schema": schema, "strict": True}}
     answered = await client.responses.create(model="m", input="Alice is 30 years old and sad.", text=wanted)
     assert json.loads(answered.output_text) == {"name": "Alice", "age": 30, "mood": "sad"}

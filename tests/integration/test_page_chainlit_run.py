@@ -50,7 +50,8 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
     try:
         wait_until(
             lambda: (owns_port(process.pid, port) and _answers(url)) or process.poll() is not None,
-            what="chainlit run", seconds=90,
+            what="chainlit run",
+            seconds=90,
         )
         assert process.poll() is None, log.read_text()[-2000:]
         page = httpx.get(url, headers={"accept": "text/html"})

@@ -79,8 +79,15 @@ async def asked(
             sent = {"file": (name, file, "application/pdf")}
             uploaded = await client.post(f"/project/file?session_id={session}", files=sent)
             references = [{"id": uploaded.json()["id"]}]
-        message = {"id": str(uuid4()), "type": "user_message", "output": text, "name": "x", "metadata": {},
-                   "createdAt": "2026-01-01T00:00:00Z", "threadId": thread}  # fmt: skip
+        message = {
+            "id": str(uuid4()),
+            "type": "user_message",
+            "output": text,
+            "name": "x",
+            "metadata": {},
+            "createdAt": "2026-01-01T00:00:00Z",
+            "threadId": thread,
+        }
         await seen(events, "chat_settings")
         await socket.emit("client_message", {"message": message, "fileReferences": references})
         async with asyncio.timeout(30):
@@ -121,8 +128,11 @@ async def test_its_passage_page_and_file_are_open_to_its_owner_alone(app: Served
     async with user_of(app, "bob") as bob, user_of(app, "ana") as ana:
         reference = (await asked(app, bob, letter.question, file=letter.pdf)).own[0]
         document = reference["document_id"]
-        for path in (f"passages/{reference['passage_id']}", f"guidelines/{document}/pages/1.png",
-                     f"guidelines/{document}/original.pdf"):  # fmt: skip
+        for path in (
+            f"passages/{reference['passage_id']}",
+            f"guidelines/{document}/pages/1.png",
+            f"guidelines/{document}/original.pdf",
+        ):
             assert (await bob.get(f"/api/v1/{path}")).status_code == 200
             assert (await ana.get(f"/api/v1/{path}")).status_code == 404
         page = await bob.get(f"/api/v1/guidelines/{document}/pages/1.png")

@@ -51,9 +51,20 @@ async def history(database: str) -> AsyncIterator[History]:
 
 
 def step(thread: str, text: str, kind: str = "assistant_message", **more: Any) -> dict[str, Any]:
-    return {"id": str(uuid4()), "threadId": thread, "name": "Asclepius", "type": kind, "output": text, "input": "",
-            "createdAt": "2026-01-01T00:00:00.000Z", "metadata": {"a": [1, {"b": "ü"}]}, "tags": ["x"],
-            "autoCollapse": False, "showInput": False, **more}
+    return {
+        "id": str(uuid4()),
+        "threadId": thread,
+        "name": "Asclepius",
+        "type": kind,
+        "output": text,
+        "input": "",
+        "createdAt": "2026-01-01T00:00:00.000Z",
+        "metadata": {"a": [1, {"b": "ü"}]},
+        "tags": ["x"],
+        "autoCollapse": False,
+        "showInput": False,
+        **more,
+    }
 
 
 async def owned(history: History, user: str, text: str = "hello") -> str:
@@ -68,8 +79,15 @@ async def owned(history: History, user: str, text: str = "hello") -> str:
 async def test_what_was_saved_comes_back_whole(history: History) -> None:
     thread = await owned(history, "ada")
     answer = step(thread, "Do:not\n\n| a |", isError=True)
-    element = {"id": "e", "threadId": thread, "type": "custom", "name": "References", "display": "inline",
-               "forId": answer["id"], "props": {"references": [{"number": 1}]}}
+    element = {
+        "id": "e",
+        "threadId": thread,
+        "type": "custom",
+        "name": "References",
+        "display": "inline",
+        "forId": answer["id"],
+        "props": {"references": [{"number": 1}]},
+    }
     await history.save_turn(thread, [answer], [element], {"conversation_id": "session_1"})
     found = await history.get_thread(thread)
     assert found is not None
@@ -129,8 +147,7 @@ async def test_lists_are_newest_first_in_pages_and_searched_in_answers(history: 
     ada = await history.get_user("ada")
     assert ada is not None
     first = await history.list_threads(Pagination(first=2), ThreadFilter(userId=ada.id))
-    rest = await history.list_threads(
-        Pagination(first=9, cursor=first.pageInfo.endCursor), ThreadFilter(userId=ada.id))
+    rest = await history.list_threads(Pagination(first=9, cursor=first.pageInfo.endCursor), ThreadFilter(userId=ada.id))
     listed = [entry["id"] for entry in (*first.data, *rest.data)]
     assert set(listed) == set(threads)
     assert len(listed) == 5
@@ -195,8 +212,14 @@ async def test_a_history_that_cannot_be_written_is_warned_of_once(
 async def test_characters_that_a_database_cannot_keep_do_not_cost_the_answer(history: History, character: str) -> None:
     thread = await owned(history, "ada", f"a{character}b")
     answer = step(thread, f"Give 5{character} mg", metadata={"answer": f"Give 5{character} mg"})
-    element = {"id": "e", "threadId": thread, "type": "custom", "name": "References", "forId": answer["id"],
-               "props": {"plain": f"Give 5{character} mg"}}
+    element = {
+        "id": "e",
+        "threadId": thread,
+        "type": "custom",
+        "name": "References",
+        "forId": answer["id"],
+        "props": {"plain": f"Give 5{character} mg"},
+    }
     await history.save_turn(thread, [answer], [element], {"title": f"a{character}b"})
     found: Any = await history.get_thread(thread)
     kept = next(s for s in found["steps"] if s["id"] == answer["id"])
@@ -222,12 +245,15 @@ async def test_a_server_connects_while_another_makes_the_tables(tmp_path: Path) 
     await server.close()
 
 
-@pytest.mark.parametrize(("given", "used"), [
-    ("postgresql://a:b@db/x?sslmode=require", "postgresql+asyncpg://a:b@db/x?ssl=require"),
-    ("postgres://db/x", "postgresql+asyncpg://db/x"),
-    ("postgresql+asyncpg://db/x", "postgresql+asyncpg://db/x"),
-    ("sqlite:////srv/history.sqlite3", "sqlite+aiosqlite:////srv/history.sqlite3"),
-])
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgresql://a:b@db/x?sslmode=require", "postgresql+asyncpg://a:b@db/x?ssl=require"),
+        ("postgres://db/x", "postgresql+asyncpg://db/x"),
+        ("postgresql+asyncpg://db/x", "postgresql+asyncpg://db/x"),
+        ("sqlite:////srv/history.sqlite3", "sqlite+aiosqlite:////srv/history.sqlite3"),
+    ],
+)
 def test_a_database_is_named_as_its_other_clients_name_it(given: str, used: str) -> None:
     assert database_url(given).render_as_string(hide_password=False) == used
 

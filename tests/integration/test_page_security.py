@@ -90,8 +90,15 @@ async def test_feedback_can_be_changed_by_its_owner_alone(shared_page: ServedPag
 async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPage) -> None:
     mine, other = signed_in(shared_page, "ada"), signed_in(shared_page, "bob")
     async with socket_of(shared_page, mine) as (socket, events, session):
-        message = {"id": str(uuid4()), "type": "user_message", "output": "slow", "name": "x", "metadata": {},
-                   "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+        message = {
+            "id": str(uuid4()),
+            "type": "user_message",
+            "output": "slow",
+            "name": "x",
+            "metadata": {},
+            "createdAt": "2026-01-01T00:00:00Z",
+            "threadId": "",
+        }
         await socket.emit("client_message", {"message": message, "fileReferences": []})
         started = (await seen(events, "stream_start"))[0]
         with pytest.raises(socketio.exceptions.ConnectionError):
@@ -108,11 +115,21 @@ async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPa
         assert (await seen(events, "element"))[0]["props"]["outcome"]["reason"] == "stopped"
 
 
-@pytest.mark.parametrize(("method", "path"), [
-    ("POST", "/mcp"), ("DELETE", "/mcp"), ("GET", "/copilot/index.js"), ("POST", "/auth/jwt"),
-    ("GET", "/auth/oauth/github"), ("GET", "/project/share/x"), ("PUT", "/project/element"),
-    ("DELETE", "/project/element"), ("POST", "/project/action"), ("PUT", "/project/thread/share"),
-])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/mcp"),
+        ("DELETE", "/mcp"),
+        ("GET", "/copilot/index.js"),
+        ("POST", "/auth/jwt"),
+        ("GET", "/auth/oauth/github"),
+        ("GET", "/project/share/x"),
+        ("PUT", "/project/element"),
+        ("DELETE", "/project/element"),
+        ("POST", "/project/action"),
+        ("PUT", "/project/thread/share"),
+    ],
+)
 def test_what_the_app_does_not_use_is_closed(demo_page: ServedPage, method: str, path: str) -> None:
     client = signed_in(demo_page, "demo")
     assert client.request(method, path, json={}).status_code == 404
@@ -127,10 +144,17 @@ def test_the_users_header_counts_from_a_trusted_proxy_alone(tmp_path_factory: py
         assert client.get("/", headers={"accept": "text/html"}).headers.get("set-cookie") is None
 
 
-@pytest.mark.parametrize("headers", [
-    {"Authorization": "Bearer x"}, {"Authorization": "Basic YTpi"}, {"X-Remote-User": "ada"}, {"Remote-User": "ada"},
-    {"Cookie": "access_token=x"}, {"X-Forwarded-User": "ada"},
-])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer x"},
+        {"Authorization": "Basic YTpi"},
+        {"X-Remote-User": "ada"},
+        {"Remote-User": "ada"},
+        {"Cookie": "access_token=x"},
+        {"X-Forwarded-User": "ada"},
+    ],
+)
 def test_no_other_header_signs_anyone_in(demo_page: ServedPage, headers: dict[str, str]) -> None:
     client = client_of(demo_page, headers)
     for path in ("/user", "/api/v1/status", "/api/v1/guidelines", "/api/v1/passages/htn:1:7", "/project/settings"):
@@ -148,8 +172,12 @@ def test_other_origins_and_other_names_are_refused(demo_page: ServedPage) -> Non
 async def test_a_socket_from_another_origin_is_refused(demo_page: ServedPage) -> None:
     socket = socketio.AsyncClient()
     with pytest.raises(socketio.exceptions.ConnectionError):
-        await socket.connect(demo_page.url, socketio_path="/ws/socket.io", transports=["websocket"],
-                             headers={"Origin": "https://evil.example"})
+        await socket.connect(
+            demo_page.url,
+            socketio_path="/ws/socket.io",
+            transports=["websocket"],
+            headers={"Origin": "https://evil.example"},
+        )
 
 
 def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(demo_page: ServedPage) -> None:
@@ -174,8 +202,12 @@ def test_too_large_bodies_are_refused_and_errors_do_not_repeat_what_was_sent(dem
 
 def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -> None:
     client = signed_in(demo_page, "demo")
-    for path in ("/public/../.chainlit/config.toml", "/public/%2e%2e/.chainlit/config.toml",
-                 "/public/..%2f..%2fauth_secret", "/assets/../../../../etc/passwd"):
+    for path in (
+        "/public/../.chainlit/config.toml",
+        "/public/%2e%2e/.chainlit/config.toml",
+        "/public/..%2f..%2fauth_secret",
+        "/assets/../../../../etc/passwd",
+    ):
         answer = client.get(path)
         assert answer.status_code in (400, 404) or answer.headers["content-type"].startswith("text/html")
         assert "user_env" not in answer.text

@@ -55,9 +55,7 @@ async def test_a_user_finds_their_conversations_with_the_first_question_and_nobo
     assert summary.opening.content == "How much?"
 
 
-async def test_the_conversation_used_last_comes_first(
-    store: RedisSessionStore, redis: Redis, user: str
-) -> None:
+async def test_the_conversation_used_last_comes_first(store: RedisSessionStore, redis: Redis, user: str) -> None:
     names = [(await store.create(user)).session_id for _ in range(3)]
     for at, name in ((300, names[1]), (200, names[2]), (100, names[0])):
         await redis.hset(f"asclepius:{{{name}}}:session", "last_active_at", str(at))
@@ -95,9 +93,7 @@ async def test_looking_at_the_list_lets_conversations_expire_and_using_one_keeps
     await store.aclose()
 
 
-async def test_the_index_forgets_what_can_no_longer_be_there(
-    store: RedisSessionStore, redis: Redis, user: str
-) -> None:
+async def test_the_index_forgets_what_can_no_longer_be_there(store: RedisSessionStore, redis: Redis, user: str) -> None:
     before = await indexes(redis)
     await store.create(user)
     (index,) = await indexes(redis) - before

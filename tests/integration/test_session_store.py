@@ -53,9 +53,7 @@ async def test_a_conversation_is_found_again_by_its_owner_in_any_process(
     assert abs(created.last_active_at - datetime.now(UTC).timestamp()) < 5
 
 
-async def test_another_users_conversation_is_as_if_it_did_not_exist(
-    store: RedisSessionStore, redis: Redis
-) -> None:
+async def test_another_users_conversation_is_as_if_it_did_not_exist(store: RedisSessionStore, redis: Redis) -> None:
     session = await store.create("anna")
     await redis.expire(f"asclepius:{{{session.session_id}}}:session", 100)
 
@@ -187,15 +185,16 @@ async def test_numbers_stay_unique_when_two_stores_retrieve_at_once(
         *((store, other)[n % 2].add_retrieved(session.session_id, batch) for n, batch in enumerate(batches))
     )
 
-    given = {(item.id, number) for batch, numbers in zip(batches, replies, strict=True)
-             for item, number in zip(batch, numbers, strict=True)}
+    given = {
+        (item.id, number)
+        for batch, numbers in zip(batches, replies, strict=True)
+        for item, number in zip(batch, numbers, strict=True)
+    }
     assert sorted(number for _, number in given) == list(range(1, 41))
     assert {(item.passage.id, item.number) for item in await store.retrieved(session.session_id)} == given
 
 
-async def test_a_streaming_state_is_read_by_another_process(
-    store: RedisSessionStore, other: RedisSessionStore
-) -> None:
+async def test_a_streaming_state_is_read_by_another_process(store: RedisSessionStore, other: RedisSessionStore) -> None:
     session = await store.create("anna")
     state = StreamingState(status="streaming", chunk_count=7, response_id="resp_1")
 
@@ -222,9 +221,7 @@ async def test_every_key_expires_and_each_use_renews_all_of_them(redis_url: str,
     await store.aclose()
 
 
-async def test_nothing_of_a_deleted_conversation_remains_or_comes_back(
-    store: RedisSessionStore, redis: Redis
-) -> None:
+async def test_nothing_of_a_deleted_conversation_remains_or_comes_back(store: RedisSessionStore, redis: Redis) -> None:
     session = await store.create("anna")
     await store.append_messages(session.session_id, [Message(role="user", content="q")])
     await redis.rpush(f"asclepius:{{{session.session_id}}}:messages", "not a message")

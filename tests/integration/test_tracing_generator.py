@@ -50,8 +50,12 @@ async def served(*turns: Any) -> AsyncIterator[tuple[ScriptedServer, Build]]:
 
         def build(**options: Any) -> Generator[Any]:
             clients.append(ResponseAPIAdapter(api_key="test", base_url=server.base_url))
-            given = {"prompt": Prompt(TEMPLATE, preset={"style": "Be brief."}), "max_retries": 0,
-                     "model_kwargs": {"model": "scripted"}, **options}
+            given = {
+                "prompt": Prompt(TEMPLATE, preset={"style": "Be brief."}),
+                "max_retries": 0,
+                "model_kwargs": {"model": "scripted"},
+                **options,
+            }
             return Generator(clients[-1], **given)
 
         yield server, build
@@ -106,7 +110,8 @@ async def test_the_decorators_lay_down_the_files_of_every_generator_of_an_object
     assert states["generator"][0]["prompt_states"]["_template_string"] == TEMPLATE
     assert states["generator"][0]["prompt_states"]["prompt_variables"] == ["style"]
     assert document(project / "logger_metadata.json") == {
-        "generator": str(project / "generator_call.jsonl"), "generator_2": str(project / "generator_2_call.jsonl"),
+        "generator": str(project / "generator_call.jsonl"),
+        "generator_2": str(project / "generator_2_call.jsonl"),
     }
     assert len(lines(project / "generator_call.jsonl")) == 1
     assert lines(project / "generator_2_call.jsonl") == []
@@ -166,14 +171,20 @@ async def test_preset_values_are_kept_where_text_is_asked_for(tmp_path: Path) ->
 
 async def test_a_record_says_how_a_call_went_and_nothing_of_the_patient(tmp_path: Path) -> None:
     tool = {"type": "function", "name": "search_drug_database", "parameters": {}}
-    reply = calls_reply(("call_1", "search_drug_database", '{"drug_name": "Quillfeather"}'),
-                        ("call_2", "Quillfeather", "{}"))
+    reply = calls_reply(
+        ("call_1", "search_drug_database", '{"drug_name": "Quillfeather"}'), ("call_2", "Quillfeather", "{}")
+    )
     async with served(reply) as (_, build):
         options = {"model": "scripted", "max_output_tokens": 99}
         generator = build(prompt=Prompt("Patient: {{ patient }}"), model_kwargs=options)
         trace = trace_app_generator(generator, settings(tmp_path, trace_calls="all"))
-        await generator.acall(items=asked(), prompt_kwargs={"patient": QUESTION}, tools=(tool,),
-                              metadata={"about": QUESTION}, safety_identifier="ab12")
+        await generator.acall(
+            items=asked(),
+            prompt_kwargs={"patient": QUESTION},
+            tools=(tool,),
+            metadata={"about": QUESTION},
+            safety_identifier="ab12",
+        )
         await trace.aclose()
 
     path = tmp_path / "Asclepius" / "generator_call.jsonl"
@@ -198,8 +209,13 @@ async def test_a_record_says_how_a_call_went_and_nothing_of_the_patient(tmp_path
 
 
 async def test_what_a_caller_puts_in_the_place_of_settings_is_not_kept(tmp_path: Path) -> None:
-    fields = {"include": ("file_search_call.results", "Mrs Quillfeather"), "previous_response_id": "resp_0",
-              "reasoning": {"Quillfeather": 1}, "store": False, "extra": {"temperature": 0.5}}
+    fields = {
+        "include": ("file_search_call.results", "Mrs Quillfeather"),
+        "previous_response_id": "resp_0",
+        "reasoning": {"Quillfeather": 1},
+        "store": False,
+        "extra": {"temperature": 0.5},
+    }
     async with served(text_reply("Yes.")) as (_, build):
         generator = build(model_kwargs={"model": "Mrs Quillfeather"})
         trace = trace_app_generator(generator, settings(tmp_path, trace_calls="all"))
@@ -355,8 +371,11 @@ for number in range(int(sys.argv[4])):
 def run_together(task: str, path: Path, count: int) -> None:
     """Three processes do ``task`` ``count`` times each, all at once."""
     processes = [
-        subprocess.Popen([sys.executable, "-c", WORK, task, str(path), name, str(count)],
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-c", WORK, task, str(path), name, str(count)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         for name in ("a", "b", "c")
     ]
     for process in processes:
@@ -391,7 +410,9 @@ def test_the_oldest_file_goes_when_there_are_enough(tmp_path: Path) -> None:
     for number in range(10):
         append_line(path, f"{number}", max_bytes=4, backups=2)
     assert {file.name: file.read_text() for file in tmp_path.glob("calls*")} == {
-        "calls.jsonl": "8\n9\n", "calls.jsonl.1": "6\n7\n", "calls.jsonl.2": "4\n5\n",
+        "calls.jsonl": "8\n9\n",
+        "calls.jsonl.1": "6\n7\n",
+        "calls.jsonl.2": "4\n5\n",
     }
 
 

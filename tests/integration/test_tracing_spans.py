@@ -99,8 +99,9 @@ def telescope(*, keep_text: bool = False, tool_names: Sequence[str] = (TOOL,)) -
     return Telescope(recorder, exporter, reader)
 
 
-async def observed(scope: Telescope, server: ScriptedServer, redis_url: str, *tools: FunctionTool,
-                   **how: Any) -> list[AgentEvent]:
+async def observed(
+    scope: Telescope, server: ScriptedServer, redis_url: str, *tools: FunctionTool, **how: Any
+) -> list[AgentEvent]:
     async with clinic(server, redis_url, tools or [guideline_tool()], max_retries=1) as agent:
         return [event async for event in scope.recorder.observe(agent.consult("How much metformin?", **how))]
 
@@ -180,13 +181,17 @@ async def test_how_long_the_phases_took_stands_on_the_turn(redis_url: str) -> No
     assert shown["asclepius.time_to_first_event"] + 0.2 <= shown["asclepius.time_to_first_text"]
     assert shown["asclepius.time_to_first_text"] <= shown["asclepius.duration"]
 
-    durations = {point.attributes["gen_ai.operation.name"]: point  # type: ignore[index]
-                 for point in scope.points("gen_ai.client.operation.duration")}
+    durations = {
+        point.attributes["gen_ai.operation.name"]: point  # type: ignore[index]
+        for point in scope.points("gen_ai.client.operation.duration")
+    }
     assert durations["chat"].count == 2
     assert durations["invoke_agent"].sum == pytest.approx(shown["asclepius.duration"])
     assert scope.points("gen_ai.client.operation.time_to_first_chunk")[0].count == 2
-    tokens = {point.attributes["gen_ai.token.type"]: point.sum  # type: ignore[index]
-              for point in scope.points("gen_ai.client.token.usage")}
+    tokens = {
+        point.attributes["gen_ai.token.type"]: point.sum  # type: ignore[index]
+        for point in scope.points("gen_ai.client.token.usage")
+    }
     assert tokens == {"input": 20, "output": 10}
 
 
@@ -275,8 +280,10 @@ async def test_a_failing_tool_and_one_that_does_not_exist_are_errors_without_wor
         """Search the guidelines."""
         raise ValueError(question)
 
-    turns: list[ScriptedTurn] = [calls_reply(ASK, ("call_2", "Quillfeather", "{}")),
-                                 chained(text_reply("Sorry.", response_id="resp_2"))]
+    turns: list[ScriptedTurn] = [
+        calls_reply(ASK, ("call_2", "Quillfeather", "{}")),
+        chained(text_reply("Sorry.", response_id="resp_2")),
+    ]
     async with ScriptedServer(turns) as server:
         await observed(scope, server, redis_url, FunctionTool(search_clinical_guidelines))
     tools = {s.name: s for s in scope.exporter.get_finished_spans() if s.name.startswith("execute_tool")}
@@ -306,7 +313,7 @@ async def test_words_held_back_until_the_end_belong_to_the_response_that_said_th
     scope = telescope()
     async with ScriptedServer([text_reply("See table ", "[1")]) as server:
         events = await observed(scope, server, redis_url)
-    after = [event.type for event in events[[e.type for e in events].index("run_item_stream_event"):]]
+    after = [event.type for event in events[[e.type for e in events].index("run_item_stream_event") :]]
     assert "text_delta" in after
     assert set(scope.spans) == {"invoke_agent Asclepius", "chat scripted"}
 
@@ -347,12 +354,21 @@ async def test_a_tool_that_still_runs_when_the_reader_leaves_is_cancelled_in_its
 
 async def test_the_servers_own_file_search_is_a_tool_of_kind_datastore() -> None:
     scope = telescope()
-    search: dict[str, Any] = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["x"],
-                              "results": [{"file_id": "file_1", "filename": "a.pdf", "text": "t", "score": 0.5}]}
-    bodies = [{"type": "response.output_item.added", "output_index": 0, "item": {**search, "results": None}},
-              {"type": "response.output_item.done", "output_index": 0, "item": search}]
-    steps = [*map(Event, bodies), Event({"type": "response.completed",
-                                         "response": response_body("resp_1", "completed", [search])})]
+    search: dict[str, Any] = {
+        "type": "file_search_call",
+        "id": "fs_1",
+        "status": "completed",
+        "queries": ["x"],
+        "results": [{"file_id": "file_1", "filename": "a.pdf", "text": "t", "score": 0.5}],
+    }
+    bodies = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**search, "results": None}},
+        {"type": "response.output_item.done", "output_index": 0, "item": search},
+    ]
+    steps = [
+        *map(Event, bodies),
+        Event({"type": "response.completed", "response": response_body("resp_1", "completed", [search])}),
+    ]
     async with ScriptedServer([steps]) as server:
         async for _ in scope.recorder.observe(runner(server).astream(question()).stream_events()):
             pass
@@ -479,19 +495,23 @@ async def test_recorders_that_are_off_hand_back_the_very_events() -> None:
 
 
 def test_recorders_that_are_off_import_nothing() -> None:
-    work = ("import sys\n"
-            "from chat_app.settings import DiagnosticsSettings\nfrom chat_app.tracing import turn_recorder\n"
-            "turn_recorder(DiagnosticsSettings(otel=False))\n"
-            "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))")
+    work = (
+        "import sys\n"
+        "from chat_app.settings import DiagnosticsSettings\nfrom chat_app.tracing import turn_recorder\n"
+        "turn_recorder(DiagnosticsSettings(otel=False))\n"
+        "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", work], check=False).returncode == 0
 
 
 def test_asking_for_spans_without_opentelemetry_says_what_to_install() -> None:
-    work = ("import sys\nsys.modules['opentelemetry'] = None\n"
-            "from chat_app.errors import ConfigurationError\nfrom chat_app.settings import DiagnosticsSettings\n"
-            "from chat_app.tracing import turn_recorder\n"
-            "try:\n    turn_recorder(DiagnosticsSettings(otel=True))\n"
-            "except ConfigurationError as error:\n    print(error)\n")
+    work = (
+        "import sys\nsys.modules['opentelemetry'] = None\n"
+        "from chat_app.errors import ConfigurationError\nfrom chat_app.settings import DiagnosticsSettings\n"
+        "from chat_app.tracing import turn_recorder\n"
+        "try:\n    turn_recorder(DiagnosticsSettings(otel=True))\n"
+        "except ConfigurationError as error:\n    print(error)\n"
+    )
     shown = subprocess.run([sys.executable, "-c", work], check=True, capture_output=True, text=True).stdout
     assert "asclepius[tracing]" in shown
 
@@ -546,8 +566,14 @@ print("ended", flush=True)
 def test_a_collector_that_never_answers_holds_up_neither_the_answer_nor_the_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        done = subprocess.run([sys.executable, "-c", SEND_TO_NOBODY], check=True, capture_output=True, text=True,
-                              timeout=9, env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address})
+        done = subprocess.run(
+            [sys.executable, "-c", SEND_TO_NOBODY],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=9,
+            env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address},
+        )
     assert done.stdout.split() == ["turn_ended", "ended"]
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in done.stderr
 

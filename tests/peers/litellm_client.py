@@ -36,9 +36,7 @@ async def ask(base_url: str, given: Any, **how: Any) -> Any:
 
 
 def text_of(response: Any) -> str:
-    return "".join(
-        part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"]
-    )
+    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
 
 
 async def tool(base_url: str) -> dict[str, Any]:
@@ -59,9 +57,11 @@ async def tool(base_url: str) -> dict[str, Any]:
 
 async def files(base_url: str, store: str) -> dict[str, Any]:
     answer, streamed = await ask(
-        base_url, "When is metformin contraindicated?", include=["file_search_call.results"],
+        base_url,
+        "When is metformin contraindicated?",
+        include=["file_search_call.results"],
         tools=[{"type": "file_search", "vector_store_ids": [store]}],
-    )  # fmt: skip
+    )
     results = [r["text"] for i in answer["output"] if i["type"] == "file_search_call" for r in i["results"]]
     notes = [a for i in answer["output"] if i["type"] == "message" for p in i["content"] for a in p["annotations"]]
     return {

@@ -32,11 +32,13 @@ ANSWERS: Final[list[Json]] = [
     _question("metformin", {"content": FOUND}, match={"hasToolResult": True}),
     _question(
         "metformin",
-        {"blocks": [
-            {"type": "text", "text": FIRST},
-            _call("search_clinical_guidelines", '{"question": "metformin dose"}'),
-            _call("search_drug_database", '{"drug_name": "metformin"}'),
-        ]},
+        {
+            "blocks": [
+                {"type": "text", "text": FIRST},
+                _call("search_clinical_guidelines", '{"question": "metformin dose"}'),
+                _call("search_drug_database", '{"drug_name": "metformin"}'),
+            ]
+        },
         match={"hasToolResult": False},
     ),
     _question("kidney disease", {"content": FOLLOWED}),
@@ -50,4 +52,4 @@ ANSWERS: Final[list[Json]] = [
     _question("always down", _error(500)),
     _question("cut off", {"content": CUT}, truncateAfterChunks=6, latency=5),
     _question("too long", {"content": CUT, "finishReason": "length"}),
-]  # fmt: skip
+]

@@ -95,8 +95,17 @@ def litellm_proxy(folder: Path, upstream: str) -> Iterator[LiteLLMProxy]:
         "general_settings": {"master_key": KEY, "dangerously_permit_weak_or_unset_master_key": True},
     }
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
-    command = [str(litellm_python().with_name("litellm")), "--config", str(folder / "config.yaml"),
-               "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]  # fmt: skip
+    command = [
+        str(litellm_python().with_name("litellm")),
+        "--config",
+        str(folder / "config.yaml"),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--telemetry",
+        "False",
+    ]
     # Without it, it asks the internet for prices before it starts.
     offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     with _process(command, folder / "litellm.log", f"http://127.0.0.1:{port}/health/liveliness", offline):

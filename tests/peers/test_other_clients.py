@@ -92,8 +92,11 @@ def run_litellm(python: Path, *arguments: str) -> dict[str, Any]:
     """What ``litellm_client.py`` printed."""
     done = subprocess.run(
         [str(python), str(FOLDER / "litellm_client.py"), *arguments],
-        capture_output=True, timeout=240, check=False, env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-    )  # fmt: skip
+        capture_output=True,
+        timeout=240,
+        check=False,
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    )
     assert done.returncode == 0, done.stderr.decode()[-2_000:]
     printed = json.loads(done.stdout.decode().strip().splitlines()[-1])
     assert isinstance(printed, dict)
@@ -120,9 +123,7 @@ async def test_openai_agents_keeps_a_conversation_by_response_id(client: AsyncOp
     weather = Weather()
     agent = openai_agent(client, agents.function_tool(weather.get_weather))
     first = await agents.Runner.run(agent, "What is the weather in Paris?")
-    second = await agents.Runner.run(
-        agent, "What is the weather in Rome?", previous_response_id=first.last_response_id
-    )
+    second = await agents.Runner.run(agent, "What is the weather in Rome?", previous_response_id=first.last_response_id)
     assert weather.cities == ["Paris", "Rome"]
     assert SKY in second.final_output
 

@@ -13,12 +13,49 @@ from chat_app.agent.citations.quotes import find_quote, quotes_in
 
 thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(
-    st.sampled_from(["[1]", "[12]", "[2, 5]", "[2;5]", "[", "]", "[]", "[a]", "[1](u)", "\\[1]", "`", "```", "\n",
-                     "\n\n", " ", "1", ",", "(", "word ", "[1][2]", "[12345]", "``", "[3,  4]", "\\", "[1, ]",
-                     "[1-3]", "[2\u20134", "-", "~~~", "~", "    ", "\t", "- ", "1. ", "> ", "# "])
+    st.sampled_from(
+        [
+            "[1]",
+            "[12]",
+            "[2, 5]",
+            "[2;5]",
+            "[",
+            "]",
+            "[]",
+            "[a]",
+            "[1](u)",
+            "\\[1]",
+            "`",
+            "```",
+            "\n",
+            "\n\n",
+            " ",
+            "1",
+            ",",
+            "(",
+            "word ",
+            "[1][2]",
+            "[12345]",
+            "``",
+            "[3,  4]",
+            "\\",
+            "[1, ]",
+            "[1-3]",
+            "[2\u20134",
+            "-",
+            "~~~",
+            "~",
+            "    ",
+            "\t",
+            "- ",
+            "1. ",
+            "> ",
+            "# ",
+        ]
+    )
     | st.text(max_size=3),
     max_size=25,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 def parse(*pieces: str) -> list[str | Marker]:
@@ -73,10 +110,35 @@ def test_only_the_beginning_of_a_marker_is_held_back(text: str) -> None:
 
 
 clinical = st.lists(
-    st.sampled_from(["do", "not", "give", "metformin", "when", "the", "eGFR", "is", "below", "30", "mg", "once",
-                     "daily", "5-10", "µg", "≥", "heart\u2010failure", "(", ")", "“stable”", "CHA2DS2-VASc", "."]),
-    min_size=6, max_size=30,
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "do",
+            "not",
+            "give",
+            "metformin",
+            "when",
+            "the",
+            "eGFR",
+            "is",
+            "below",
+            "30",
+            "mg",
+            "once",
+            "daily",
+            "5-10",
+            "µg",
+            "≥",
+            "heart\u2010failure",
+            "(",
+            ")",
+            "“stable”",
+            "CHA2DS2-VASc",
+            ".",
+        ]
+    ),
+    min_size=6,
+    max_size=30,
+)
 
 
 @thorough

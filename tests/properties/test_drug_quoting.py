@@ -13,9 +13,25 @@ from pymilvus import DataType, MilvusClient
 from tools.milvus.expressions import one_of, quote
 
 HOSTILE = [
-    '" or key != "', "' or 1 == 1 or '", '\\', '\\"', '"] or key in ["secret', "%", "metformin\\u0022", "key like '%'",
-    "{not}", "😀", "مرحبا", "a" * 10_000, "] || true || [", '""', "`", "$1", "/* x */", "--",
-]  # fmt: skip
+    '" or key != "',
+    "' or 1 == 1 or '",
+    "\\",
+    '\\"',
+    '"] or key in ["secret',
+    "%",
+    "metformin\\u0022",
+    "key like '%'",
+    "{not}",
+    "😀",
+    "مرحبا",
+    "a" * 10_000,
+    "] || true || [",
+    '""',
+    "`",
+    "$1",
+    "/* x */",
+    "--",
+]
 PLAIN = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=80)
 
 

@@ -150,14 +150,31 @@ def test_any_conversation_can_be_read(questions: list[str]) -> None:
 
 
 LEAVES = st.sampled_from(
-    [{"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"},
-     {"type": ["string", "null"]}, {"type": ["integer", "null"]}, {"enum": ["low", "high"]}, {"const": 7},
-     {"type": "integer", "minimum": 3, "maximum": 9}, {"type": "string", "maxLength": 5},
-     {"type": "string", "minLength": 40}, {"type": "string", "pattern": "^[A-Z]{3}-\\d{2,}(?:x|y)?$"},
-     {"type": "string", "format": "date"}, {"type": "string", "format": "uuid"}, {"type": "number", "maximum": -5},
-     {"type": "number", "exclusiveMinimum": 3, "exclusiveMaximum": 4}, {"type": "integer", "multipleOf": 7},
-     {"$ref": "#/$defs/Drug"}, {"allOf": [{"$ref": "#/$defs/Drug"}], "description": "a drug"}, True, {}]
-)  # fmt: skip
+    [
+        {"type": "string"},
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": ["string", "null"]},
+        {"type": ["integer", "null"]},
+        {"enum": ["low", "high"]},
+        {"const": 7},
+        {"type": "integer", "minimum": 3, "maximum": 9},
+        {"type": "string", "maxLength": 5},
+        {"type": "string", "minLength": 40},
+        {"type": "string", "pattern": "^[A-Z]{3}-\\d{2,}(?:x|y)?$"},
+        {"type": "string", "format": "date"},
+        {"type": "string", "format": "uuid"},
+        {"type": "number", "maximum": -5},
+        {"type": "number", "exclusiveMinimum": 3, "exclusiveMaximum": 4},
+        {"type": "integer", "multipleOf": 7},
+        {"$ref": "#/$defs/Drug"},
+        {"allOf": [{"$ref": "#/$defs/Drug"}], "description": "a drug"},
+        True,
+        {},
+    ]
+)
 DRUG: Json = {
     "type": "object",
     "properties": {
@@ -172,8 +189,12 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.dictionaries(st.sampled_from(["name", "age", "answer", "city"]), inner, max_size=3).map(
-            lambda properties: {"type": "object", "properties": properties, "required": list(properties),
-                                "additionalProperties": False}
+            lambda properties: {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            }
         ),
         inner.map(lambda items: {"type": "array", "items": items, "minItems": 1}),
         st.tuples(inner, inner).map(
@@ -182,7 +203,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
         inner.map(lambda part: {"anyOf": [part, {"type": "null"}]}),
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=300)

@@ -13,11 +13,31 @@ from chat_app.interface.markdown.markdown_fold import MarkdownFold
 from chat_app.interface.rendering.answer_parts import AnswerParts
 
 # What Markdown gives a meaning to, in any order, with words between.
-_PIECES = st.sampled_from([
-    *"\n\n\n  |:-*_`~#>[]()<&!\\=+.1234567890\t", "HER2:neg", "word ", "**", "```\n", "\n- ", "\n1. ", "\n2. ",
-    "| a | b |\n|---|---|\n", "https://x.org/a:b", "www.x.org", "&amp;", "\r\n", "\r", "é", "\u200b", "5*3*2",
-    "\n    ", "~~~\n", "\n> ", "\n# ",
-])
+_PIECES = st.sampled_from(
+    [
+        *"\n\n\n  |:-*_`~#>[]()<&!\\=+.1234567890\t",
+        "HER2:neg",
+        "word ",
+        "**",
+        "```\n",
+        "\n- ",
+        "\n1. ",
+        "\n2. ",
+        "| a | b |\n|---|---|\n",
+        "https://x.org/a:b",
+        "www.x.org",
+        "&amp;",
+        "\r\n",
+        "\r",
+        "é",
+        "\u200b",
+        "5*3*2",
+        "\n    ",
+        "~~~\n",
+        "\n> ",
+        "\n# ",
+    ]
+)
 texts = st.lists(st.one_of(_PIECES, st.text(max_size=4)), max_size=40).map("".join)
 
 

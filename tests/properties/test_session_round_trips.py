@@ -16,18 +16,38 @@ texts = st.text(max_size=60)
 optional = st.none() | texts
 moments = st.datetimes(timezones=st.just(UTC))
 sessions = st.builds(
-    Session, session_id=st.builds(new_session_id), user_id=texts, created_at=moments,
-    last_active_at=st.just(0), vector_store_id=optional, root_response_id=optional, last_response_id=optional,
-    message_count=st.just(0), agent_ready=st.booleans(), model_key=texts,
+    Session,
+    session_id=st.builds(new_session_id),
+    user_id=texts,
+    created_at=moments,
+    last_active_at=st.just(0),
+    vector_store_id=optional,
+    root_response_id=optional,
+    last_response_id=optional,
+    message_count=st.just(0),
+    agent_ready=st.booleans(),
+    model_key=texts,
 )
 messages = st.builds(
-    Message, role=st.sampled_from(["user", "assistant"]), content=texts, at=moments, response_id=optional,
+    Message,
+    role=st.sampled_from(["user", "assistant"]),
+    content=texts,
+    at=moments,
+    response_id=optional,
     outcome=st.sampled_from([None, "completed", "incomplete", "refused", "failed"]),
     citations=st.lists(texts, max_size=4).map(tuple),
 )
 passages = st.builds(
-    Passage, id=texts, kind=st.sampled_from(["guideline", "drug_record"]), document_id=texts, title=texts, text=texts,
-    section=texts, page=st.none() | st.integers(1, 900), page_label=optional, score=st.floats(allow_nan=False),
+    Passage,
+    id=texts,
+    kind=st.sampled_from(["guideline", "drug_record"]),
+    document_id=texts,
+    title=texts,
+    text=texts,
+    section=texts,
+    page=st.none() | st.integers(1, 900),
+    page_label=optional,
+    score=st.floats(allow_nan=False),
 )
 against_redis = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -216,18 +216,60 @@ def test_a_stream_that_lost_an_event_is_never_complete_with_other_words(
 # --- garbage -----------------------------------------------------------------------------------------------------
 
 TYPES = [
-    "response.created", "response.in_progress", "response.queued", "response.completed", "response.failed",
-    "response.incomplete", "response.output_item.added", "response.output_item.done", "response.content_part.added",
-    "response.content_part.done", "response.output_text.delta", "response.output_text.done",
-    "response.output_text.annotation.added", "response.refusal.delta", "response.refusal.done",
-    "response.function_call_arguments.delta", "response.function_call_arguments.done",
-    "response.file_search_call.in_progress", "response.file_search_call.completed",
-    "response.reasoning_summary_text.delta", "response.reasoning_text.done",
-    "response.reasoning_summary_part.added", "error", "response.hologram", "",
-]  # fmt: skip
-FIELDS = ["item_id", "output_index", "content_index", "sequence_number", "delta", "text", "item", "part", "annotation",
-          "response", "arguments", "refusal", "id", "type", "content", "annotations", "call_id", "name", "output",
-          "usage", "error", "incomplete_details", "results", "summary", "code", "message"]  # fmt: skip
+    "response.created",
+    "response.in_progress",
+    "response.queued",
+    "response.completed",
+    "response.failed",
+    "response.incomplete",
+    "response.output_item.added",
+    "response.output_item.done",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.output_text.delta",
+    "response.output_text.done",
+    "response.output_text.annotation.added",
+    "response.refusal.delta",
+    "response.refusal.done",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "response.file_search_call.in_progress",
+    "response.file_search_call.completed",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_text.done",
+    "response.reasoning_summary_part.added",
+    "error",
+    "response.hologram",
+    "",
+]
+FIELDS = [
+    "item_id",
+    "output_index",
+    "content_index",
+    "sequence_number",
+    "delta",
+    "text",
+    "item",
+    "part",
+    "annotation",
+    "response",
+    "arguments",
+    "refusal",
+    "id",
+    "type",
+    "content",
+    "annotations",
+    "call_id",
+    "name",
+    "output",
+    "usage",
+    "error",
+    "incomplete_details",
+    "results",
+    "summary",
+    "code",
+    "message",
+]
 ITEM_TYPES = ["message", "function_call", "file_search_call", "reasoning", "output_text", "refusal", "file_citation"]
 scalars = st.none() | st.booleans() | st.integers(-3, 2**70) | st.floats() | words | st.sampled_from(TYPES + ITEM_TYPES)
 anything = st.recursive(
@@ -237,8 +279,9 @@ anything = st.recursive(
 )
 shaped = st.builds(
     lambda kind, fields: {**fields, "type": kind},
-    st.sampled_from(TYPES), st.dictionaries(st.sampled_from(FIELDS), anything, max_size=8),
-)  # fmt: skip
+    st.sampled_from(TYPES),
+    st.dictionaries(st.sampled_from(FIELDS), anything, max_size=8),
+)
 
 
 @settings(max_examples=1_000, deadline=None)
@@ -255,9 +298,12 @@ def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
 
 
 @thorough
-@given(st.binary(max_size=400) | st.lists(shaped, max_size=4).map(
-    lambda bodies: b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
-))  # fmt: skip
+@given(
+    st.binary(max_size=400)
+    | st.lists(shaped, max_size=4).map(
+        lambda bodies: b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
+    )
+)
 async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
     """Rows 2 and 4."""
 
@@ -297,9 +343,7 @@ def test_a_damaged_field_gives_an_error_or_an_answer_but_no_crash(
     st.lists(st.lists(st.text(max_size=3_000) | st.none(), max_size=30), min_size=1, max_size=3),
     st.randoms(use_true_random=False),
 )
-async def test_a_slow_reader_gets_everything_in_order(
-    producers: list[list[str | None]], chance: random.Random
-) -> None:
+async def test_a_slow_reader_gets_everything_in_order(producers: list[list[str | None]], chance: random.Random) -> None:
     """Row 20: ``None`` stands for an event that is no text, and may not be overtaken by text."""
     channel: EventChannel[TextDelta | RunItemStreamEvent] = EventChannel(max_events=8)
     marks = itertools.count()

@@ -53,8 +53,9 @@ class Api:
 
 
 @asynccontextmanager
-async def api(agent: Any, data_dir: Path, *, sessions: Any = None, client: Any = None, model: Json | None = None,
-              **server: Any) -> AsyncIterator[Api]:
+async def api(
+    agent: Any, data_dir: Path, *, sessions: Any = None, client: Any = None, model: Json | None = None, **server: Any
+) -> AsyncIterator[Api]:
     """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless these differ."""
     settings = Settings(
         model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
@@ -67,8 +68,16 @@ async def api(agent: Any, data_dir: Path, *, sessions: Any = None, client: Any =
         async def warm_up() -> None:
             return None
 
-        yield SimpleNamespace(agent=agent, sessions=sessions, guidelines=FakeGuidelines(), drugs=FakeDrugs(),
-                              model=client or FakeModel(), loading=None, warm_up=warm_up, settings=settings)
+        yield SimpleNamespace(
+            agent=agent,
+            sessions=sessions,
+            guidelines=FakeGuidelines(),
+            drugs=FakeDrugs(),
+            model=client or FakeModel(),
+            loading=None,
+            warm_up=warm_up,
+            settings=settings,
+        )
 
     runtime = Runtime(settings, open_app)
 

@@ -21,8 +21,14 @@ def axe_source() -> str | None:
     if npm is None:
         return None
     _KEPT.mkdir(parents=True, exist_ok=True)
-    packed = subprocess.run([npm, "pack", "--silent", f"axe-core@{VERSION}"], cwd=_KEPT, capture_output=True,
-                            text=True, timeout=60, check=False)
+    packed = subprocess.run(
+        [npm, "pack", "--silent", f"axe-core@{VERSION}"],
+        cwd=_KEPT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     archive = _KEPT / f"axe-core-{VERSION}.tgz"
     if packed.returncode or not archive.is_file():
         return None

@@ -11,8 +11,16 @@ from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
 SHELL = "chromium-headless-shell"
 """Chromium without what is around a page: it shows the same, and loads it in two thirds of the processor time."""
 WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -44,11 +52,17 @@ async def chromium(*, for_pictures: bool = False) -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def recorded(browser: Browser, name: str, *, phone: bool = False, dark: bool = False,
-                   locale: str = "en-US") -> AsyncIterator[BrowserContext]:
+async def recorded(
+    browser: Browser, name: str, *, phone: bool = False, dark: bool = False, locale: str = "en-US"
+) -> AsyncIterator[BrowserContext]:
     """A fresh browser profile; when the block fails, its trace and each page as it was are kept in ``test-results``."""
-    context = await browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone,
-                                        color_scheme="dark" if dark else "light", locale=locale)
+    context = await browser.new_context(
+        viewport=PHONE if phone else DESKTOP,
+        has_touch=phone,
+        is_mobile=phone,
+        color_scheme="dark" if dark else "light",
+        locale=locale,
+    )
     context.set_default_timeout(20_000)
     # A trace's own pictures and copies of each state would be a third of the processor time of all these tests.
     await context.tracing.start()

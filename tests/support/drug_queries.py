@@ -19,16 +19,70 @@ from typing import TypeVar
 from chat_app.evaluation.drug_evaluation import EvaluationQuery
 from tools.drug_database.names.name_keys import base_moieties, fold
 
-COUNTS = {"generic": 60, "brand": 60, "salt": 40, "misspell_generic": 80, "misspell_brand": 60, "name_strength": 40,
-          "combination": 30, "class": 30}  # fmt: skip
+COUNTS = {
+    "generic": 60,
+    "brand": 60,
+    "salt": 40,
+    "misspell_generic": 80,
+    "misspell_brand": 60,
+    "name_strength": 40,
+    "combination": 30,
+    "class": 30,
+}
 T = TypeVar("T")
-_NEIGHBOURS = {"a": "s", "b": "v", "c": "x", "d": "f", "e": "r", "f": "d", "g": "h", "h": "g", "i": "o", "j": "k",
-               "k": "l", "l": "k", "m": "n", "n": "m", "o": "i", "p": "o", "q": "w", "r": "t", "s": "a", "t": "y",
-               "u": "i", "v": "b", "w": "e", "x": "z", "y": "u", "z": "x"}  # fmt: skip
-_SOUNDS = (("ph", "f"), ("y", "i"), ("x", "ks"), ("z", "s"), ("c", "k"), ("ae", "e"), ("ine", "in"), ("qu", "kw"),
-           ("th", "t"), ("ll", "l"), ("i", "y"), ("en", "an"), ("o", "a"))  # fmt: skip
-_AROUND = ("{} {} tablet", "what is the dose of {}?", "{} side effects", "{} {} mg", "is {} safe in pregnancy",
-           "{} max daily dose", "{} injection {} mg/mL", "can i take {} with food")  # fmt: skip
+_NEIGHBOURS = {
+    "a": "s",
+    "b": "v",
+    "c": "x",
+    "d": "f",
+    "e": "r",
+    "f": "d",
+    "g": "h",
+    "h": "g",
+    "i": "o",
+    "j": "k",
+    "k": "l",
+    "l": "k",
+    "m": "n",
+    "n": "m",
+    "o": "i",
+    "p": "o",
+    "q": "w",
+    "r": "t",
+    "s": "a",
+    "t": "y",
+    "u": "i",
+    "v": "b",
+    "w": "e",
+    "x": "z",
+    "y": "u",
+    "z": "x",
+}
+_SOUNDS = (
+    ("ph", "f"),
+    ("y", "i"),
+    ("x", "ks"),
+    ("z", "s"),
+    ("c", "k"),
+    ("ae", "e"),
+    ("ine", "in"),
+    ("qu", "kw"),
+    ("th", "t"),
+    ("ll", "l"),
+    ("i", "y"),
+    ("en", "an"),
+    ("o", "a"),
+)
+_AROUND = (
+    "{} {} tablet",
+    "what is the dose of {}?",
+    "{} side effects",
+    "{} {} mg",
+    "is {} safe in pregnancy",
+    "{} max daily dose",
+    "{} injection {} mg/mL",
+    "can i take {} with food",
+)
 
 
 def build(folder: Path, *, seed: int = 20151201) -> list[EvaluationQuery]:

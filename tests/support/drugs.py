@@ -14,11 +14,27 @@ from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.importing.staging import Staging
 
 NDC_COLUMNS = (
-    "PRODUCTID", "PRODUCTNDC", "PRODUCTTYPENAME", "PROPRIETARYNAME", "PROPRIETARYNAMESUFFIX", "NONPROPRIETARYNAME",
-    "DOSAGEFORMNAME", "ROUTENAME", "STARTMARKETINGDATE", "ENDMARKETINGDATE", "MARKETINGCATEGORYNAME",
-    "APPLICATIONNUMBER", "LABELERNAME", "SUBSTANCENAME", "ACTIVE_NUMERATOR_STRENGTH", "ACTIVE_INGRED_UNIT",
-    "PHARM_CLASSES", "DEASCHEDULE", "NDC_EXCLUDE_FLAG", "LISTING_RECORD_CERTIFIED_THROUGH",
-)  # fmt: skip
+    "PRODUCTID",
+    "PRODUCTNDC",
+    "PRODUCTTYPENAME",
+    "PROPRIETARYNAME",
+    "PROPRIETARYNAMESUFFIX",
+    "NONPROPRIETARYNAME",
+    "DOSAGEFORMNAME",
+    "ROUTENAME",
+    "STARTMARKETINGDATE",
+    "ENDMARKETINGDATE",
+    "MARKETINGCATEGORYNAME",
+    "APPLICATIONNUMBER",
+    "LABELERNAME",
+    "SUBSTANCENAME",
+    "ACTIVE_NUMERATOR_STRENGTH",
+    "ACTIVE_INGRED_UNIT",
+    "PHARM_CLASSES",
+    "DEASCHEDULE",
+    "NDC_EXCLUDE_FLAG",
+    "LISTING_RECORD_CERTIFIED_THROUGH",
+)
 
 
 @asynccontextmanager
@@ -35,11 +51,17 @@ async def drug_database(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
 def ndc_row(code: str, substance: str, **columns: str) -> dict[str, str]:
     """A row of product.txt: one tablet of 10 mg unless ``columns`` say otherwise."""
     row = dict.fromkeys(NDC_COLUMNS, "") | {
-        "PRODUCTID": f"{code}_1", "PRODUCTNDC": code, "PROPRIETARYNAME": substance.title(),
-        "NONPROPRIETARYNAME": substance, "DOSAGEFORMNAME": "TABLET", "ROUTENAME": "ORAL",
-        "LABELERNAME": "Acme", "SUBSTANCENAME": substance.upper(), "ACTIVE_NUMERATOR_STRENGTH": "10",
+        "PRODUCTID": f"{code}_1",
+        "PRODUCTNDC": code,
+        "PROPRIETARYNAME": substance.title(),
+        "NONPROPRIETARYNAME": substance,
+        "DOSAGEFORMNAME": "TABLET",
+        "ROUTENAME": "ORAL",
+        "LABELERNAME": "Acme",
+        "SUBSTANCENAME": substance.upper(),
+        "ACTIVE_NUMERATOR_STRENGTH": "10",
         "ACTIVE_INGRED_UNIT": "mg/1",
-    }  # fmt: skip
+    }
     return row | columns
 
 
@@ -51,8 +73,16 @@ def write_ndc(folder: Path, rows: Iterable[dict[str, str]], *, encoding: str = "
 
 
 def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
-    columns = ("PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE", "PACKAGEDESCRIPTION", "STARTMARKETINGDATE",
-               "ENDMARKETINGDATE", "NDC_EXCLUDE_FLAG", "SAMPLE_PACKAGE")  # fmt: skip
+    columns = (
+        "PRODUCTID",
+        "PRODUCTNDC",
+        "NDCPACKAGECODE",
+        "PACKAGEDESCRIPTION",
+        "STARTMARKETINGDATE",
+        "ENDMARKETINGDATE",
+        "NDC_EXCLUDE_FLAG",
+        "SAMPLE_PACKAGE",
+    )
     lines = ["\t".join(columns), *("\t".join((f"{p}_1", p, code, "", "", "", "N", "N")) for p, code in packages)]
     file = folder / "package.txt"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -60,8 +60,10 @@ def runner(
     **options: Any,
 ) -> Runner:
     generator: Generator[Any] = Generator(
-        adapter(server, **(limits or {})), prompt=Prompt("Be exact."),
-        model_kwargs={"model": "m", **(model_kwargs or {})}, **options,
+        adapter(server, **(limits or {})),
+        prompt=Prompt("Be exact."),
+        model_kwargs={"model": "m", **(model_kwargs or {})},
+        **options,
     )
     return Runner(generator, ToolManager(tools), max_steps=max_steps)
 
@@ -167,17 +169,29 @@ async def clinic(
     manager = ToolManager(tools)
     chats = ChatManager(sessions, model_key="test", lock_wait=lock_wait)
     generator: Generator[Any] = Generator(
-        adapter(server, key=key, **(limits or {})), prompt=INSTRUCTIONS, model_kwargs=model_kwargs or {},
+        adapter(server, key=key, **(limits or {})),
+        prompt=INSTRUCTIONS,
+        model_kwargs=model_kwargs or {},
         max_retries=max_retries,
     )
     responses = OpenAIResponseManager(
-        generator=generator, tool_manager=manager, chat_manager=chats, server_key="test", max_steps=max_steps,
-        chaining=chaining, save_seconds=save_seconds, hosted=hosted,
+        generator=generator,
+        tool_manager=manager,
+        chat_manager=chats,
+        server_key="test",
+        max_steps=max_steps,
+        chaining=chaining,
+        save_seconds=save_seconds,
+        hosted=hosted,
     )
     agent = AsclepiusHealthcareAgent(
-        responses=responses, chats=chats, tool_manager=manager,
-        guideline_tools=frozenset({"search_clinical_guidelines"}), drug_tools=frozenset({"search_drug_database"}),
-        default_model=model, route=route,
+        responses=responses,
+        chats=chats,
+        tool_manager=manager,
+        guideline_tools=frozenset({"search_clinical_guidelines"}),
+        drug_tools=frozenset({"search_drug_database"}),
+        default_model=model,
+        route=route,
     )
     try:
         yield agent

@@ -40,14 +40,26 @@ from tools.guidelines.storage.scopes import Scope, own_id
 from tools.types import Function, FunctionOutput, Passage
 
 GUIDELINE = Passage(
-    id="htn:1:7", kind="guideline", document_id="hypertension", title="Hypertension in adults",
+    id="htn:1:7",
+    kind="guideline",
+    document_id="hypertension",
+    title="Hypertension in adults",
     text="ACE inhibitors are contraindicated in pregnancy. They are also contraindicated\nin patients with a history "
-         "of angioedema. Monitor potassium.",
-    issuer="Demonstration", version="2024", section="4 Drugs › 4.2 ACE inhibitors", page=3, page_label="5",
+    "of angioedema. Monitor potassium.",
+    issuer="Demonstration",
+    version="2024",
+    section="4 Drugs › 4.2 ACE inhibitors",
+    page=3,
+    page_label="5",
 )
 DRUG = Passage(
-    id="drug:metformin:1", kind="drug_record", document_id="metformin", title="Metformin",
-    text="Metformin hydrochloride tablets: 500 mg, 850 mg, 1000 mg.", issuer="FDA", version="2015-12",
+    id="drug:metformin:1",
+    kind="drug_record",
+    document_id="metformin",
+    title="Metformin",
+    text="Metformin hydrochloride tablets: 500 mg, 850 mg, 1000 mg.",
+    issuer="FDA",
+    version="2015-12",
     url="https://www.accessdata.fda.gov/",
 )
 
@@ -73,8 +85,10 @@ class FakeGuidelines:
     own: dict[Scope, list[Document]] = field(default_factory=dict)
 
     async def documents(self) -> list[FakeDocument]:
-        return [FakeDocument(id="hypertension", title="Hypertension in adults", date="2015-12-01"),
-                FakeDocument(id="diabetes", title="Type 2 diabetes", unsearchable_pages=(2, 3, 5), superseded=("v1",))]
+        return [
+            FakeDocument(id="hypertension", title="Hypertension in adults", date="2015-12-01"),
+            FakeDocument(id="diabetes", title="Type 2 diabetes", unsearchable_pages=(2, 3, 5), superseded=("v1",)),
+        ]
 
     async def damaged(self) -> tuple[str, ...]:
         return ("gout",)
@@ -85,8 +99,15 @@ class FakeGuidelines:
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
         return GUIDELINE if passage_id == GUIDELINE.id else None
 
-    async def page_image(self, document_id: str, page: int, *, highlight: Sequence[str] = (),
-                         scale: float = 2.0, scope: Scope | None = None) -> bytes:
+    async def page_image(
+        self,
+        document_id: str,
+        page: int,
+        *,
+        highlight: Sequence[str] = (),
+        scale: float = 2.0,
+        scope: Scope | None = None,
+    ) -> bytes:
         if document_id != "hypertension" or page > 6:
             raise SourceRejected("There is no such page.")
         return _png(page)
@@ -106,8 +127,9 @@ class FakeGuidelines:
         known = next((document for document in self.own.get(scope, []) if document.id == document_id), None)
         return known.model_copy(update={"id": "new"}) if known else None
 
-    async def add(self, path: Path, *, scope: Scope,
-                  progress: Callable[[IngestProgress], None] | None = None) -> Document:
+    async def add(
+        self, path: Path, *, scope: Scope, progress: Callable[[IngestProgress], None] | None = None
+    ) -> Document:
         """Takes any PDF but one whose name says that it is encrypted.
 
         One called ``gated … NAME`` stops after its second page until ``gates/NAME`` exists.
@@ -120,8 +142,15 @@ class FakeGuidelines:
                 await asyncio.sleep(0.02)
             if progress:
                 progress(IngestProgress(file_name=path.name, stage="reading", done=page, total=3))
-        added = Document(id=own_id(scope, path.name), title=path.stem, file_name=path.name, sha256="0" * 64, pages=3,
-                         passages=9, added_at=datetime.now(UTC))
+        added = Document(
+            id=own_id(scope, path.name),
+            title=path.stem,
+            file_name=path.name,
+            sha256="0" * 64,
+            pages=3,
+            passages=9,
+            added_at=datetime.now(UTC),
+        )
         self.own.setdefault(scope, []).append(added)
         return added
 
@@ -160,8 +189,9 @@ class FakeAgent:
     gates: Path | None = None
     """A folder: a gated script goes on when a file of its name is there."""
 
-    async def consult(self, message: str, *, conversation_id: str | None = None, user_id: str = "demo",
-                      **options: Any) -> AsyncIterator[AgentEvent]:
+    async def consult(
+        self, message: str, *, conversation_id: str | None = None, user_id: str = "demo", **options: Any
+    ) -> AsyncIterator[AgentEvent]:
         if not message.strip():
             raise InputRejected("The message is empty. Type a question.")
         self.asked.append({"message": message, "conversation_id": conversation_id, "user_id": user_id, **options})
@@ -180,23 +210,56 @@ class FakeAgent:
 
     def _script(self, message: str) -> AsyncIterator[AgentEvent]:
         scripts: dict[str, Callable[[str], AsyncIterator[AgentEvent]]] = {
-            "gated": self._gated, "count to": self._count, "say:": self._say, "fail": self._fail, "break": self._break,
-            "truncated": self._truncated, "metformin": self._metformin, "slow": self._slow,
-            "nothing on": self._nothing, "options": self._options, "stamped": self._stamped,
+            "gated": self._gated,
+            "count to": self._count,
+            "say:": self._say,
+            "fail": self._fail,
+            "break": self._break,
+            "truncated": self._truncated,
+            "metformin": self._metformin,
+            "slow": self._slow,
+            "nothing on": self._nothing,
+            "options": self._options,
+            "stamped": self._stamped,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
         return chosen(message)
 
     async def _ace(self, message: str) -> AsyncIterator[AgentEvent]:
-        call = Function(call_id=uuid4().hex, name="search_clinical_guidelines",
-                        arguments='{"question": "contraindications of ACE inhibitors"}')
+        call = Function(
+            call_id=uuid4().hex,
+            name="search_clinical_guidelines",
+            arguments='{"question": "contraindications of ACE inhibitors"}',
+        )
         yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
         await asyncio.sleep(self.delay * 20)
-        output = {"question": "contraindications of ACE inhibitors", "answerable": True, "passages": [
-            {"cite": "[1]", "document": GUIDELINE.title, "section": GUIDELINE.section, "page": "5",
-             "text": GUIDELINE.text}], "note": ""}
-        yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=FunctionOutput(
-            name=call.name, input=call, output=output, passages=(GUIDELINE,), summary="1 passage", duration_ms=38)))
+        output = {
+            "question": "contraindications of ACE inhibitors",
+            "answerable": True,
+            "passages": [
+                {
+                    "cite": "[1]",
+                    "document": GUIDELINE.title,
+                    "section": GUIDELINE.section,
+                    "page": "5",
+                    "text": GUIDELINE.text,
+                }
+            ],
+            "note": "",
+        }
+        yield RunItemStreamEvent(
+            name="agent.tool_call_complete",
+            item=ToolOutputRunItem(
+                function_output=FunctionOutput(
+                    name=call.name,
+                    input=call,
+                    output=output,
+                    passages=(GUIDELINE,),
+                    summary="1 passage",
+                    duration_ms=38,
+                )
+            ),
+        )
         first = "ACE inhibitors are contraindicated in pregnancy."
         for word in ("From the guidelines:\n\n", *first.replace(" ", " |").split("|")):
             await asyncio.sleep(self.delay)
@@ -215,11 +278,20 @@ class FakeAgent:
         searched = Function(call_id=uuid4().hex, name="search_clinical_guidelines", arguments='{"question": "x"}')
         looked_up = Function(call_id=uuid4().hex, name="search_drug_database", arguments='{"drug_name": "metfromin"}')
         outputs = (
-            FunctionOutput(name=searched.name, input=searched, passages=(near,), summary="1 passage, no clear answer",
-                           output={"answerable": False, "passages": []}),
-            FunctionOutput(name=looked_up.name, input=looked_up, summary="no match",
-                           output={"query": {"name": "metfromin"}, "results": [], "did_you_mean": ["metformin"]}),
-        )  # fmt: skip
+            FunctionOutput(
+                name=searched.name,
+                input=searched,
+                passages=(near,),
+                summary="1 passage, no clear answer",
+                output={"answerable": False, "passages": []},
+            ),
+            FunctionOutput(
+                name=looked_up.name,
+                input=looked_up,
+                summary="no match",
+                output={"query": {"name": "metfromin"}, "results": [], "did_you_mean": ["metformin"]},
+            ),
+        )
         for output in outputs:
             yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=output.input))
             item = ToolOutputRunItem(function_output=output)
@@ -229,16 +301,34 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer=text)
 
     async def _metformin(self, message: str) -> AsyncIterator[AgentEvent]:
-        call = Function(call_id=uuid4().hex, name="search_drug_database",
-                        arguments='{"drug_name": "metformin", "limit": 5}')
+        call = Function(
+            call_id=uuid4().hex, name="search_drug_database", arguments='{"drug_name": "metformin", "limit": 5}'
+        )
         yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
         await asyncio.sleep(self.delay * 10)
-        products = [{"dosage_form": "tablet", "routes": ["oral"], "strengths": ["500 mg", "850 mg"],
-                     "brand_names": ["Glucophage"], "labelers": ["Demo"]}]
-        output = {"query": {}, "results": [{"cite": "[1]", "generic_name": "metformin", "products": products}],
-                  "did_you_mean": [], "note": ""}
-        yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=FunctionOutput(
-            name=call.name, input=call, output=output, passages=(DRUG,), summary="5 products", duration_ms=40)))
+        products = [
+            {
+                "dosage_form": "tablet",
+                "routes": ["oral"],
+                "strengths": ["500 mg", "850 mg"],
+                "brand_names": ["Glucophage"],
+                "labelers": ["Demo"],
+            }
+        ]
+        output = {
+            "query": {},
+            "results": [{"cite": "[1]", "generic_name": "metformin", "products": products}],
+            "did_you_mean": [],
+            "note": "",
+        }
+        yield RunItemStreamEvent(
+            name="agent.tool_call_complete",
+            item=ToolOutputRunItem(
+                function_output=FunctionOutput(
+                    name=call.name, input=call, output=output, passages=(DRUG,), summary="5 products", duration_ms=40
+                )
+            ),
+        )
         text = "Metformin is available as tablets of 500 mg, 850 mg and 1000 mg."
         yield TextDelta(text=text)
         yield CitationAdded(number=1, passage=DRUG, marker="[1]")

@@ -48,15 +48,23 @@ def fake_page(
 
 
 @contextmanager
-def _served(command: list[str], folder: Path, gates: Path, environment: Mapping[str, str] | None,
-            seconds: float) -> Iterator[ServedPage]:
+def _served(
+    command: list[str], folder: Path, gates: Path, environment: Mapping[str, str] | None, seconds: float
+) -> Iterator[ServedPage]:
     folder.mkdir(parents=True, exist_ok=True)
     own = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
     own |= {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1", "ASCLEPIUS_DATA_DIR": str(folder / "data")}
     log = folder / "server.log"
     with log.open("w") as errors:
-        process = subprocess.Popen(command, cwd=folder, env=own | dict(environment or {}), stdout=subprocess.PIPE,
-                                   stderr=errors, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=own | dict(environment or {}),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
         try:
             yield ServedPage(_address(process, seconds, log), process, gates, log, folder / "data")
         finally:

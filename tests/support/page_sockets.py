@@ -23,7 +23,11 @@ class Addressed(Protocol):
 
 @asynccontextmanager
 async def socket_of(
-    page: Addressed, client: httpx.Client | httpx.AsyncClient, thread_id: str = "", *, session: str = "",
+    page: Addressed,
+    client: httpx.Client | httpx.AsyncClient,
+    thread_id: str = "",
+    *,
+    session: str = "",
     ready: bool = True,
 ) -> AsyncGenerator[tuple[socketio.AsyncClient, list[tuple[str, Any]], str]]:
     """A page's socket, as Chainlit's page opens it, with what it gets and the id of its session.
@@ -36,7 +40,10 @@ async def socket_of(
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     session = session or str(uuid4())
     await socket.connect(
-        page.url, socketio_path="/ws/socket.io", transports=["websocket"], headers={"Cookie": cookie},
+        page.url,
+        socketio_path="/ws/socket.io",
+        transports=["websocket"],
+        headers={"Cookie": cookie},
         auth={"clientType": "webapp", "sessionId": session, "threadId": thread_id, "userEnv": "{}", "chatProfile": ""},
     )
     if ready:
@@ -56,8 +63,15 @@ async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list
 
 def asking(question: str) -> dict[str, Any]:
     """What the page sends when somebody asks."""
-    message = {"id": str(uuid4()), "type": "user_message", "output": question, "name": "x", "metadata": {},
-               "createdAt": "2026-01-01T00:00:00Z", "threadId": ""}
+    message = {
+        "id": str(uuid4()),
+        "type": "user_message",
+        "output": question,
+        "name": "x",
+        "metadata": {},
+        "createdAt": "2026-01-01T00:00:00Z",
+        "threadId": "",
+    }
     return {"message": message, "fileReferences": []}
 
 

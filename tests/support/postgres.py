@@ -35,8 +35,13 @@ def postgres_server() -> Generator[str]:
         if user is not None:
             os.chown(folder, user.pw_uid, user.pw_gid)
         data = str(Path(folder) / "data")
-        subprocess.run([initdb, "-D", data, "-U", "asclepius", "--auth=trust", "-E", "UTF8", "--no-sync"], check=True,
-                       stdout=subprocess.DEVNULL, cwd=folder, user=user.pw_uid if user else None)
+        subprocess.run(
+            [initdb, "-D", data, "-U", "asclepius", "--auth=trust", "-E", "UTF8", "--no-sync"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+            user=user.pw_uid if user else None,
+        )
         command = [server, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
         drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
         url = f"postgresql+asyncpg://asclepius@/postgres?host={folder}"

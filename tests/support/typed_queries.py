@@ -23,13 +23,45 @@ from tests.support.drug_queries import table
 from tools.drug_database.names.name_keys import base_moieties, base_moiety, fold
 
 T = TypeVar("T")
-_HEARD = (("ph", "f"), ("f", "ph"), ("c", "k"), ("k", "c"), ("x", "ks"), ("z", "s"), ("s", "z"), ("y", "i"), ("i", "y"),
-          ("th", "t"), ("ae", "e"), ("qu", "kw"), ("ch", "k"), ("ine", "een"), ("ide", "id"), ("il", "yl"),
-          ("or", "er"), ("an", "en"), ("ll", "l"), ("m", "mm"), ("u", "oo"), ("j", "g"), ("w", "v"))  # fmt: skip
-_QUESTIONS = ("what is the dose of {}", "can i give {} in pregnancy", "{} dosing in renal failure", "the {}",
-              "iv {} dose", "{} 0.5% eye drops", "side effects of {}", "tell me about {}",
-              "does {} interact with alcohol",
-              "Is {} contraindicated in asthma?", "{}, 5 mg, tablet", "how long does {} take to work")  # fmt: skip
+_HEARD = (
+    ("ph", "f"),
+    ("f", "ph"),
+    ("c", "k"),
+    ("k", "c"),
+    ("x", "ks"),
+    ("z", "s"),
+    ("s", "z"),
+    ("y", "i"),
+    ("i", "y"),
+    ("th", "t"),
+    ("ae", "e"),
+    ("qu", "kw"),
+    ("ch", "k"),
+    ("ine", "een"),
+    ("ide", "id"),
+    ("il", "yl"),
+    ("or", "er"),
+    ("an", "en"),
+    ("ll", "l"),
+    ("m", "mm"),
+    ("u", "oo"),
+    ("j", "g"),
+    ("w", "v"),
+)
+_QUESTIONS = (
+    "what is the dose of {}",
+    "can i give {} in pregnancy",
+    "{} dosing in renal failure",
+    "the {}",
+    "iv {} dose",
+    "{} 0.5% eye drops",
+    "side effects of {}",
+    "tell me about {}",
+    "does {} interact with alcohol",
+    "Is {} contraindicated in asthma?",
+    "{}, 5 mg, tablet",
+    "how long does {} take to work",
+)
 _CLASSES = ("{}", "{}s", "what are the {}s", "list of {}s", "which {}s are available", "examples of {}s")
 _JOINTS = (" ", " and ", "/", "-", " + ", ", ", " with ", " & ")
 
@@ -96,8 +128,15 @@ class _Builder:
     def _written(self, name: str) -> str:
         place = self._chance.randrange(3, len(name) - 1)
         amount = self._chance.choice(("500mg", "5mg/ml", "25mcg", "0.1%", "1g tab"))
-        return self._chance.choice((name + amount, f"{name[:place]} {name[place:]}", f"{name[:place]}-{name[place:]}",
-                                    f"{name} hcl", name.upper()))  # fmt: skip
+        return self._chance.choice(
+            (
+                name + amount,
+                f"{name[:place]} {name[place:]}",
+                f"{name[:place]}-{name[place:]}",
+                f"{name} hcl",
+                name.upper(),
+            )
+        )
 
     def _asked(self, name: str) -> str:
         return self._chance.choice(_QUESTIONS).format(name)

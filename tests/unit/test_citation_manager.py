@@ -43,7 +43,8 @@ async def test_the_model_is_given_markers_in_place_of_ids() -> None:
     output = FunctionOutput(name="search", input=CALL, output=data, passages=(START, RAISE))
     text = await CitationManager(number).render_output(output)
     assert orjson.loads(text) == {
-        "results": [{"cite": "[3]", "n": 1}, {"cite": "[7]"}, {"cite": 5}, {"cite": "unknown"}], "x": ["y"],
+        "results": [{"cite": "[3]", "n": 1}, {"cite": "[7]"}, {"cite": 5}, {"cite": "unknown"}],
+        "x": ["y"],
     }
     failed = FunctionOutput(name="search", input=CALL, error="Not there.")
     assert await CitationManager(number).render_output(failed) == '{"error":"Not there."}'
@@ -53,7 +54,13 @@ async def test_passages_are_numbered_in_order_of_first_use() -> None:
     citations = await manager()
     events = run(citations, "Later [7], first [3", "] and again [7].")
     assert [e.text if isinstance(e, TextDelta) else e.number for e in events] == [
-        "Later ", 1, ", first ", 2, " and again ", 1, ".",
+        "Later ",
+        1,
+        ", first ",
+        2,
+        " and again ",
+        1,
+        ".",
     ]
     assert [(r.number, r.passage.id) for r in citations.references().references] == [(1, "b:1"), (2, "a:1")]
 
@@ -62,7 +69,12 @@ async def test_a_range_cites_each_of_its_passages_and_one_that_was_not_retrieved
     citations = CitationManager(number, [(4, RAISE), (5, START)])
     events = run(citations, "Both say so [4-", "5]. It lasts [4-6] days.")
     assert [e.text if isinstance(e, TextDelta) else (e.number, e.passage.id) for e in events] == [
-        "Both say so ", (1, "b:1"), (2, "a:1"), ". It lasts ", "[4-6]", " days.",
+        "Both say so ",
+        (1, "b:1"),
+        (2, "a:1"),
+        ". It lasts ",
+        "[4-6]",
+        " days.",
     ]
     assert citations.references().dropped == 0
 
@@ -74,8 +86,11 @@ async def test_what_earlier_turns_retrieved_can_be_cited() -> None:
 
 async def test_a_sentence_before_its_marker_is_a_quote_only_when_it_stands_in_the_source() -> None:
     citations = await manager()
-    run(citations, "- **Start metformin at 500 mg once daily with food.** [3]\nUse it when the eGFR is below 30. [3]\n"
-                   "They say “Do not use it when the eGFR is below 30.” [3]")  # fmt: skip
+    run(
+        citations,
+        "- **Start metformin at 500 mg once daily with food.** [3]\nUse it when the eGFR is below 30. [3]\n"
+        "They say “Do not use it when the eGFR is below 30.” [3]",
+    )
     assert quotes(citations) == [
         (1, ("Start metformin at 500 mg once daily with food.", "Do not use it when the eGFR is below 30.")),
     ]
@@ -130,9 +145,11 @@ def hosted(*results: tuple[str, str, dict[str, Any] | None, str]) -> FunctionOut
     found = tuple(passage(f"{file_id}:{n}", text) for n, (file_id, _, _, text) in enumerate(results))
     described = [{"file_id": file_id, "filename": name, "attributes": more} for file_id, name, more, _ in results]
     return FunctionOutput(
-        name="file_search", input=CALL, output={"results": described},
+        name="file_search",
+        input=CALL,
+        output={"results": described},
         passages=tuple(p.model_copy(update={"document_id": r[0]}) for p, r in zip(found, results, strict=True)),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +191,8 @@ async def test_a_late_annotation_belongs_to_the_statement_at_its_place() -> None
     assert isinstance(first, CitationAdded)
     assert isinstance(second, CitationAdded)
     assert (first.passage.text, second.passage.text) == (
-        "Allopurinol is started at 100 mg daily.", "Colchicine is an alternative in acute gout.",
+        "Allopurinol is started at 100 mg daily.",
+        "Colchicine is an alternative in acute gout.",
     )
 
 
@@ -191,21 +209,49 @@ async def test_an_annotation_of_a_file_that_was_not_found_is_dropped() -> None:
 @pytest.mark.parametrize(
     ("text", "markers"),
     [
-        ("a [1] b", ["[1]"]), ("[2, 5]", ["[2, 5]"]), ("[2;5][3]", ["[2;5]", "[3]"]), ("[1](https://x)", []),
-        ("`[1]`", []), ("```\n[1]\n```\n[2] ", ["[2]"]), ("``a ` [1]``[2] ", ["[2]"]), ("\\[1]", []),
-        ("\\\\[1] ", ["[1]"]), ("[12345]", []), ("[1, 2", []), ("x[", []), ("[a]", []), ("[1][", ["[1]"]),
-        ("an `open span\n\n[1] ", ["[1]"]), ("```\nopen block\n\n[1] ", []), ("[[1]] ", ["[1]"]),
-        ("a [2-4] b", ["[2-4]"]), ("[1, 3\u20135]", ["[1, 3\u20135]"]), ("[5-2]", []), ("[1-999]", []), ("[1-", []),
-        ("[1-2-3]", []), ("[1.5-3]", []),
-        ("~~~\n[1]\n~~~\n[2] ", ["[2]"]), ("~~~~ md\n[1]\n~~~\n[2]\n~~~~\n[3] ", ["[3]"]),
-        ("~~~\n```\n[1]\n~~~\n[2] ", ["[2]"]), ("so ~~~ [1] ", ["[1]"]), ("~~gone~~ [1] ", ["[1]"]),
-        ("> ~~~\n> [1]\n\n[2] ", ["[2]"]), ("- ~~~\n  [1]\n  ~~~\n- [2] ", ["[2]"]),
-        ("So:\n\n    a[1]\n\n    b[2]\n\n[3] ", ["[3]"]), ("So\n    it is [1] ", ["[1]"]), ("\t[1]\n[2] ", ["[2]"]),
-        ("- So\n\n    it is [1]\n\n      a[2] ", ["[1]"]), ("So:\n\n    - it is [1]\n    - and [2] ", ["[1]", "[2]"]),
-        ("Aged over\n65. So:\n\n    a[1]\n\n[2] ", ["[2]"]), ("65. So:\n\n    it is [1] ", ["[1]"]),
-        ("- a ` in it\n- next ` [1] ", []), ("- a ` in it\n- next [1] ", ["[1]"]), ("\\`[1]\\` ", ["[1]"]),
+        ("a [1] b", ["[1]"]),
+        ("[2, 5]", ["[2, 5]"]),
+        ("[2;5][3]", ["[2;5]", "[3]"]),
+        ("[1](https://x)", []),
+        ("`[1]`", []),
+        ("```\n[1]\n```\n[2] ", ["[2]"]),
+        ("``a ` [1]``[2] ", ["[2]"]),
+        ("\\[1]", []),
+        ("\\\\[1] ", ["[1]"]),
+        ("[12345]", []),
+        ("[1, 2", []),
+        ("x[", []),
+        ("[a]", []),
+        ("[1][", ["[1]"]),
+        ("an `open span\n\n[1] ", ["[1]"]),
+        ("```\nopen block\n\n[1] ", []),
+        ("[[1]] ", ["[1]"]),
+        ("a [2-4] b", ["[2-4]"]),
+        ("[1, 3\u20135]", ["[1, 3\u20135]"]),
+        ("[5-2]", []),
+        ("[1-999]", []),
+        ("[1-", []),
+        ("[1-2-3]", []),
+        ("[1.5-3]", []),
+        ("~~~\n[1]\n~~~\n[2] ", ["[2]"]),
+        ("~~~~ md\n[1]\n~~~\n[2]\n~~~~\n[3] ", ["[3]"]),
+        ("~~~\n```\n[1]\n~~~\n[2] ", ["[2]"]),
+        ("so ~~~ [1] ", ["[1]"]),
+        ("~~gone~~ [1] ", ["[1]"]),
+        ("> ~~~\n> [1]\n\n[2] ", ["[2]"]),
+        ("- ~~~\n  [1]\n  ~~~\n- [2] ", ["[2]"]),
+        ("So:\n\n    a[1]\n\n    b[2]\n\n[3] ", ["[3]"]),
+        ("So\n    it is [1] ", ["[1]"]),
+        ("\t[1]\n[2] ", ["[2]"]),
+        ("- So\n\n    it is [1]\n\n      a[2] ", ["[1]"]),
+        ("So:\n\n    - it is [1]\n    - and [2] ", ["[1]", "[2]"]),
+        ("Aged over\n65. So:\n\n    a[1]\n\n[2] ", ["[2]"]),
+        ("65. So:\n\n    it is [1] ", ["[1]"]),
+        ("- a ` in it\n- next ` [1] ", []),
+        ("- a ` in it\n- next [1] ", ["[1]"]),
+        ("\\`[1]\\` ", ["[1]"]),
     ],
-)  # fmt: skip
+)
 def test_markers_are_told_from_what_only_looks_like_them(text: str, markers: list[str]) -> None:
     parser = MarkerParser()
     parts = [*parser.feed(text), *parser.flush()]

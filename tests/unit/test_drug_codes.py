@@ -11,15 +11,29 @@ from tools.drug_database.records import DrugRecord, Fact, Product
 
 SMALL = Product(dosage_form="tablet", ndcs=("0093-7214",), packages=("0093-7214-01", "00093721456"), rxcuis=("861007",))
 LARGE = Product(dosage_form="solution", ndcs=("63304-123",), packages=("63304-123-1",))
-RECORD = DrugRecord(key="metformin", generic_name="metformin", ingredients=("metformin",), products=(SMALL, LARGE),
-                    rxcuis=(Fact(value="6809", sources=("rxnorm",)),))  # fmt: skip
+RECORD = DrugRecord(
+    key="metformin",
+    generic_name="metformin",
+    ingredients=("metformin",),
+    products=(SMALL, LARGE),
+    rxcuis=(Fact(value="6809", sources=("rxnorm",)),),
+)
 
 
 @pytest.mark.parametrize(
     "typed",
-    ["0093-7214-01", "00093-7214-01", "00093721401", "0093-7214", "NDC 0093-7214-01", "ndc:0093-7214",
-     "what is NDC# 00093721401?", " 0093-7214-01 100 tablets", "package 0093-7214-1"],
-)  # fmt: skip
+    [
+        "0093-7214-01",
+        "00093-7214-01",
+        "00093721401",
+        "0093-7214",
+        "NDC 0093-7214-01",
+        "ndc:0093-7214",
+        "what is NDC# 00093721401?",
+        " 0093-7214-01 100 tablets",
+        "package 0093-7214-1",
+    ],
+)
 def test_all_forms_of_an_ndc_are_one_product(typed: str) -> None:
     asked = asked_code(typed)
     assert asked is not None
@@ -30,14 +44,28 @@ def test_ten_digits_without_hyphens_are_read_in_all_three_ways() -> None:
     assert product_codes("0093721401") == ("000937214", "009370214", "009372140")
 
 
-@pytest.mark.parametrize(("typed", "stored"), [("RxCUI 6809", "rxcui:6809"), ("6809", "rxcui:6809"),
-                                               ("rxcui:06809", "rxcui:6809"), ("is rxcui 86", "rxcui:86")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [("RxCUI 6809", "rxcui:6809"), ("6809", "rxcui:6809"), ("rxcui:06809", "rxcui:6809"), ("is rxcui 86", "rxcui:86")],
+)
 def test_a_concept_id_is_a_number_alone_or_named_so(typed: str, stored: str) -> None:
     assert (asked_code(typed) or pytest.fail("no code")).stored == (stored,)
 
 
-@pytest.mark.parametrize("typed", ["metformin", "metformin 1000-2000 mg", "500 mg", "vitamin b12", "2024-01-02", "",
-                                   "aspirin 81", "٠٠٩٣-٧٢١٤-٠١", "123456789"])  # fmt: skip
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "metformin",
+        "metformin 1000-2000 mg",
+        "500 mg",
+        "vitamin b12",
+        "2024-01-02",
+        "",
+        "aspirin 81",
+        "٠٠٩٣-٧٢١٤-٠١",
+        "123456789",
+    ],
+)
 def test_doses_dates_and_names_are_no_codes(typed: str) -> None:
     assert asked_code(typed) is None
 

@@ -20,8 +20,12 @@ from tools.drug_database.importing.strengths import number
 from tools.drug_database.names.name_keys import base_moieties, fold, record_key
 from tools.drug_database.records import DrugRecord
 
-FILES = ("ndctext_2015-12.zip", "orange-book_2020-07-06.zip", "drugsatfda_2019-07-02.zip",
-         "rxnorm_prescribable_2025-10.zip")  # fmt: skip
+FILES = (
+    "ndctext_2015-12.zip",
+    "orange-book_2020-07-06.zip",
+    "drugsatfda_2019-07-02.zip",
+    "rxnorm_prescribable_2025-10.zip",
+)
 _NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
 
 

@@ -11,8 +11,10 @@ import pytest
 from tests.support.drugs import rolled_up
 from tools.errors import SourceRejected
 
-ORANGE_BOOK = ("Ingredient~DF;Route~Trade_Name~Applicant~Strength~Appl_Type~Appl_No~Product_No~TE_Code~Approval_Date"
-               "~RLD~RS~Type~Applicant_Full_Name")  # fmt: skip
+ORANGE_BOOK = (
+    "Ingredient~DF;Route~Trade_Name~Applicant~Strength~Appl_Type~Appl_No~Product_No~TE_Code~Approval_Date"
+    "~RLD~RS~Type~Applicant_Full_Name"
+)
 PRODUCTS = "ApplNo\tProductNo\tForm\tStrength\tReferenceDrug\tDrugName\tActiveIngredient\tReferenceStandard"
 
 
@@ -24,9 +26,11 @@ def orange_book(folder: Path, *rows: str) -> Path:
 
 class TestOrangeBook:
     def test_a_note_behind_the_strength_becomes_a_status(self, tmp_path: Path) -> None:
-        row = ("DEXAMETHASONE~AEROSOL;TOPICAL~AEROSEB-DEX~ALLERGAN~0.01% **Federal Register determination that product "
-               "was not discontinued or withdrawn for safety or efficacy reasons**~A~083296~002~~Approved Prior to "
-               "Jan 1, 1982~No~No~DISCN~ALLERGAN HERBERT DIV ALLERGAN INC")  # fmt: skip
+        row = (
+            "DEXAMETHASONE~AEROSOL;TOPICAL~AEROSEB-DEX~ALLERGAN~0.01% **Federal Register determination that product "
+            "was not discontinued or withdrawn for safety or efficacy reasons**~A~083296~002~~Approved Prior to "
+            "Jan 1, 1982~No~No~DISCN~ALLERGAN HERBERT DIV ALLERGAN INC"
+        )
         records, _ = rolled_up(orange_book(tmp_path, row))
         product = records["dexamethasone"].products[0]
         assert product.strengths == ("0.01%",)
@@ -36,8 +40,10 @@ class TestOrangeBook:
         assert product.applications == ("ANDA083296",)
 
     def test_several_ingredients_have_a_strength_each(self, tmp_path: Path) -> None:
-        row = ("HYDROCHLOROTHIAZIDE; LISINOPRIL~TABLET;ORAL~ZESTORETIC~ALMATICA~12.5MG;20MG~N~019888~001~AB~Sep 20, "
-               "1990~Yes~Yes~RX~ALMATICA PHARMA INC")  # fmt: skip
+        row = (
+            "HYDROCHLOROTHIAZIDE; LISINOPRIL~TABLET;ORAL~ZESTORETIC~ALMATICA~12.5MG;20MG~N~019888~001~AB~Sep 20, "
+            "1990~Yes~Yes~RX~ALMATICA PHARMA INC"
+        )
         records, _ = rolled_up(orange_book(tmp_path, row))
         record = records["hydrochlorothiazide+lisinopril"]
         assert record.products[0].strengths == ("12.5 mg / 20 mg",)
@@ -46,8 +52,10 @@ class TestOrangeBook:
         assert record.brand_names[0].value == "Zestoretic"
 
     def test_copackaged_strengths_are_kept_as_written(self, tmp_path: Path) -> None:
-        row = ("LANSOPRAZOLE; NAPROXEN~CAPSULE, DELAYED REL PELLETS, TABLET;ORAL~PREVACID NAPRAPAC 250 (COPACKAGED)~"
-               "TAKEDA~15MG,N/A;N/A,250MG **Federal note**~N~021507~002~~Nov 14, 2003~Yes~No~DISCN~TAKEDA")  # fmt: skip
+        row = (
+            "LANSOPRAZOLE; NAPROXEN~CAPSULE, DELAYED REL PELLETS, TABLET;ORAL~PREVACID NAPRAPAC 250 (COPACKAGED)~"
+            "TAKEDA~15MG,N/A;N/A,250MG **Federal note**~N~021507~002~~Nov 14, 2003~Yes~No~DISCN~TAKEDA"
+        )
         records, _ = rolled_up(orange_book(tmp_path, row))
         assert records["lansoprazole+naproxen"].products[0].strengths == ("15MG,N/A / N/A,250MG",)
 
@@ -85,14 +93,22 @@ class TestDrugsAtFda:
 
 class TestRxNorm:
     CONCEPTS = (
-        ("1", "IN", "metformin"), ("2", "PIN", "metformin hydrochloride"),
+        ("1", "IN", "metformin"),
+        ("2", "PIN", "metformin hydrochloride"),
         ("3", "SCDC", "metformin hydrochloride 500 MG"),
-        ("4", "SCD", "24 HR metformin hydrochloride 500 MG Extended Release Oral Tablet"), ("5", "BN", "Glumetza"),
+        ("4", "SCD", "24 HR metformin hydrochloride 500 MG Extended Release Oral Tablet"),
+        ("5", "BN", "Glumetza"),
         ("6", "SBD", "24 HR metformin hydrochloride 500 MG Extended Release Oral Tablet [Glumetza]"),
-        ("7", "SCDC", "alogliptin 5 MG"), ("8", "BN", "Nowhere"),
-    )  # fmt: skip
-    RELATIONS = (("1", "has_ingredient", "3"), ("2", "has_precise_ingredient", "3"), ("3", "consists_of", "4"),
-                 ("4", "tradename_of", "6"), ("6", "ingredient_of", "5"))  # fmt: skip
+        ("7", "SCDC", "alogliptin 5 MG"),
+        ("8", "BN", "Nowhere"),
+    )
+    RELATIONS = (
+        ("1", "has_ingredient", "3"),
+        ("2", "has_precise_ingredient", "3"),
+        ("3", "consists_of", "4"),
+        ("4", "tradename_of", "6"),
+        ("6", "ingredient_of", "5"),
+    )
 
     def write(self, folder: Path) -> None:
         concepts = [f"{c}|ENG||||||{c}|{c}|{c}||RXNORM|{kind}|{c}|{name}||N|4096|" for c, kind, name in self.CONCEPTS]
@@ -107,8 +123,10 @@ class TestRxNorm:
         assert set(records) == {"metformin"}
         product = next(one for one in records["metformin"].products if one.brand_name)
         assert (product.brand_name, product.dosage_form, product.routes) == (
-            "Glumetza", "tablet, extended release", ("oral",),
-        )  # fmt: skip
+            "Glumetza",
+            "tablet, extended release",
+            ("oral",),
+        )
         assert product.strengths == ("500 mg",)
         assert product.packages == ("13913000213",)
         assert {fact.value for fact in records["metformin"].rxcuis} == {"1", "2"}
@@ -128,8 +146,10 @@ class TestRxNorm:
         _, report = rolled_up(tmp_path)
         counts = {file.file: (file.read, file.kept, file.merged, file.refused) for file in report.files}
         assert counts == {
-            "RXNREL.RRF": (5, 0, 5, 0), "RXNCONSO.RRF": (8, 4, 2, 2), "RXNSAT.RRF": (2, 0, 1, 1),
-        }  # fmt: skip
+            "RXNREL.RRF": (5, 0, 5, 0),
+            "RXNCONSO.RRF": (8, 4, 2, 2),
+            "RXNSAT.RRF": (2, 0, 1, 1),
+        }
 
 
 class TestOpenFda:
@@ -146,8 +166,13 @@ class TestOpenFda:
         records, report = rolled_up(shared / "data/drugs/openfda-label_5rows.json")
         assert (report.read, report.kept, report.refused) == (5, 3, 2)
         assert report.files[0].reasons == {"its openfda section belongs to another label": 2}
-        assert not any("Asclepias" in sentence for record in records.values() for label in record.labels
-                       for section in label.sections.values() for sentence in section)  # fmt: skip
+        assert not any(
+            "Asclepias" in sentence
+            for record in records.values()
+            for label in record.labels
+            for section in label.sections.values()
+            for sentence in section
+        )
 
     def test_a_label_without_an_openfda_section_is_refused_with_what_to_do(self, tmp_path: Path) -> None:
         label = {"set_id": "1", "spl_product_data_elements": ["Zzz ZINC OXIDE WATER"], "warnings": ["Warns."]}
@@ -210,11 +235,14 @@ class TestSpl:
         assert records["haloperidol"].labels[0].source.title == "Haloperidol label"
         assert "boxed_warning" in records["haloperidol"].labels[0].sections
 
-    @pytest.mark.parametrize("attack", [
-        '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
-        '<!DOCTYPE d SYSTEM "http://127.0.0.1:9/x.dtd">',
-        '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "attack",
+        [
+            '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+            '<!DOCTYPE d SYSTEM "http://127.0.0.1:9/x.dtd">',
+            '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        ],
+    )
     def test_entities_and_document_types_are_refused(self, tmp_path: Path, attack: str) -> None:
         file = tmp_path / "attack.xml"
         file.write_text(
@@ -255,8 +283,12 @@ class TestFormulary:
 
     def test_a_combination_names_its_ingredients(self, tmp_path: Path) -> None:
         file = tmp_path / "own.json"
-        row = {"generic_name": "co-careldopa", "ingredients": ["carbidopa", "levodopa"],
-               "strengths": ["25 mg / 100 mg"], "dosage_form": "tablet"}  # fmt: skip
+        row = {
+            "generic_name": "co-careldopa",
+            "ingredients": ["carbidopa", "levodopa"],
+            "strengths": ["25 mg / 100 mg"],
+            "dosage_form": "tablet",
+        }
         file.write_text(json.dumps({"formulary": "St. Mary's", "date": "2026-01", "records": [row]}), encoding="utf-8")
         records, _ = rolled_up(file)
         record = records["carbidopa+levodopa"]

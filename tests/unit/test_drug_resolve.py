@@ -19,36 +19,73 @@ from tools.drug_database.names.resolve import read
 from tools.drug_database.names.spelling import Spellings, closeness
 
 
-def entry(key: str, *, brands: Sequence[str] = (), classes: Sequence[str] = (), substances: Sequence[str] = (),
-          products: int = 1) -> dict[str, object]:  # fmt: skip
+def entry(
+    key: str,
+    *,
+    brands: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    substances: Sequence[str] = (),
+    products: int = 1,
+) -> dict[str, object]:
     ingredients = key.split("+")
-    return {"k": key, "g": " and ".join(ingredients), "i": ingredients, "s": list(substances), "b": list(brands),
-            "y": [], "c": list(classes), "n": products, "m": products, "l": False}  # fmt: skip
+    return {
+        "k": key,
+        "g": " and ".join(ingredients),
+        "i": ingredients,
+        "s": list(substances),
+        "b": list(brands),
+        "y": [],
+        "c": list(classes),
+        "n": products,
+        "m": products,
+        "l": False,
+    }
 
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
-INDEX = NameIndex([
-    entry("metformin", brands=["Glucophage"], classes=["Biguanide [EPC]"], substances=["metformin hydrochloride"],
-          products=9),
-    entry("glyburide+metformin", brands=["Glucovance"], products=3),
-    entry("fluticasone+salmeterol", brands=["Advair Diskus", "Advair HFA"]),
-    entry("acetaminophen", brands=["Tylenol"], products=50), entry("hydroxyzine", brands=["Atarax"]),
-    entry("hydralazine"), entry("ibuprofen", brands=["Good Sense Ibuprofen"], classes=NSAID, products=20),
-    entry("naproxen", brands=["Good Sense Naproxen"], classes=NSAID, products=30),
-    entry("aspirin", brands=["Good Sense Aspirin"]), entry("famotidine", brands=["Good Sense Acid Reducer"]),
-    entry("zidovudine"), entry("azathioprine"), entry("vitamin k"),
-    entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]), entry("estradiol"),
-    entry("estramustine", classes=["Estradiol Congeners [EPC]"]),
-    entry("doxycycline", classes=["Tetracycline-class Drug [EPC]"]), entry("tetracycline"),
-    entry("alcohol"), entry("adapalene", brands=["Differin"]), entry("dextrose"), entry("chloride-sodium"),
-    entry("chloride-sodium+dextrose", substances=["dextrose", "sodium chloride"]),
-    entry("aspirin+dipyridamole", brands=["Aggrenox"]), entry("dipyridamole"), entry("sulfur", brands=["Asthma"]),
-    entry("kit", brands=["Marcaine"]), entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
-    entry("cholate"), entry("citrate", brands=["Anticoagulant Citrate"]),
-    entry("bupivacaine", brands=["Marcaine"], products=40),
-    entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
-    entry("diphenhydramine", classes=["Antihistamine [EPC]", "Histamine-1 Receptor Antagonist [EPC]"], products=5),
-])  # fmt: skip
+INDEX = NameIndex(
+    [
+        entry(
+            "metformin",
+            brands=["Glucophage"],
+            classes=["Biguanide [EPC]"],
+            substances=["metformin hydrochloride"],
+            products=9,
+        ),
+        entry("glyburide+metformin", brands=["Glucovance"], products=3),
+        entry("fluticasone+salmeterol", brands=["Advair Diskus", "Advair HFA"]),
+        entry("acetaminophen", brands=["Tylenol"], products=50),
+        entry("hydroxyzine", brands=["Atarax"]),
+        entry("hydralazine"),
+        entry("ibuprofen", brands=["Good Sense Ibuprofen"], classes=NSAID, products=20),
+        entry("naproxen", brands=["Good Sense Naproxen"], classes=NSAID, products=30),
+        entry("aspirin", brands=["Good Sense Aspirin"]),
+        entry("famotidine", brands=["Good Sense Acid Reducer"]),
+        entry("zidovudine"),
+        entry("azathioprine"),
+        entry("vitamin k"),
+        entry("warfarin", classes=["Vitamin K Antagonist [EPC]"]),
+        entry("estradiol"),
+        entry("estramustine", classes=["Estradiol Congeners [EPC]"]),
+        entry("doxycycline", classes=["Tetracycline-class Drug [EPC]"]),
+        entry("tetracycline"),
+        entry("alcohol"),
+        entry("adapalene", brands=["Differin"]),
+        entry("dextrose"),
+        entry("chloride-sodium"),
+        entry("chloride-sodium+dextrose", substances=["dextrose", "sodium chloride"]),
+        entry("aspirin+dipyridamole", brands=["Aggrenox"]),
+        entry("dipyridamole"),
+        entry("sulfur", brands=["Asthma"]),
+        entry("kit", brands=["Marcaine"]),
+        entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
+        entry("cholate"),
+        entry("citrate", brands=["Anticoagulant Citrate"]),
+        entry("bupivacaine", brands=["Marcaine"], products=40),
+        entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
+        entry("diphenhydramine", classes=["Antihistamine [EPC]", "Histamine-1 Receptor Antagonist [EPC]"], products=5),
+    ]
+)
 
 
 def found(typed: str) -> list[tuple[str, str]]:
@@ -98,8 +135,9 @@ def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> 
 def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
     reading = read(INDEX, aliases(), understand("metformin and estradoil"))
     assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates[:2]] == [
-        ("metformin", "exact"), ("estradiol", "spelling"),
-    ]  # fmt: skip
+        ("metformin", "exact"),
+        ("estradiol", "spelling"),
+    ]
     assert reading.did_you_mean == ("estradiol",)
 
 

@@ -38,5 +38,7 @@ def test_kidney_and_liver_are_gathered_from_dosing() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
 def test_no_word_is_invented(text: str) -> None:
     words = set(text.replace("•", " ").replace("●", " ").replace("▪", " ").split())
-    assert all(set(sentence.replace("•", " ").replace("●", " ").replace("▪", " ").split()) <= words
-               for sentence in sentences(text))  # fmt: skip
+    assert all(
+        set(sentence.replace("•", " ").replace("●", " ").replace("▪", " ").split()) <= words
+        for sentence in sentences(text)
+    )

@@ -48,9 +48,11 @@ async def async_steps(dose: int) -> AsyncIterator[dict[str, int]]:
 
 
 KINDS = [
-    (plain, "sync", False), (awaited, "async", False), (steps, "sync_generator", True),
+    (plain, "sync", False),
+    (awaited, "async", False),
+    (steps, "sync_generator", True),
     (async_steps, "async_generator", True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("fn", "kind", "streams"), KINDS)

@@ -37,9 +37,12 @@ class Dose(BaseModel):
 def generator(server: ScriptedServer, *processors: Any, **options: Any) -> Generator[Any]:
     prompt = options.pop("prompt", Prompt("Answer in {{ language }}.", preset={"language": "English"}))
     return Generator(
-        adapter(server), prompt=prompt, model_kwargs={"model": "m", "max_output_tokens": 50},
-        output_processors=processors, **options,
-    )  # fmt: skip
+        adapter(server),
+        prompt=prompt,
+        model_kwargs={"model": "m", "max_output_tokens": 50},
+        output_processors=processors,
+        **options,
+    )
 
 
 async def test_the_levels_of_a_whole_answer() -> None:
@@ -86,9 +89,14 @@ async def test_an_answer_that_was_cut_short_is_an_error_of_processing() -> None:
     details = {"reason": "max_output_tokens"}
     steps: list[Step] = [
         *text_reply("Half")[:5],
-        Event({"type": "response.incomplete", "sequence_number": 5,
-               "response": response_body("resp_1", "incomplete", incomplete_details=details)}),
-    ]  # fmt: skip
+        Event(
+            {
+                "type": "response.incomplete",
+                "sequence_number": 5,
+                "response": response_body("resp_1", "incomplete", incomplete_details=details),
+            }
+        ),
+    ]
     async with ScriptedServer([steps]) as server:
         output = await generator(server).acall(items=ITEMS)
     assert output.error is not None
@@ -109,9 +117,14 @@ async def test_text_of_the_wrong_shape_is_an_error_of_parsing_that_keeps_the_tex
 
 async def test_calls_and_thoughts_are_levels_too() -> None:
     thought = {"type": "response.reasoning_summary_text.delta", "item_id": "rs", "delta": "Hm."}
-    steps = [Event(thought), *(Event({k: v for k, v in step.body.items() if k != "sequence_number"})
-                               for step in calls_reply(("c1", "find", ""))
-                               if isinstance(step, Event) and isinstance(step.body, dict))]  # fmt: skip
+    steps = [
+        Event(thought),
+        *(
+            Event({k: v for k, v in step.body.items() if k != "sequence_number"})
+            for step in calls_reply(("c1", "find", ""))
+            if isinstance(step, Event) and isinstance(step.body, dict)
+        ),
+    ]
     async with ScriptedServer([steps]) as server:
         output = await generator(server).acall(items=ITEMS)
     assert output.thinking == "Hm."

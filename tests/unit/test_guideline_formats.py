@@ -52,8 +52,12 @@ def test_markdown_keeps_its_facts_headings_lists_and_tables() -> None:
     extraction = read_markdown(MARKDOWN)
 
     assert (extraction.title, extraction.issuer, extraction.version, extraction.date, extraction.licence) == (
-        "Sepsis in adults", "Example Society", "2.1", "2025-03-01", "CC0-1.0",
-    )  # fmt: skip
+        "Sepsis in adults",
+        "Example Society",
+        "2.1",
+        "2025-03-01",
+        "CC0-1.0",
+    )
     assert kinds(extraction) == [
         ("heading", "Sepsis in adults"),
         ("heading", "First hour"),
@@ -95,8 +99,10 @@ def test_any_markdown_is_read_without_a_crash(text: str) -> None:
 
 def test_plain_text_has_paragraphs_and_headings() -> None:
     assert kinds(read_plain("Sepsis in adults\n\nGive antibiotics\nat once.\n\n- Lactate\n")) == [
-        ("heading", "Sepsis in adults"), ("text", "Give antibiotics at once."), ("item", "- Lactate"),
-    ]  # fmt: skip
+        ("heading", "Sepsis in adults"),
+        ("text", "Give antibiotics at once."),
+        ("item", "- Lactate"),
+    ]
 
 
 def test_text_of_old_code_pages_is_read_and_binary_data_refused() -> None:
@@ -133,9 +139,11 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
 
     assert extraction.title == "Sepsis care"
     assert kinds(extraction) == [
-        ("heading", "First hour"), ("text", "Give antibiotics."), ("item", "• Lactate"),
+        ("heading", "First hour"),
+        ("text", "Give antibiotics."),
+        ("item", "• Lactate"),
         ("table", "Drug\tDose\nCeftriaxone\t2 g"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_word_document_with_entities_or_a_bomb_inside_is_refused(tmp_path: Path) -> None:
@@ -158,9 +166,10 @@ def test_running_heads_and_page_numbers_are_dropped_and_the_printed_number_kept(
     pages = Pages(tmp_path / "heads.pdf")
     for number in range(1, 5):
         pages.page(
-            (72, 810, "The Example Guideline"), (72, 700, f"Sentence {number} stays in the text of the page."),
+            (72, 810, "The Example Guideline"),
+            (72, 700, f"Sentence {number} stays in the text of the page."),
             (300, 30, f"Page {number + 6} of 20"),
-        )  # fmt: skip
+        )
     extraction = pages.read()
 
     assert [texts(page.blocks) for page in extraction.pages] == [
@@ -170,11 +179,15 @@ def test_running_heads_and_page_numbers_are_dropped_and_the_printed_number_kept(
 
 
 def test_a_word_parted_at_the_line_end_is_made_whole_and_a_compound_keeps_its_hyphen(tmp_path: Path) -> None:
-    extraction = Pages(tmp_path / "hyphens.pdf").page(
-        (72, 700, "Lower the blood pressure of patients with hyper-"),
-        (72, 688, "tension slowly. Long-term care and long-"),
-        (72, 676, "term control of hypertension matter."),
-    ).read()  # fmt: skip
+    extraction = (
+        Pages(tmp_path / "hyphens.pdf")
+        .page(
+            (72, 700, "Lower the blood pressure of patients with hyper-"),
+            (72, 688, "tension slowly. Long-term care and long-"),
+            (72, 676, "term control of hypertension matter."),
+        )
+        .read()
+    )
 
     assert texts(extraction.pages[0].blocks) == [
         "Lower the blood pressure of patients with hypertension slowly. Long-term care and long-term control of "
@@ -183,30 +196,44 @@ def test_a_word_parted_at_the_line_end_is_made_whole_and_a_compound_keeps_its_hy
 
 
 def test_a_sentence_goes_on_behind_a_line_that_begins_in_small_capitals(tmp_path: Path) -> None:
-    extraction = Pages(tmp_path / "small.pdf").page(
-        *((72, 760 - 14 * at, "Weight loss therapy is continued for long.", 12, False) for at in range(12)),
-        (72, 560, "RECOMMENDATION: ", 9, False), (164, 560, "A weight mainte-", 12, False),
-        (72, 546, "nance program should be a priority.", 12, False),
-    ).read()  # fmt: skip
+    extraction = (
+        Pages(tmp_path / "small.pdf")
+        .page(
+            *((72, 760 - 14 * at, "Weight loss therapy is continued for long.", 12, False) for at in range(12)),
+            (72, 560, "RECOMMENDATION: ", 9, False),
+            (164, 560, "A weight mainte-", 12, False),
+            (72, 546, "nance program should be a priority.", 12, False),
+        )
+        .read()
+    )
 
     assert "RECOMMENDATION: A weight maintenance program should be a priority." in texts(extraction.pages[0].blocks)
 
 
 @pytest.mark.parametrize("others", [0, 12])
 def test_an_item_goes_on_behind_a_bullet_in_larger_type(tmp_path: Path, others: int) -> None:
-    extraction = Pages(tmp_path / "items.pdf").page(
-        (72, 760, "• ", 12, False), (84, 760, "ACE inhibitors are contraindicated in pregnancy;", 9, False),
-        (84, 746, "they must be stopped, and any of them harms the fetus, the more so after", 9, False),
-        (84, 732, "Week 20.", 9, False),
-        (72, 716, "❏ ", 12, False), (84, 716, "Tick what applies", 9, False),
-        *((72, 680 - 14 * at, "Weight loss therapy is continued for long.", 9, False) for at in range(others)),
-    ).read()  # fmt: skip
+    extraction = (
+        Pages(tmp_path / "items.pdf")
+        .page(
+            (72, 760, "• ", 12, False),
+            (84, 760, "ACE inhibitors are contraindicated in pregnancy;", 9, False),
+            (84, 746, "they must be stopped, and any of them harms the fetus, the more so after", 9, False),
+            (84, 732, "Week 20.", 9, False),
+            (72, 716, "❏ ", 12, False),
+            (84, 716, "Tick what applies", 9, False),
+            *((72, 680 - 14 * at, "Weight loss therapy is continued for long.", 9, False) for at in range(others)),
+        )
+        .read()
+    )
 
     assert kinds(extraction)[:2] == [
-        ("item", "• ACE inhibitors are contraindicated in pregnancy; they must be stopped, and any of them harms the "
-                 "fetus, the more so after Week 20."),
+        (
+            "item",
+            "• ACE inhibitors are contraindicated in pregnancy; they must be stopped, and any of them harms the "
+            "fetus, the more so after Week 20.",
+        ),
         ("item", "❏ Tick what applies"),
-    ]  # fmt: skip
+    ]
 
 
 def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
@@ -248,5 +275,6 @@ def test_a_quote_that_runs_over_the_page_is_marked_as_far_as_it_stands_there() -
 
 def test_recognised_text_is_cut_into_paragraphs() -> None:
     assert [block.text for block in paragraphs("Current con-\ntrol rates\n\n|\n\nare low.\f")] == [
-        "Current control rates", "are low.",
-    ]  # fmt: skip
+        "Current control rates",
+        "are low.",
+    ]

@@ -27,14 +27,16 @@ def test_a_sentence_that_begins_with_a_line_in_bold_is_read_whole(tmp_path: Path
 def test_a_heading_over_words_in_lower_case_stays_a_heading(tmp_path: Path) -> None:
     assert blocks(
         tmp_path,
-        (72, 700, "Contraindications", 10, True), (72, 688, "pregnancy", 10, False),
+        (72, 700, "Contraindications", 10, True),
+        (72, 688, "pregnancy", 10, False),
         (72, 640, "Reasons to stop the treatment early", 10, True),
         (72, 628, "angioedema, which may be late and which a patient has to know of before", 10, False),
     ) == [
-        ("heading", "Contraindications"), ("text", "pregnancy"),
+        ("heading", "Contraindications"),
+        ("text", "pregnancy"),
         ("heading", "Reasons to stop the treatment early"),
         ("text", "angioedema, which may be late and which a patient has to know of before"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_heading_whose_lines_differ_in_weight_is_one(tmp_path: Path) -> None:
@@ -44,12 +46,13 @@ def test_a_heading_whose_lines_differ_in_weight_is_one(tmp_path: Path) -> None:
 
 
 def test_a_heading_with_a_hyphen_at_its_line_end_is_one(tmp_path: Path) -> None:
-    assert blocks(
-        tmp_path, (72, 700, "Testing for the long-", 20, True), (72, 676, "acting injection", 20, True)
-    ) == [("heading", "Testing for the long-acting injection")]
+    assert blocks(tmp_path, (72, 700, "Testing for the long-", 20, True), (72, 676, "acting injection", 20, True)) == [
+        ("heading", "Testing for the long-acting injection")
+    ]
 
 
 def test_two_headings_under_each_other_stay_two(tmp_path: Path) -> None:
-    assert blocks(
-        tmp_path, (72, 700, "Rationale and evidence", 20, True), (72, 676, "Prevention", 20, False)
-    ) == [("heading", "Rationale and evidence"), ("heading", "Prevention")]
+    assert blocks(tmp_path, (72, 700, "Rationale and evidence", 20, True), (72, 676, "Prevention", 20, False)) == [
+        ("heading", "Rationale and evidence"),
+        ("heading", "Prevention"),
+    ]

@@ -41,8 +41,9 @@ def test_a_capital_that_could_be_a_word_joins_only_what_stands_nearer_than_words
     assert first_words(tmp_path, small_capitals(700, "Annual Income")) == ["ANNUAL INCOME"]
 
     alone = [
-        (72.0, 700.0, "A", LARGE, False), (72 + LARGE * 0.67 + 4, 700.0, "NEW DOSE", SMALL, False),
-    ]  # fmt: skip
+        (72.0, 700.0, "A", LARGE, False),
+        (72 + LARGE * 0.67 + 4, 700.0, "NEW DOSE", SMALL, False),
+    ]
     assert first_words(tmp_path, alone) == ["A NEW DOSE"]
 
 
@@ -54,8 +55,9 @@ def test_capitals_of_one_size_are_words_of_their_own(tmp_path: Path) -> None:
 
 def test_a_comma_stands_at_its_word_and_the_characters_stay_those_of_the_page(tmp_path: Path) -> None:
     line: list[Drawn] = [
-        *small_capitals(700, "Evaluation"), (210, 700, ", AND TREATMENT", SMALL, False),
-    ]  # fmt: skip
+        *small_capitals(700, "Evaluation"),
+        (210, 700, ", AND TREATMENT", SMALL, False),
+    ]
 
     (words,) = first_words(tmp_path, line)
     assert words == "EVALUATION, AND TREATMENT"
@@ -63,9 +65,14 @@ def test_a_comma_stands_at_its_word_and_the_characters_stay_those_of_the_page(tm
 
 
 def test_the_title_of_a_page_keeps_the_few_words_that_are_set_smaller(tmp_path: Path) -> None:
-    cover = Pages(tmp_path / "title.pdf").page(
-        (72, 700, "CLINICAL GUIDELINE", 20, False), (72, 670, "on the", 11, False),
-        (72, 640, "TREATMENT OF ASTHMA", 20, False),
-    ).page(*PROSE)  # fmt: skip
+    cover = (
+        Pages(tmp_path / "title.pdf")
+        .page(
+            (72, 700, "CLINICAL GUIDELINE", 20, False),
+            (72, 670, "on the", 11, False),
+            (72, 640, "TREATMENT OF ASTHMA", 20, False),
+        )
+        .page(*PROSE)
+    )
 
     assert cover.read().title == "CLINICAL GUIDELINE on the TREATMENT OF ASTHMA"

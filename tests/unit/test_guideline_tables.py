@@ -16,9 +16,12 @@ from tools.documents.row_places import row_stands_on
 from tools.documents.tables.table_rows import APART
 
 DOSES = [
-    ("Drug", "Dose", "Times a day"), ("Lisinopril", "10-40 mg", "1"), ("Captopril", "25-100 mg", "2"),
-    ("Enalapril", "5-40 mg", "2"), ("Ramipril", "2.5-20 mg", "1"),
-]  # fmt: skip
+    ("Drug", "Dose", "Times a day"),
+    ("Lisinopril", "10-40 mg", "1"),
+    ("Captopril", "25-100 mg", "2"),
+    ("Enalapril", "5-40 mg", "2"),
+    ("Ramipril", "2.5-20 mg", "1"),
+]
 COLUMNS = (72.0, 200.0, 320.0)
 PROSE = "The text of the page goes on here with a line of prose under it"
 
@@ -26,8 +29,10 @@ PROSE = "The text of the page goes on here with a line of prose under it"
 def row_by_row(rows: Sequence[Sequence[str]], *, top: float = 680, leading: float = 16) -> list[Drawn]:
     return [
         (x, top - leading * at, cell, 9, at == 0)
-        for at, row in enumerate(rows) for x, cell in zip(COLUMNS, row, strict=False) if cell
-    ]  # fmt: skip
+        for at, row in enumerate(rows)
+        for x, cell in zip(COLUMNS, row, strict=False)
+        if cell
+    ]
 
 
 def column_by_column(rows: Sequence[Sequence[str]], *, top: float = 680, leading: float = 16) -> list[Drawn]:
@@ -72,39 +77,60 @@ def test_a_table_without_a_caption_is_found_by_its_alignment_and_each_row_is_a_p
 
 def test_a_wrapped_cell_of_an_aligned_table_is_joined_and_the_name_of_a_group_is_not(tmp_path: Path) -> None:
     lines: list[Drawn] = [
-        (72, 680, "Drug", 9, True), (200, 680, "Dose", 9, True),
+        (72, 680, "Drug", 9, True),
+        (200, 680, "Dose", 9, True),
         (72, 664, "ACE inhibitors", 9, False),
-        (82, 648, "Lisinopril", 9, False), (200, 648, "10 to 40 mg,", 9, False),
+        (82, 648, "Lisinopril", 9, False),
+        (200, 648, "10 to 40 mg,", 9, False),
         (200, 638, "less with age", 9, False),
-        (82, 622, "Captopril", 9, False), (200, 622, "25 mg", 9, False),
-        (82, 606, "Enalapril", 9, False), (200, 606, "5 mg", 9, False),
+        (82, 622, "Captopril", 9, False),
+        (200, 622, "25 mg", 9, False),
+        (82, 606, "Enalapril", 9, False),
+        (200, 606, "5 mg", 9, False),
         (92, 596, "with food", 9, False),
-        (82, 580, "Ramipril", 9, False), (200, 580, "2.5 mg", 9, False),
-    ]  # fmt: skip
+        (82, 580, "Ramipril", 9, False),
+        (200, 580, "2.5 mg", 9, False),
+    ]
 
     (table,) = tables(Pages(tmp_path / "table.pdf").page(*lines, *prose(560)).read())
     assert table.rows == (
-        ("ACE inhibitors", ""), ("Lisinopril", "10 to 40 mg, less with age"), ("Captopril", "25 mg"),
-        ("Enalapril with food", "5 mg"), ("Ramipril", "2.5 mg"),
-    )  # fmt: skip
+        ("ACE inhibitors", ""),
+        ("Lisinopril", "10 to 40 mg, less with age"),
+        ("Captopril", "25 mg"),
+        ("Enalapril with food", "5 mg"),
+        ("Ramipril", "2.5 mg"),
+    )
 
 
 def test_what_may_belong_to_the_row_above_or_below_makes_no_table(tmp_path: Path) -> None:
-    rows = [("Drug", "Dose"), ("Lisinopril", "10 mg"), ("Hydrochlorothiazide", ""), ("with captopril", "25 mg"),
-            ("Enalapril", "5 mg")]  # fmt: skip
+    rows = [
+        ("Drug", "Dose"),
+        ("Lisinopril", "10 mg"),
+        ("Hydrochlorothiazide", ""),
+        ("with captopril", "25 mg"),
+        ("Enalapril", "5 mg"),
+    ]
 
     assert tables(Pages(tmp_path / "table.pdf").page(*row_by_row(rows, leading=11), *prose(560)).read()) == []
 
 
 def two_columns() -> list[Drawn]:
-    return [line for at in range(9) for line in (
-        (72.0, 700.0 - 12 * at, f"left line {at} goes on"), (400.0, 700.0 - 12 * at, f"right line {at} goes on"),
-    )]  # fmt: skip
+    return [
+        line
+        for at in range(9)
+        for line in (
+            (72.0, 700.0 - 12 * at, f"left line {at} goes on"),
+            (400.0, 700.0 - 12 * at, f"right line {at} goes on"),
+        )
+    ]
 
 
 def in_rows(first: Sequence[str], second: Sequence[str], left: float = 72, right: float = 140) -> list[Drawn]:
-    return [line for at, (one, other) in enumerate(zip(first, second, strict=True))
-            for line in ((left, 700.0 - 14 * at, one), (right, 700.0 - 14 * at, other))]  # fmt: skip
+    return [
+        line
+        for at, (one, other) in enumerate(zip(first, second, strict=True))
+        for line in ((left, 700.0 - 14 * at, one), (right, 700.0 - 14 * at, other))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,23 +138,60 @@ def in_rows(first: Sequence[str], second: Sequence[str], left: float = 72, right
     [
         pytest.param(two_columns(), id="prose in two columns, drawn line by line"),
         pytest.param(sorted(two_columns(), key=lambda line: line[0]), id="prose in two columns"),
-        pytest.param(in_rows(["1.", "2.", "3.", "4."], ["Smith A. A trial. 2003.", "Jones B. More.", "Lee C. Less.",
-                                                        "Roe D. All."]), id="references"),
+        pytest.param(
+            in_rows(
+                ["1.", "2.", "3.", "4."], ["Smith A. A trial. 2003.", "Jones B. More.", "Lee C. Less.", "Roe D. All."]
+            ),
+            id="references",
+        ),
         pytest.param(in_rows(["-", "-", "-", "-"], ["Weigh", "Measure", "Treat", "Ask"]), id="a list"),
-        pytest.param(in_rows(["Foreword", "1 Methods", "2 Results", "3 Doses"], ["iv", "1", "12", "19"], right=400),
-                     id="contents"),
-        pytest.param(in_rows(["1", "2", "3"], ["Data of the third survey, weighted to the whole population"] * 3),
-                     id="notes"),
-        pytest.param([*in_rows(["Milk", "Bread", "Rice", "Juice"], ["1 cup", "1 slice", "2 cups", "3"]),
-                      (143, 644, "\u20444 cup")], id="a fraction in two lines"),
-        pytest.param([(72, 700, "Low"), (210, 700, "9 mg"), (79, 686, "Mild"), (222, 686, "77 mg"), (77, 672, "High"),
-                      (231, 672, "8 mg"), (89, 658, "All"), (202, 658, "123456 mg")], id="labels of a figure"),
-        pytest.param([*in_rows(["Milk"] * 6, ["1 cup"] * 6), (72, 616, "Usual portion for adults"), (220, 616, "cups"),
-                      (300, 616, "pints"), (72, 602, "Rice"), (140, 602, "2 cups")], id="a row across the columns"),
-        pytest.param(sorted(in_rows(["Ann Lee", "Geneva", "Bo Roe", "Lyon"], ["Cy Poe", "Paris", "Di Fox", "Rome"],
-                                    right=320), key=lambda line: line[0]), id="names in two columns"),
+        pytest.param(
+            in_rows(["Foreword", "1 Methods", "2 Results", "3 Doses"], ["iv", "1", "12", "19"], right=400),
+            id="contents",
+        ),
+        pytest.param(
+            in_rows(["1", "2", "3"], ["Data of the third survey, weighted to the whole population"] * 3), id="notes"
+        ),
+        pytest.param(
+            [
+                *in_rows(["Milk", "Bread", "Rice", "Juice"], ["1 cup", "1 slice", "2 cups", "3"]),
+                (143, 644, "\u20444 cup"),
+            ],
+            id="a fraction in two lines",
+        ),
+        pytest.param(
+            [
+                (72, 700, "Low"),
+                (210, 700, "9 mg"),
+                (79, 686, "Mild"),
+                (222, 686, "77 mg"),
+                (77, 672, "High"),
+                (231, 672, "8 mg"),
+                (89, 658, "All"),
+                (202, 658, "123456 mg"),
+            ],
+            id="labels of a figure",
+        ),
+        pytest.param(
+            [
+                *in_rows(["Milk"] * 6, ["1 cup"] * 6),
+                (72, 616, "Usual portion for adults"),
+                (220, 616, "cups"),
+                (300, 616, "pints"),
+                (72, 602, "Rice"),
+                (140, 602, "2 cups"),
+            ],
+            id="a row across the columns",
+        ),
+        pytest.param(
+            sorted(
+                in_rows(["Ann Lee", "Geneva", "Bo Roe", "Lyon"], ["Cy Poe", "Paris", "Di Fox", "Rome"], right=320),
+                key=lambda line: line[0],
+            ),
+            id="names in two columns",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_table_stays_text(lines: list[Drawn], tmp_path: Path) -> None:
     extraction = Pages(tmp_path / "text.pdf").page(*lines, *prose(560)).read()
 
@@ -136,15 +199,24 @@ def test_what_only_looks_like_a_table_stays_text(lines: list[Drawn], tmp_path: P
 
 
 WRAPPED: list[Drawn] = [
-    (72, 690, "Name", 9, True), (200, 690, "Conflicts and", 9, True), (200, 679, "interests", 9, True),
+    (72, 690, "Name", 9, True),
+    (200, 690, "Conflicts and", 9, True),
+    (200, 679, "interests", 9, True),
     (320, 690, "Plan", 9, True),
-    (72, 660, "Ann Lee (University", 9, False), (72, 649, "of Geneva)", 9, False),
-    (200, 660, "-", 9, False), (320, 660, "Full", 9, False), (320, 649, "participation", 9, False),
+    (72, 660, "Ann Lee (University", 9, False),
+    (72, 649, "of Geneva)", 9, False),
+    (200, 660, "-", 9, False),
+    (320, 660, "Full", 9, False),
+    (320, 649, "participation", 9, False),
     (72, 630, "Bo Roe", 9, False),
-    (200, 630, "Advised a maker", 9, False), (200, 619, "of vaccines", 9, False), (200, 608, "until 2023", 9, False),
+    (200, 630, "Advised a maker", 9, False),
+    (200, 619, "of vaccines", 9, False),
+    (200, 608, "until 2023", 9, False),
     (320, 630, "Declare", 9, False),
-    (72, 590, "Cy Poe", 9, False), (200, 590, "-", 9, False), (320, 590, "Declare", 9, False),
-]  # fmt: skip
+    (72, 590, "Cy Poe", 9, False),
+    (200, 590, "-", 9, False),
+    (320, 590, "Declare", 9, False),
+]
 
 
 @pytest.mark.parametrize("joints", [(), (196.0, 316.0)])
@@ -182,8 +254,9 @@ def test_two_tables_of_one_width_with_the_same_header_are_two(tmp_path: Path) ->
     bands = enumerate([header, row, row, title, header, row, row])
     lines: list[Drawn] = [
         (x, 700.0 - 20 * at, cell, 9, bold)
-        for at, (cells, bold) in bands for x, cell in zip(COLUMNS, cells, strict=False)
-    ]  # fmt: skip
+        for at, (cells, bold) in bands
+        for x, cell in zip(COLUMNS, cells, strict=False)
+    ]
     pages = Pages(tmp_path / "ruled.pdf").rules(68, 420, *(714.0 - 20 * at for at in range(8)))
 
     assert [len(table.rows) for table in tables(pages.page(*lines, *prose(530)).read())] == [2, 2]
@@ -198,10 +271,11 @@ def test_a_box_of_text_between_rules_is_no_table(tmp_path: Path) -> None:
 
 def test_the_second_line_of_a_tables_header_is_no_heading(tmp_path: Path) -> None:
     lines: list[Drawn] = [
-        (72, 700, "Recommendations", 10, True), (400, 700, "Strength of recommendation", 10, True),
+        (72, 700, "Recommendations", 10, True),
+        (400, 700, "Strength of recommendation", 10, True),
         (400, 688, "and certainty of evidence", 10, True),
         (72, 660, "Sex workers", 10, True),
-    ]  # fmt: skip
+    ]
 
     assert headings(Pages(tmp_path / "header.pdf").page(*lines, *prose(640)).read()) == ["Sex workers"]
 

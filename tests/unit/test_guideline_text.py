@@ -76,8 +76,9 @@ def test_a_passage_stays_on_its_page_and_bears_its_label_and_section() -> None:
     cut = passages(Extraction(pages=(page(1, heading("Treatment", 1), prose(100)), page(2, prose(100)))))
 
     assert [(passage.page, passage.label, passage.section) for passage in cut] == [
-        (1, "11", "Treatment"), (2, "12", "Treatment"),
-    ]  # fmt: skip
+        (1, "11", "Treatment"),
+        (2, "12", "Treatment"),
+    ]
 
 
 def heading(text: str, level: int) -> Block:
@@ -86,9 +87,21 @@ def heading(text: str, level: int) -> Block:
 
 def test_a_passage_tells_where_further_sections_begin_in_it() -> None:
     first, second = prose(20, "Early"), prose(20, "Late")
-    (cut,) = passages(Extraction(pages=(
-        page(1, heading("Care", 1), heading("Drugs", 2), first, heading("Attacks", 1), heading("Steroids", 2), second),
-    )))  # fmt: skip
+    (cut,) = passages(
+        Extraction(
+            pages=(
+                page(
+                    1,
+                    heading("Care", 1),
+                    heading("Drugs", 2),
+                    first,
+                    heading("Attacks", 1),
+                    heading("Steroids", 2),
+                    second,
+                ),
+            )
+        )
+    )
 
     assert cut.section == "Care › Drugs"
     assert [(start.section, cut.text[start.at :].splitlines()[:2]) for start in cut.further_sections] == [
@@ -128,9 +141,10 @@ def test_a_sentence_that_runs_over_the_page_is_finished_where_it_began() -> None
 
 def test_each_row_of_a_table_is_a_passage_with_its_header_and_group() -> None:
     table = TableRows(
-        caption="Table 1. Doses", header=("Class", "Drug", "mg"),
+        caption="Table 1. Doses",
+        header=("Class", "Drug", "mg"),
         rows=(("Loop", "furosemide", "20-80"), ("", "torsemide", "2.5-10")),
-    )  # fmt: skip
+    )
     cut = passages(Extraction(pages=(page(1, Block(kind="table", text=table_text(table), table=table)),)))
 
     rows = [passage.text for passage in cut if passage.kind == "table_row"]
@@ -148,19 +162,36 @@ def test_a_list_of_literature_is_told_from_an_answer() -> None:
 
 def test_the_recommendations_before_a_list_of_literature_are_searched() -> None:
     literature = " ".join(f"{at}. Smith A. Trial {at} of a drug in adults. JAMA 2003;289:2560-71." for at in range(20))
-    cut = passages(Extraction(pages=(page(
-        1, Block(kind="heading", text="Referral", level=1), Block(kind="text", text="Refer adults to a nephrologist."),
-        Block(kind="heading", text="5. References", level=1), Block(kind="text", text=literature),
-    ),)))  # fmt: skip
+    cut = passages(
+        Extraction(
+            pages=(
+                page(
+                    1,
+                    Block(kind="heading", text="Referral", level=1),
+                    Block(kind="text", text="Refer adults to a nephrologist."),
+                    Block(kind="heading", text="5. References", level=1),
+                    Block(kind="text", text=literature),
+                ),
+            )
+        )
+    )
 
     assert [(part.kind, part.section) for part in cut] == [("text", "Referral"), ("reference", "5. References")]
     assert cut[0].text == "Referral\nRefer adults to a nephrologist."
 
 
 def test_what_follows_the_literature_without_a_heading_of_its_own_is_searched() -> None:
-    cut = passages(Extraction(pages=(page(
-        1, Block(kind="heading", text="Sources", level=1), Block(kind="text", text="Give aspirin at once. " * 30)
-    ),)))  # fmt: skip
+    cut = passages(
+        Extraction(
+            pages=(
+                page(
+                    1,
+                    Block(kind="heading", text="Sources", level=1),
+                    Block(kind="text", text="Give aspirin at once. " * 30),
+                ),
+            )
+        )
+    )
 
     assert [passage.kind for passage in cut] == ["text"]
 
@@ -174,14 +205,18 @@ def test_a_list_of_contents_is_told_from_lines_that_end_in_amounts() -> None:
 
 
 def test_an_abbreviation_that_the_text_explains_stands_for_its_words() -> None:
-    found = find_abbreviations([
-        "Start angiotensin converting enzyme inhibitors (ACEIs) early; chronic kidney disease (CKD) matters.",
-        "ACEIs, angiotensin converting enzyme inhibitors; BB, beta blocker; (NASA) is no drug.",
-    ])
+    found = find_abbreviations(
+        [
+            "Start angiotensin converting enzyme inhibitors (ACEIs) early; chronic kidney disease (CKD) matters.",
+            "ACEIs, angiotensin converting enzyme inhibitors; BB, beta blocker; (NASA) is no drug.",
+        ]
+    )
 
     assert found == {
-        "ACEI": "angiotensin converting enzyme inhibitors", "CKD": "chronic kidney disease", "BB": "beta blocker",
-    }  # fmt: skip
+        "ACEI": "angiotensin converting enzyme inhibitors",
+        "CKD": "chronic kidney disease",
+        "BB": "beta blocker",
+    }
     expanded = Expander(found).expand(terms("ACEIs slow chronic kidney disease"))
     assert set(terms("angiotensin converting enzyme inhibitor")) <= set(expanded)
     assert "ckd" in expanded

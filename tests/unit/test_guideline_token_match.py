@@ -69,8 +69,9 @@ def test_a_sentence_is_chosen_for_what_the_ones_before_it_lack() -> None:
     text = f"Paracetamol dose one{long}. Paracetamol dose two{long}. Ibuprofen{long}."
 
     assert [word for word in ("one", "two", "Ibuprofen") if word in told(text, "paracetamol dose ibuprofen")] == [
-        "one", "Ibuprofen",
-    ]  # fmt: skip
+        "one",
+        "Ibuprofen",
+    ]
 
 
 def test_a_sentence_without_an_end_is_read_in_part() -> None:

@@ -10,31 +10,54 @@ from tools.language.terms import terms
 from tools.language.word_forms import usual_form
 
 
-@pytest.mark.parametrize(("asked", "printed"), [
-    ("renal impairment", "impaired kidney"),
-    ("hepatic insufficiency", "liver dysfunction"),
-    ("paediatric dosing in neonates", "dose in pediatrics, newborn"),
-    ("pregnant women", "pregnancy in a woman"),
-    ("hypertension in diabetics", "hypertensive diabetes"),
-    ("goals of therapy", "targets of treatment"),
-    ("HbA1c", "A1C"),
-    ("dose reduction, stroke prophylaxis, allergic, diagnosed", "reduced dose, preventing stroke, allergy, diagnosis"),
-    ("anaemia, haemoglobin, ischaemic, hyperglycaemia, leukaemia", "anemia hemoglobin ischemic hyperglycemia leukemia"),
-    ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
-    ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),
-    ("tumours, behaviour, ageing, fibre, litres, centres", "tumors behavior aging fiber liters centers"),
-    ("ECG in AFib, T2DM and HTN", "electrocardiogram in AF, T2D and hypertension"),
-    ("acetaminophen, albuterol, epinephrine, furosemide", "paracetamol, salbutamol, adrenaline, frusemide"),
-    ("steroids in an asthma attack, when to refer", "corticosteroid in an asthma exacerbation, when to referral"),
-    ("hospitalisation, randomised, dialysed, sulphonylurea", "hospitalization randomized dialyzed sulfonylurea"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "printed"),
+    [
+        ("renal impairment", "impaired kidney"),
+        ("hepatic insufficiency", "liver dysfunction"),
+        ("paediatric dosing in neonates", "dose in pediatrics, newborn"),
+        ("pregnant women", "pregnancy in a woman"),
+        ("hypertension in diabetics", "hypertensive diabetes"),
+        ("goals of therapy", "targets of treatment"),
+        ("HbA1c", "A1C"),
+        (
+            "dose reduction, stroke prophylaxis, allergic, diagnosed",
+            "reduced dose, preventing stroke, allergy, diagnosis",
+        ),
+        (
+            "anaemia, haemoglobin, ischaemic, hyperglycaemia, leukaemia",
+            "anemia hemoglobin ischemic hyperglycemia leukemia",
+        ),
+        ("oedema, oesophagus, oestrogen, foetal, diarrhoea", "edema esophageal estrogen fetus diarrhea"),
+        ("gynaecology, caesarean, orthopaedic, anaesthetic", "gynecology cesarean orthopedic anesthetic"),
+        ("tumours, behaviour, ageing, fibre, litres, centres", "tumors behavior aging fiber liters centers"),
+        ("ECG in AFib, T2DM and HTN", "electrocardiogram in AF, T2D and hypertension"),
+        ("acetaminophen, albuterol, epinephrine, furosemide", "paracetamol, salbutamol, adrenaline, frusemide"),
+        ("steroids in an asthma attack, when to refer", "corticosteroid in an asthma exacerbation, when to referral"),
+        ("hospitalisation, randomised, dialysed, sulphonylurea", "hospitalization randomized dialyzed sulfonylurea"),
+    ],
+)
 def test_what_means_the_same_has_the_same_terms(asked: str, printed: str) -> None:
     assert sorted(terms(asked)) == sorted(terms(printed))
 
 
-@pytest.mark.parametrize("word", [
-    "disease", "raised", "rise", "noise", "four", "hour", "acre", "mitral", "aerosol", "dose", "women", "menstrual",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "word",
+    [
+        "disease",
+        "raised",
+        "rise",
+        "noise",
+        "four",
+        "hour",
+        "acre",
+        "mitral",
+        "aerosol",
+        "dose",
+        "women",
+        "menstrual",
+    ],
+)
 def test_a_word_that_only_looks_like_a_spelling_keeps_its_form(word: str) -> None:
     assert usual_form(word) == word
 

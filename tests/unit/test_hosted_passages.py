@@ -20,9 +20,13 @@ PREGNANCY = "ACE inhibitors must be stopped as soon as pregnancy is detected."
 
 def stored(number: int, text: str, page: int) -> Passage:
     return Passage(
-        id=f"guideline:htn@{KEY}:{number}", kind="guideline", document_id=f"htn@{KEY}", title="Hypertension",
-        text=text, page=page,
-    )  # fmt: skip
+        id=f"guideline:htn@{KEY}:{number}",
+        kind="guideline",
+        document_id=f"htn@{KEY}",
+        title="Hypertension",
+        text=text,
+        page=page,
+    )
 
 
 LIBRARY = (
@@ -34,9 +38,7 @@ LIBRARY = (
 
 
 def retrieved(text: str, *, file_id: str = "file-1", score: float = 0.9) -> Passage:
-    return Passage(
-        id=f"{file_id}:1", kind="guideline", document_id=file_id, title="htn.pdf", text=text, score=score
-    )
+    return Passage(id=f"{file_id}:1", kind="guideline", document_id=file_id, title="htn.pdf", text=text, score=score)
 
 
 def search_output(*passages: Passage, attributes: dict[str, Any] | None = None) -> FunctionOutput:

@@ -41,22 +41,28 @@ def test_a_question_names_its_circumstances(question: str, named: list[str]) -> 
     assert circumstances(question) == tuple(terms(name) for name in named)
 
 
-@pytest.mark.parametrize("sentence", [
-    "In patients with gout, give colchicine 0.5 mg twice daily.",
-    "Treat gout with colchicine.",
-    "Acute gout is treated with colchicine.",
-    "Prednisolone, 30 mg once daily, is another choice in adults with a first severe attack of gout.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In patients with gout, give colchicine 0.5 mg twice daily.",
+        "Treat gout with colchicine.",
+        "Acute gout is treated with colchicine.",
+        "Prednisolone, 30 mg once daily, is another choice in adults with a first severe attack of gout.",
+    ],
+)
 def test_a_sentence_that_is_about_the_condition_is_taken(sentence: str) -> None:
     assert cares_for("How is gout treated?", Unit(sentence), NOTHING)
 
 
-@pytest.mark.parametrize("sentence", [
-    "Check sodium, potassium, gout and glucose while treatment lasts.",
-    "Thiazide-type diuretics are used with caution in patients with a history of acute gout.",
-    "Diuretics are the usual treatment, and gout is one of their effects.",
-    "Treat patients at risk of gout with another diuretic.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Check sodium, potassium, gout and glucose while treatment lasts.",
+        "Thiazide-type diuretics are used with caution in patients with a history of acute gout.",
+        "Diuretics are the usual treatment, and gout is one of their effects.",
+        "Treat patients at risk of gout with another diuretic.",
+    ],
+)
 def test_a_sentence_that_mentions_the_condition_is_not(sentence: str) -> None:
     assert not cares_for("How is gout treated?", Unit(sentence), NOTHING)
     assert cares_for("How is gout treated?", Unit(sentence), terms("Gout › Treatment"))

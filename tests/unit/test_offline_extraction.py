@@ -36,21 +36,31 @@ DRUGS = function("search_drug_database", drug_name=TEXT, strength={"type": ["str
 @pytest.mark.parametrize(
     ("conversation", "expected"),
     [
-        (("What are the contraindications for ACE inhibitors?", "What about in patients with kidney disease?"),
-         "What are the contraindications for ACE inhibitors in patients with kidney disease?"),
+        (
+            ("What are the contraindications for ACE inhibitors?", "What about in patients with kidney disease?"),
+            "What are the contraindications for ACE inhibitors in patients with kidney disease?",
+        ),
         (("What is the maximum dose of metformin?", "And glipizide?"), "What is the maximum dose of glipizide?"),
         (("What is the maximum dose of metformin?", "What are its side effects?"), "What are metformin side effects?"),
-        (("What is the maximum dose of metformin?", "What about lisinopril?", "in pregnancy?"),
-         "What is the maximum dose of lisinopril in pregnancy?"),
-        (("Which anticoagulant is preferred in atrial fibrillation?", "What if the patient is on dialysis?"),
-         "Which anticoagulant is preferred in atrial fibrillation on dialysis?"),
-        (("How is pneumonia treated in outpatients without comorbidity?", "And in outpatients with comorbidity?"),
-         "How is pneumonia treated in outpatients with comorbidity?"),
+        (
+            ("What is the maximum dose of metformin?", "What about lisinopril?", "in pregnancy?"),
+            "What is the maximum dose of lisinopril in pregnancy?",
+        ),
+        (
+            ("Which anticoagulant is preferred in atrial fibrillation?", "What if the patient is on dialysis?"),
+            "Which anticoagulant is preferred in atrial fibrillation on dialysis?",
+        ),
+        (
+            ("How is pneumonia treated in outpatients without comorbidity?", "And in outpatients with comorbidity?"),
+            "How is pneumonia treated in outpatients with comorbidity?",
+        ),
         (("What formulations of metformin are available?", "Contraindications?"), "Contraindications (metformin)?"),
-        (("What formulations of metformin are available?", "How is asthma diagnosed in adults?"),
-         "How is asthma diagnosed in adults?"),
+        (
+            ("What formulations of metformin are available?", "How is asthma diagnosed in adults?"),
+            "How is asthma diagnosed in adults?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_follow_up_is_put_together_with_what_was_asked_before(conversation: tuple[str, ...], expected: str) -> None:
     assert standalone([Exchange(question) for question in conversation]) == expected
 
@@ -153,8 +163,11 @@ def test_arguments_take_an_option_of_the_schema() -> None:
 def test_sentences_end_where_sentences_end() -> None:
     text = "Give 0.5 mg (e.g. Drug A) once. See Table 2. for doses. Stop at a score of 2. Then refer."
     assert sentences(text) == [
-        "Give 0.5 mg (e.g. Drug A) once.", "See Table 2. for doses.", "Stop at a score of 2.", "Then refer.",
-    ]  # fmt: skip
+        "Give 0.5 mg (e.g. Drug A) once.",
+        "See Table 2. for doses.",
+        "Stop at a score of 2.",
+        "Then refer.",
+    ]
 
 
 def test_synonyms_count_as_the_same_term() -> None:
@@ -192,8 +205,10 @@ def test_what_is_said_of_the_opposite_does_not_answer(question: str, text: str, 
 
 
 def guideline(*texts: str, answerable: bool = True) -> ToolOutput:
-    passages = [{"cite": f"[{n}]", "document": "Guide", "section": "", "page": "1", "text": text}
-                for n, text in enumerate(texts, start=1)]  # fmt: skip
+    passages = [
+        {"cite": f"[{n}]", "document": "Guide", "section": "", "page": "1", "text": text}
+        for n, text in enumerate(texts, start=1)
+    ]
     body = {"question": "", "answerable": answerable, "passages": passages, "note": ""}
     return ToolOutput("search_clinical_guidelines", "{}", json.dumps(body))
 
@@ -204,12 +219,17 @@ def drug(name: str, *results: Json, suggestions: tuple[str, ...] = ()) -> ToolOu
 
 
 METFORMIN: Json = {
-    "cite": "[7]", "generic_name": "metformin", "brand_names": ["Glucophage"], "drug_classes": ["Biguanide"],
+    "cite": "[7]",
+    "generic_name": "metformin",
+    "brand_names": ["Glucophage"],
+    "drug_classes": ["Biguanide"],
     "matched": {"how": "exact", "on": "metformin"},
     "products": [{"dosage_form": "tablet", "routes": ["oral"], "strengths": ["500 mg", "850 mg"], "brand_names": []}],
-    "label": {"dosage": ["Start metformin at 500 mg twice daily.", "The maximum dose of metformin is 2550 mg a day."],
-              "contraindications": ["Metformin is contraindicated below an eGFR of 30 mL/min."]},
-}  # fmt: skip
+    "label": {
+        "dosage": ["Start metformin at 500 mg twice daily.", "The maximum dose of metformin is 2550 mg a day."],
+        "contraindications": ["Metformin is contraindicated below an eGFR of 30 mL/min."],
+    },
+}
 
 
 def test_each_sentence_is_followed_by_its_marker() -> None:
@@ -293,9 +313,22 @@ def test_instructions_in_a_passage_are_only_text() -> None:
     assert answer.text.endswith("- ACE inhibitors can cause a dry cough. [1]")
 
 
-@pytest.mark.parametrize("output", ["", "null", "[]", "[1, 2]", '{"passages": null}', '{"results": [null, 3]}',
-                                    '{"passages": [{"text": 5}]}', '{"results": [{"label": []}], "did_you_mean": 1}',
-                                    "plain words", "\u2028", "[" * 5000])  # fmt: skip
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        "null",
+        "[]",
+        "[1, 2]",
+        '{"passages": null}',
+        '{"results": [null, 3]}',
+        '{"passages": [{"text": 5}]}',
+        '{"results": [{"label": []}], "did_you_mean": 1}',
+        "plain words",
+        "\u2028",
+        "[" * 5000,
+    ],
+)
 def test_an_output_of_any_shape_is_survived(output: str) -> None:
     assert compose("dose of metformin?", gather([ToolOutput("any", "not json", output)])).text
 

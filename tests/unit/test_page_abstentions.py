@@ -38,8 +38,9 @@ def test_names_of_an_interaction_check_are_offered_each_for_its_own() -> None:
     data = {"pairs": [], "unknown": [{"name": "metfromin", "did_you_mean": ["metformin", "metoprolol"]}, "odd"]}
     offered = other_names(QUESTION, LookUps([output("check_drug_interactions", data)]), "en")
     assert [entry.question for entry in offered] == [
-        "What is the dose of metformin?", "What is the dose of metoprolol?",
-    ]  # fmt: skip
+        "What is the dose of metformin?",
+        "What is the dose of metoprolol?",
+    ]
 
 
 def test_a_name_that_is_not_in_the_question_is_not_offered() -> None:
@@ -47,11 +48,14 @@ def test_a_name_that_is_not_in_the_question_is_not_offered() -> None:
     assert other_names(QUESTION, LookUps([output("get_drug_label", data), output(data=["x"])]), "en") == []
 
 
-@pytest.mark.parametrize(("options", "label", "settings"), [
-    (PageOptions(guidelines=False), "Search the guidelines, too", {"guidelines": True}),
-    (PageOptions(documents=("d",)), "Search all guidelines", {"documents": []}),
-    (PageOptions(drugs=False), "Look in the drug database, too", {"drugs": True}),
-])
+@pytest.mark.parametrize(
+    ("options", "label", "settings"),
+    [
+        (PageOptions(guidelines=False), "Search the guidelines, too", {"guidelines": True}),
+        (PageOptions(documents=("d",)), "Search all guidelines", {"documents": []}),
+        (PageOptions(drugs=False), "Look in the drug database, too", {"drugs": True}),
+    ],
+)
 def test_a_source_that_is_switched_off_is_offered(options: PageOptions, label: str, settings: dict[str, Any]) -> None:
     first = suggestions(QUESTION, LookUps([output()]), options, "en", extracts=False)[0]
     assert (first.label, first.question, first.settings) == (label, QUESTION, settings)
@@ -59,19 +63,23 @@ def test_a_source_that_is_switched_off_is_offered(options: PageOptions, label: s
 
 def test_the_buttons_speak_the_readers_language() -> None:
     assert labels(LookUps(), PageOptions(drugs=False), "de") == [
-        "Auch in der Arzneimitteldatenbank nachschlagen", "Die Frage anders stellen",
-    ]  # fmt: skip
+        "Auch in der Arzneimitteldatenbank nachschlagen",
+        "Die Frage anders stellen",
+    ]
 
 
-@pytest.mark.parametrize(("outputs", "options", "cited", "outcome", "is_one"), [
-    ([output()], PageOptions(), False, Outcome(), True),
-    ([output()], PageOptions(), True, Outcome(), False),
-    ([], PageOptions(), False, Outcome(), False),
-    ([], PageOptions(drugs=False), False, Outcome(), False),
-    ([], PageOptions(guidelines=False, drugs=False), False, Outcome(), True),
-    ([output(error="Away.")], PageOptions(), False, Outcome(), False),
-    ([output()], PageOptions(), False, Outcome(kind="incomplete", reason="stopped"), False),
-])
+@pytest.mark.parametrize(
+    ("outputs", "options", "cited", "outcome", "is_one"),
+    [
+        ([output()], PageOptions(), False, Outcome(), True),
+        ([output()], PageOptions(), True, Outcome(), False),
+        ([], PageOptions(), False, Outcome(), False),
+        ([], PageOptions(drugs=False), False, Outcome(), False),
+        ([], PageOptions(guidelines=False, drugs=False), False, Outcome(), True),
+        ([output(error="Away.")], PageOptions(), False, Outcome(), False),
+        ([output()], PageOptions(), False, Outcome(kind="incomplete", reason="stopped"), False),
+    ],
+)
 def test_an_answer_that_nothing_stands_behind_is_an_abstention(
     outputs: list[FunctionOutput], options: PageOptions, cited: bool, outcome: Outcome, is_one: bool
 ) -> None:

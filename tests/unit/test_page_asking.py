@@ -54,8 +54,16 @@ class Running:
 def asked(tmp_path: Path) -> PageQuestion:
     file = tmp_path / "upload.pdf"
     file.write_bytes(b"%PDF-1.7")
-    return PageQuestion(owner="demo", thread_id=str(uuid4()), message_id="q", text="say: done", run_id="r",
-                        options=PageOptions(), models=["a", "b"], uploads=[Upload("New.pdf", file)])
+    return PageQuestion(
+        owner="demo",
+        thread_id=str(uuid4()),
+        message_id="q",
+        text="say: done",
+        run_id="r",
+        options=PageOptions(),
+        models=["a", "b"],
+        uploads=[Upload("New.pdf", file)],
+    )
 
 
 async def answers(question: PageQuestion, running: Running) -> list[list[AgentEvent]]:

@@ -13,49 +13,55 @@ def fold(text: str) -> str:
     return whole.feed(text) + whole.close()
 
 
-@pytest.mark.parametrize(("sent", "written"), [
-    ("HER2:negative", r"HER2\:negative"),
-    ("NM_007294.4:c.68_69delAG", r"NM_007294.4\:c.68_69delAG"),
-    ("at 12:30", "at 12:30"),
-    ("https://x.org/a:b then a:b", r"https://x.org/a:b then a\:b"),
-    ("5*3*2", r"5\*3\*2"),
-    ("HLA-B*57:01 or HLA-B*58:01", r"HLA-B\*57:01 or HLA-B\*58:01"),
-    ("5~10 or 20~30", r"5\~10 or 20\~30"),
-    ("<script>", r"\<script>"),
-    ("AT&amp;T", r"AT\&amp;T"),
-    ("[x]: y", r"\[x]: y"),
-    ("![x](https://evil.example/y)", r"!\[x](https://evil.example/y)"),
-    (r"\frac{a}{b} \(x\)", r"\\frac{a}{b} \\(x\\)"),
-    ("> 65 years", r"\> 65 years"),
-    ("- >65 years", r"- \>65 years"),
-    ("a\n=====", "a\n\\====="),
-    ("a\n---\nb", "a\n\n---\nb"),
-    ("1) a", r"1\) a"),
-    ("+ positive", r"\+ positive"),
-    ("    four spaces", "\u2060\u00a0\u00a0\u00a0\u00a0four spaces"),
-    ("a  \nb", "a &#32;\nb"),
-    ("`open:code", r"\`open\:code"),
-    (":::info\nx\n:::", "\u2060::\\:info\nx\n\u2060:::"),
-    ("``` HER2:neg positive\nx", "\\`\\`\\` HER2\\:neg positive\nx"),
-    ("```", "\\`\\`\\`"),
-    ("- ", "\\- "),
-    ("a\u200bb", "a\u2060b"),
-])
+@pytest.mark.parametrize(
+    ("sent", "written"),
+    [
+        ("HER2:negative", r"HER2\:negative"),
+        ("NM_007294.4:c.68_69delAG", r"NM_007294.4\:c.68_69delAG"),
+        ("at 12:30", "at 12:30"),
+        ("https://x.org/a:b then a:b", r"https://x.org/a:b then a\:b"),
+        ("5*3*2", r"5\*3\*2"),
+        ("HLA-B*57:01 or HLA-B*58:01", r"HLA-B\*57:01 or HLA-B\*58:01"),
+        ("5~10 or 20~30", r"5\~10 or 20\~30"),
+        ("<script>", r"\<script>"),
+        ("AT&amp;T", r"AT\&amp;T"),
+        ("[x]: y", r"\[x]: y"),
+        ("![x](https://evil.example/y)", r"!\[x](https://evil.example/y)"),
+        (r"\frac{a}{b} \(x\)", r"\\frac{a}{b} \\(x\\)"),
+        ("> 65 years", r"\> 65 years"),
+        ("- >65 years", r"- \>65 years"),
+        ("a\n=====", "a\n\\====="),
+        ("a\n---\nb", "a\n\n---\nb"),
+        ("1) a", r"1\) a"),
+        ("+ positive", r"\+ positive"),
+        ("    four spaces", "\u2060\u00a0\u00a0\u00a0\u00a0four spaces"),
+        ("a  \nb", "a &#32;\nb"),
+        ("`open:code", r"\`open\:code"),
+        (":::info\nx\n:::", "\u2060::\\:info\nx\n\u2060:::"),
+        ("``` HER2:neg positive\nx", "\\`\\`\\` HER2\\:neg positive\nx"),
+        ("```", "\\`\\`\\`"),
+        ("- ", "\\- "),
+        ("a\u200bb", "a\u2060b"),
+    ],
+)
 def test_what_markdown_would_swallow_is_escaped(sent: str, written: str) -> None:
     assert fold(sent) == written
 
 
-@pytest.mark.parametrize("markup", [
-    "**bold** and *italic* and `HER2:negative`",
-    "# Heading\n\ntext",
-    "- one\n- two\n  - three",
-    "1. one\n2. two\n   - three\n3. four",
-    "| a | b |\n|---|:-:|\n| c | d |",
-    "```python\nx: int = 5*3*2  # <b>\n```\n",
-    "> quoted words",
-    r"a \* b \_ c",
-    "a ≥ 5 mg/kg, then 10–20 %",
-])
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "**bold** and *italic* and `HER2:negative`",
+        "# Heading\n\ntext",
+        "- one\n- two\n  - three",
+        "1. one\n2. two\n   - three\n3. four",
+        "| a | b |\n|---|:-:|\n| c | d |",
+        "```python\nx: int = 5*3*2  # <b>\n```\n",
+        "> quoted words",
+        r"a \* b \_ c",
+        "a ≥ 5 mg/kg, then 10–20 %",
+    ],
+)
 def test_markup_that_the_writer_meant_is_kept(markup: str) -> None:
     assert fold(markup) == markup
 

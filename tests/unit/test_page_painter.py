@@ -194,7 +194,9 @@ def test_a_long_answer_goes_on_in_a_message_of_its_own_and_what_is_complete_is_l
     assert all(f"-part-{n}" in started[n] for n in (1, 2))
     sealed = [emission.payload for emission in shown if emission.event == "update_message"]
     assert [(step["id"], step["streaming"]) for step in sealed if "output" not in step] == [
-        (started[0], False), (started[1], False)]
+        (started[0], False),
+        (started[1], False),
+    ]
     [element] = [emission.payload for emission in shown if emission.event == "element"]
     assert element["forId"] == started[2]
 
@@ -205,7 +207,8 @@ def test_a_long_answer_has_the_same_parts_however_it_came() -> None:
     for event in long_answer():
         one_by_one.paint([event])
     assert [(step["id"], step["output"]) for step in at_once.steps.values()] == [
-        (step["id"], step["output"]) for step in one_by_one.steps.values()]
+        (step["id"], step["output"]) for step in one_by_one.steps.values()
+    ]
     times = [step["createdAt"] for step in at_once.steps.values()]
     assert times == sorted(set(times)), "the history sorts by time"
 

@@ -117,8 +117,13 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     settings = Settings(storage={"data_dir": tmp_path}, model={"models": "m1,m2"})
     options = page_options({"guidelines": False, "length": "endless", "models": ["m2", "secret", "m1", "m2"], "x": 1})
     asked = options.consult_options(())
-    assert asked == {"use_clinical_guidelines": False, "use_drug_database": True, "length": "standard",
-                     "language": "auto", "documents": ()}  # fmt: skip
+    assert asked == {
+        "use_clinical_guidelines": False,
+        "use_drug_database": True,
+        "length": "standard",
+        "language": "auto",
+        "documents": (),
+    }
     assert options.asked_models(settings) == ("m2", "m1")
     assert page_options({"models": ["secret"]}).asked_models(settings) == (settings.default_model,)
     assert page_options({"models": "m2"}).asked_models(settings) == (settings.default_model,)
@@ -128,15 +133,21 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     assert "models" not in [entry["id"] for entry in settings_panel(alone, options)]
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (PageOptions(), []),
-    (PageOptions(guidelines=False, documents=("a",)), ["The guidelines were switched off for this question."]),
-    (PageOptions(documents=("a",)), ["Only the one guideline that was chosen was searched."]),
-    (PageOptions(documents=("a", "b"), drugs=False), [
-        "Only the 2 guidelines that were chosen were searched.",
-        "The drug database was switched off for this question.",
-    ]),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (PageOptions(), []),
+        (PageOptions(guidelines=False, documents=("a",)), ["The guidelines were switched off for this question."]),
+        (PageOptions(documents=("a",)), ["Only the one guideline that was chosen was searched."]),
+        (
+            PageOptions(documents=("a", "b"), drugs=False),
+            [
+                "Only the 2 guidelines that were chosen were searched.",
+                "The drug database was switched off for this question.",
+            ],
+        ),
+    ],
+)
 def test_an_answer_says_which_sources_were_left_out(options: PageOptions, said: list[str]) -> None:
     assert left_out(options, "en") == said
     assert all(german != english for german, english in zip(left_out(options, "de"), said, strict=True))

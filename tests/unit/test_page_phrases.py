@@ -22,14 +22,31 @@ from tools.guidelines.models import GuidelineSearchResult
 
 PROJECT = Path(__file__).resolve().parents[2]
 SENTENCES = [
-    asclepius_agent.ONLY_EXTRACTS.message, chat_manager.NOT_SAVED.message, chat_manager.NEW_CONVERSATION.message,
-    citation_manager.DROPPED.message, runner.REPLAYED.message, runner.REPLAYING.message,
-    response_manager.CRASHED.message, outcomes.STOPPED.message, outcomes.STEP_LIMIT.message,
-    outcomes.NO_ANSWER.message, outcomes.NO_TERMINAL_EVENT.message, outcomes.error_outcome(None).message,
-    outcomes.error_outcome("server_error").message, live_turns.STOPPED, live_turns.ABANDONED, live_turns.SHUT_DOWN,
-    live_turns.BROKEN, question_events.BUSY, question_events.NOT_KNOWN, page.UNSAVED, page.SIGNED_OUT, page.INTERRUPTED.message,
-    socket_handlers.EDIT_FAILED, runtime.STARTING,
-]  # fmt: skip
+    asclepius_agent.ONLY_EXTRACTS.message,
+    chat_manager.NOT_SAVED.message,
+    chat_manager.NEW_CONVERSATION.message,
+    citation_manager.DROPPED.message,
+    runner.REPLAYED.message,
+    runner.REPLAYING.message,
+    response_manager.CRASHED.message,
+    outcomes.STOPPED.message,
+    outcomes.STEP_LIMIT.message,
+    outcomes.NO_ANSWER.message,
+    outcomes.NO_TERMINAL_EVENT.message,
+    outcomes.error_outcome(None).message,
+    outcomes.error_outcome("server_error").message,
+    live_turns.STOPPED,
+    live_turns.ABANDONED,
+    live_turns.SHUT_DOWN,
+    live_turns.BROKEN,
+    question_events.BUSY,
+    question_events.NOT_KNOWN,
+    page.UNSAVED,
+    page.SIGNED_OUT,
+    page.INTERRUPTED.message,
+    socket_handlers.EDIT_FAILED,
+    runtime.STARTING,
+]
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -56,21 +73,32 @@ def test_a_translation_has_the_places_of_its_phrase() -> None:
         assert sorted(re.findall(r"\{\w+\}", english)) == sorted(re.findall(r"\{\w+\}", german)), english
 
 
-@pytest.mark.parametrize(("sentence", "german"), [
-    ("5 products", "5 Präparate"),
-    ("3 passages, no clear answer", "3 Textstellen, keine klare Antwort"),
-    ("The model server is busy and asks to wait. Ask again in 2 minutes.",
-     "Der Modellserver ist ausgelastet und bittet zu warten. Fragen Sie wieder in 2 Minuten."),
-    ("At most 3 models can be asked at once. Ask fewer.",
-     "Zugleich lassen sich höchstens 3 Modelle fragen. Wählen Sie weniger."),
-    ("What answers at OPENAI_BASE_URL is not a Responses server (it sent text/html). Check the address.",
-     "Was unter OPENAI_BASE_URL antwortet, ist kein Responses-Server (es sandte text/html). Prüfen Sie die Adresse."),
-    ("The message holds half a character (a lone surrogate). Type that character again.",
-     "Die Nachricht enthält ein halbes Zeichen. Geben Sie dieses Zeichen noch einmal ein."),
-    ("Starting the app's services…", "Die Dienste der Anwendung starten…"),
-    ("Guidelines: reading asthma.pdf", "Leitlinien: wird gelesen, asthma.pdf"),
-    ("A sentence that nobody wrote here.", "A sentence that nobody wrote here."),
-])
+@pytest.mark.parametrize(
+    ("sentence", "german"),
+    [
+        ("5 products", "5 Präparate"),
+        ("3 passages, no clear answer", "3 Textstellen, keine klare Antwort"),
+        (
+            "The model server is busy and asks to wait. Ask again in 2 minutes.",
+            "Der Modellserver ist ausgelastet und bittet zu warten. Fragen Sie wieder in 2 Minuten.",
+        ),
+        (
+            "At most 3 models can be asked at once. Ask fewer.",
+            "Zugleich lassen sich höchstens 3 Modelle fragen. Wählen Sie weniger.",
+        ),
+        (
+            "What answers at OPENAI_BASE_URL is not a Responses server (it sent text/html). Check the address.",
+            "Was unter OPENAI_BASE_URL antwortet, ist kein Responses-Server (es sandte text/html). Prüfen Sie die Adresse.",
+        ),
+        (
+            "The message holds half a character (a lone surrogate). Type that character again.",
+            "Die Nachricht enthält ein halbes Zeichen. Geben Sie dieses Zeichen noch einmal ein.",
+        ),
+        ("Starting the app's services…", "Die Dienste der Anwendung starten…"),
+        ("Guidelines: reading asthma.pdf", "Leitlinien: wird gelesen, asthma.pdf"),
+        ("A sentence that nobody wrote here.", "A sentence that nobody wrote here."),
+    ],
+)
 def test_what_was_filled_in_stays_and_what_is_not_known_is_left_as_it_is(sentence: str, german: str) -> None:
     assert translated("de", sentence) == german
 
@@ -86,8 +114,17 @@ def test_a_value_is_never_taken_for_a_place() -> None:
     assert say("en", "page {label}") == "page {label}"
 
 
-@pytest.mark.parametrize(("tag", "language"), [
-    ("de", "de"), ("de-AT", "de"), ("DE-ch,en;q=0.8", "de"), ("en-GB", "en"), ("fr", "en"), ("", "en"), (None, "en"),
-])
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("de", "de"),
+        ("de-AT", "de"),
+        ("DE-ch,en;q=0.8", "de"),
+        ("en-GB", "en"),
+        ("fr", "en"),
+        ("", "en"),
+        (None, "en"),
+    ],
+)
 def test_the_language_is_that_which_the_browser_asks_for_first(tag: str | None, language: str) -> None:
     assert language_of(tag) == language

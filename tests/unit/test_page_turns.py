@@ -80,10 +80,13 @@ async def test_a_turn_stopped_before_it_began_ends_too() -> None:
     await asyncio.wait_for(live.saved.wait(), 5)
 
 
-@pytest.mark.parametrize(("error", "message"), [
-    (ProviderUnavailable("The model server is away."), "The model server is away."),
-    (ValueError("PATIENT NAME"), "Something unexpected went wrong"),
-])
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ProviderUnavailable("The model server is away."), "The model server is away."),
+        (ValueError("PATIENT NAME"), "Something unexpected went wrong"),
+    ],
+)
 async def test_an_error_becomes_the_outcome_and_is_logged_without_its_words(
     error: Exception, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:

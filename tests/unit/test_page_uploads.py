@@ -36,8 +36,16 @@ class Given:
 
 
 def document(name: str = own_id(SCOPE, "x.pdf")) -> Document:
-    return Document(id=name, title="Sepsis", file_name="x.pdf", sha256="0" * 64, pages=12, passages=30,
-                    unsearchable_pages=(3, 5), added_at=datetime.now(UTC))  # fmt: skip
+    return Document(
+        id=name,
+        title="Sepsis",
+        file_name="x.pdf",
+        sha256="0" * 64,
+        pages=12,
+        passages=30,
+        unsearchable_pages=(3, 5),
+        added_at=datetime.now(UTC),
+    )
 
 
 async def taken_in(
@@ -52,12 +60,27 @@ async def taken_in(
     return "".join(event.text for event in events if isinstance(event, TextDelta)), output
 
 
-@pytest.mark.parametrize(("language", "sentences"), [
-    ("en", ["“Sepsis” is searchable in this conversation. Pages: 12; passages: 30.",
-            "Pages without text, which are not searchable: 3, 5.", "deleted with the conversation"]),
-    ("de", ["„Sepsis“ ist in dieser Unterhaltung durchsuchbar. Seiten: 12; Textstellen: 30.",
-            "Seiten ohne Text, die nicht durchsuchbar sind: 3, 5.", "wird mit ihr gelöscht"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        (
+            "en",
+            [
+                "“Sepsis” is searchable in this conversation. Pages: 12; passages: 30.",
+                "Pages without text, which are not searchable: 3, 5.",
+                "deleted with the conversation",
+            ],
+        ),
+        (
+            "de",
+            [
+                "„Sepsis“ ist in dieser Unterhaltung durchsuchbar. Seiten: 12; Textstellen: 30.",
+                "Seiten ohne Text, die nicht durchsuchbar sind: 3, 5.",
+                "wird mit ihr gelöscht",
+            ],
+        ),
+    ],
+)
 async def test_who_may_not_share_a_file_is_told_that_it_is_for_the_conversation_alone(
     language: Language, sentences: list[str], tmp_path: Path
 ) -> None:
@@ -102,10 +125,16 @@ def test_another_spelling_of_a_conversations_name_does_not_find_its_files(name: 
     assert scope_of_thread(name) is None
 
 
-@pytest.mark.parametrize("name", [
-    "sepsis", "own-sepsis", f"own-{'0' * 31}-{'1' * 16}", f"own-{'0' * 32}-{'1' * 16}-sepsis",
-    f"x-own-{'0' * 32}-{'1' * 16}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sepsis",
+        "own-sepsis",
+        f"own-{'0' * 31}-{'1' * 16}",
+        f"own-{'0' * 32}-{'1' * 16}-sepsis",
+        f"x-own-{'0' * 32}-{'1' * 16}",
+    ],
+)
 def test_a_document_of_the_library_is_no_conversations(name: str) -> None:
     assert scope_of(name) is None
     assert scope_of(f"guideline:{name}@0123456789ab:3") is None

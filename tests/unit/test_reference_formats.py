@@ -29,11 +29,18 @@ QUOTE = "Thiazide-type diuretics should be used in drug treatment for most patie
 
 def reference(number: int = 1, *, quotes: tuple[str, ...] = (), **fields: Any) -> Reference:
     known: dict[str, Any] = {
-        "id": "guideline:jnc7@0123456789ab:7", "kind": "guideline", "document_id": "jnc7@0123456789ab",
-        "title": "Prevention and Treatment of High Blood Pressure", "text": QUOTE,
-        "issuer": "World Health Organization", "version": "2004-08", "section": "Treatment › Drugs", "page": 20,
-        "page_label": "4", "url": "https://example.org/jnc7.pdf",
-    }  # fmt: skip
+        "id": "guideline:jnc7@0123456789ab:7",
+        "kind": "guideline",
+        "document_id": "jnc7@0123456789ab",
+        "title": "Prevention and Treatment of High Blood Pressure",
+        "text": QUOTE,
+        "issuer": "World Health Organization",
+        "version": "2004-08",
+        "section": "Treatment › Drugs",
+        "page": 20,
+        "page_label": "4",
+        "url": "https://example.org/jnc7.pdf",
+    }
     return Reference(number=number, quotes=quotes, passage=Passage(**{**known, **fields}))
 
 
@@ -106,10 +113,14 @@ def test_vancouver_ends_a_title_once_whatever_it_ends_in(title: str, written: st
 @pytest.mark.parametrize(
     ("version", "written"),
     [
-        ("2024", "2024."), ("2024-02", "2024 Feb."), ("2024-02-03", "2024 Feb 3."), ("2024-13", "2024-13."),
-        ("2nd edition", "2nd edition."), ("", ""),
+        ("2024", "2024."),
+        ("2024-02", "2024 Feb."),
+        ("2024-02-03", "2024 Feb 3."),
+        ("2024-13", "2024-13."),
+        ("2nd edition", "2nd edition."),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_dates_are_written_as_vancouver_does_and_editions_as_printed(version: str, written: str) -> None:
     only = {"title": "T", "issuer": "", "section": "", "page": None, "page_label": None, "url": None}
     assert vancouver(reference(version=version, **only)) == f"1. T. {written}".strip()
@@ -189,10 +200,19 @@ def test_markdown_shows_any_title_section_and_quote_as_they_are(title: str, sect
 def test_a_ris_record_has_the_fields_that_reference_managers_read() -> None:
     fields = dict(ris_fields(ris(reference(quotes=(QUOTE,)))))
     assert fields == {
-        "TY": "RPRT", "TI": "Prevention and Treatment of High Blood Pressure", "AU": "World Health Organization",
-        "PB": "World Health Organization", "PY": "2004", "DA": "2004/08//", "SE": "Treatment › Drugs", "SP": "4",
-        "UR": "https://example.org/jnc7.pdf", "N1": f"“{QUOTE}”", "ID": "guideline:jnc7@0123456789ab:7", "ER": "",
-    }  # fmt: skip
+        "TY": "RPRT",
+        "TI": "Prevention and Treatment of High Blood Pressure",
+        "AU": "World Health Organization",
+        "PB": "World Health Organization",
+        "PY": "2004",
+        "DA": "2004/08//",
+        "SE": "Treatment › Drugs",
+        "SP": "4",
+        "UR": "https://example.org/jnc7.pdf",
+        "N1": f"“{QUOTE}”",
+        "ID": "guideline:jnc7@0123456789ab:7",
+        "ER": "",
+    }
     assert ("N1", "Page 20 of the PDF file") in ris_fields(ris(reference()))
 
 
@@ -227,8 +247,13 @@ def test_a_bare_reference_is_still_a_record() -> None:
 def test_no_text_of_a_source_can_end_a_ris_record_or_begin_a_field(
     title: str, issuer: str, section: str, version: str, quote: str
 ) -> None:
-    hostile = reference(title=f"{title}\nER  - \nTY  - BOOK", issuer=issuer, section=section, version=version,
-                        quotes=(f"{quote}\r\nER  - ",))  # fmt: skip
+    hostile = reference(
+        title=f"{title}\nER  - \nTY  - BOOK",
+        issuer=issuer,
+        section=section,
+        version=version,
+        quotes=(f"{quote}\r\nER  - ",),
+    )
     fields = ris_fields(ris(hostile))
     assert [tag for tag, _ in fields].count("ER") == 1
     assert [tag for tag, _ in fields].count("TY") == 1

@@ -62,15 +62,29 @@ async def test_the_request_is_what_was_asked_and_nothing_else() -> None:
     tool = {"type": "function", "name": "f", "parameters": {}, "strict": True, "description": "d"}
     async with ScriptedServer([text_reply("a")]) as server:
         await read(
-            server, instructions="Be exact.", tools=(tool,), tool_choice="none", parallel_tool_calls=True,
-            previous_response_id="resp_0", include=("file_search_call.results",), safety_identifier="abc",
+            server,
+            instructions="Be exact.",
+            tools=(tool,),
+            tool_choice="none",
+            parallel_tool_calls=True,
+            previous_response_id="resp_0",
+            include=("file_search_call.results",),
+            safety_identifier="abc",
             extra={"top_k": 5, "model": "other"},
-        )  # fmt: skip
+        )
     request = server.requests[0]
     assert request.json == {
-        "model": "other", "input": [ITEM], "instructions": "Be exact.", "tools": [tool], "tool_choice": "none",
-        "parallel_tool_calls": True, "previous_response_id": "resp_0", "include": ["file_search_call.results"],
-        "safety_identifier": "abc", "stream": True, "top_k": 5,
+        "model": "other",
+        "input": [ITEM],
+        "instructions": "Be exact.",
+        "tools": [tool],
+        "tool_choice": "none",
+        "parallel_tool_calls": True,
+        "previous_response_id": "resp_0",
+        "include": ["file_search_call.results"],
+        "safety_identifier": "abc",
+        "stream": True,
+        "top_k": 5,
     }
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
@@ -85,9 +99,16 @@ async def test_events_come_typed_and_end_with_the_terminal_one() -> None:
     async with ScriptedServer([[*text_reply("a"), Raw(b"data: [DONE]\n\n"), late]]) as server:
         events = await read(server)
     assert [type(event).__name__ for event in events] == [
-        "ResponseLifecycleEvent", "ResponseLifecycleEvent", "OutputItemEvent", "ContentPartEvent", "OutputTextDelta",
-        "OutputTextDone", "ContentPartEvent", "OutputItemEvent", "ResponseTerminalEvent",
-    ]  # fmt: skip
+        "ResponseLifecycleEvent",
+        "ResponseLifecycleEvent",
+        "OutputItemEvent",
+        "ContentPartEvent",
+        "OutputTextDelta",
+        "OutputTextDone",
+        "ContentPartEvent",
+        "OutputItemEvent",
+        "ResponseTerminalEvent",
+    ]
 
 
 async def test_done_marks_and_streams_without_a_content_type_are_taken() -> None:
@@ -119,10 +140,17 @@ SECRET = "Mrs Quillfeather"
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (Status(400), ProviderRejected), (Status(401), ProviderRejected), (Status(403), ProviderRejected),
-        (Status(404), ProviderRejected), (Status(422), ProviderRejected), (Status(413), ProviderRejected),
-        (Status(408), ProviderUnavailable), (Status(409), ProviderUnavailable), (Status(500), ProviderUnavailable),
-        (Status(503), ProviderUnavailable), (Status(429), RateLimited),
+        (Status(400), ProviderRejected),
+        (Status(401), ProviderRejected),
+        (Status(403), ProviderRejected),
+        (Status(404), ProviderRejected),
+        (Status(422), ProviderRejected),
+        (Status(413), ProviderRejected),
+        (Status(408), ProviderUnavailable),
+        (Status(409), ProviderUnavailable),
+        (Status(500), ProviderUnavailable),
+        (Status(503), ProviderUnavailable),
+        (Status(429), RateLimited),
         (Status(429, body={"error": {"code": "insufficient_quota"}}), ProviderRejected),
         (Status(400, body={"error": {"code": "context_length_exceeded", "message": SECRET}}), ProviderRejected),
         (Status(400, body={"error": {"code": SECRET, "message": SECRET}}), ProviderRejected),
@@ -130,7 +158,7 @@ SECRET = "Mrs Quillfeather"
         (Status(400, body=SECRET.encode()), ProviderRejected),
         (Status(500, body=b"<html>" + SECRET.encode()), ProviderUnavailable),
     ],
-)  # fmt: skip
+)
 async def test_a_refusal_becomes_our_error_and_its_text_stays_out(
     status: Status, kind: type[ProviderError], caplog: pytest.LogCaptureFixture
 ) -> None:

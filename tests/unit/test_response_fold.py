@@ -102,14 +102,23 @@ def test_a_shorter_message_that_begins_like_the_last_one_is_shown_whole() -> Non
 
 def test_parts_of_a_message_are_told_apart() -> None:
     _, fold = feed(
-        delta("a", content_index=0), delta("b", content_index=1),
-        {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {"type": "output_text",
-                                                                                           "text": ""}},
-        {"type": "response.content_part.done", "item_id": "m", "content_index": 1,
-         "part": {"type": "output_text", "text": "b!", "annotations": [citation(1)]}},
+        delta("a", content_index=0),
+        delta("b", content_index=1),
+        {
+            "type": "response.content_part.added",
+            "item_id": "m",
+            "content_index": 0,
+            "part": {"type": "output_text", "text": ""},
+        },
+        {
+            "type": "response.content_part.done",
+            "item_id": "m",
+            "content_index": 1,
+            "part": {"type": "output_text", "text": "b!", "annotations": [citation(1)]},
+        },
         {"type": "response.content_part.done", "item_id": "m", "content_index": 2, "part": {"type": "hologram"}},
         completed(),
-    )  # fmt: skip
+    )
     assert fold.text == "ab!"
 
 
@@ -121,7 +130,8 @@ def test_a_citation_repeated_in_later_events_counts_once_and_knows_its_statement
     )
     found = [update for update in updates if isinstance(update, CitationUpdate)]
     assert [(update.citation.index, update.statement) for update in found] == [
-        (29, "Second statement."), (len(text), ""),
+        (29, "Second statement."),
+        (len(text), ""),
     ]
 
 
@@ -156,7 +166,10 @@ def test_a_file_search_begins_and_ends_once() -> None:
     item = {"type": "file_search_call", "id": "fs", "queries": ["q"], "results": [{"file_id": "f", "text": "t"}]}
     progress = {"type": "response.file_search_call.searching", "item_id": "fs"}
     updates, _ = feed(
-        {"type": "response.output_item.added", "item": item}, progress, item_done(item), item_done(item),
+        {"type": "response.output_item.added", "item": item},
+        progress,
+        item_done(item),
+        item_done(item),
         completed(item),
     )
     assert [type(update) for update in updates] == [FileSearchStarted, FileSearchDone]

@@ -45,12 +45,14 @@ async def find(name: str) -> dict[str, str]:
 
 async def test_a_run_tells_its_steps_and_ends_in_one_result() -> None:
     turns: list[ScriptedTurn] = [
-        calls_reply(CALL, ("c2", "find", '{"name": "b"}')), chained(text_reply("Both.", response_id="resp_2")),
+        calls_reply(CALL, ("c2", "find", '{"name": "b"}')),
+        chained(text_reply("Both.", response_id="resp_2")),
     ]
     async with ScriptedServer(turns) as server:
         events, result = await drain(runner(server, [FunctionTool(find)]))
     assert [(s.step, s.response_id, s.text, len(s.functions)) for s in result.step_history] == [
-        (1, "resp_1", "", 2), (2, "resp_2", "Both.", 0),
+        (1, "resp_1", "", 2),
+        (2, "resp_2", "Both.", 0),
     ]
     assert [o.output for o in result.step_history[0].observations] == [{"found": "a"}, {"found": "b"}]
     assert (result.answer, result.final_output, result.response_id) == ("Both.", "Both.", "resp_2")
@@ -74,13 +76,12 @@ async def test_tools_start_while_the_response_still_streams() -> None:
 
     steps = calls_reply(CALL)
     turns: list[ScriptedTurn] = [
-        [*steps[:-1], WaitFor(gate), steps[-1]], chained(text_reply("Done.", response_id="resp_2")),
+        [*steps[:-1], WaitFor(gate), steps[-1]],
+        chained(text_reply("Done.", response_id="resp_2")),
     ]
     search = ({"type": "file_search", "vector_store_ids": ["vs_1"]},)
     async with ScriptedServer(turns) as server, asyncio.timeout(10):
-        _, result = await drain(
-            runner(server, [FunctionTool(find)]), question(include_raw=False, hosted_tools=search)
-        )
+        _, result = await drain(runner(server, [FunctionTool(find)]), question(include_raw=False, hosted_tools=search))
     assert result.answer == "Done."
 
 
@@ -100,7 +101,8 @@ async def test_two_slow_tools_cost_no_more_than_the_response_that_streams_beside
     release = asyncio.Event()
     steps = calls_reply(("c1", "first", '{"name": "a"}'), ("c2", "second", '{"name": "b"}'))
     turns: list[ScriptedTurn] = [
-        [*steps[:-1], WaitFor(release), steps[-1]], chained(text_reply("Done.", response_id="resp_2")),
+        [*steps[:-1], WaitFor(release), steps[-1]],
+        chained(text_reply("Done.", response_id="resp_2")),
     ]
     loop = asyncio.get_running_loop()
     async with ScriptedServer(turns) as server:
@@ -125,9 +127,14 @@ async def test_progress_of_a_generator_tool_comes_between_the_words() -> None:
     steps += [
         Event({"type": "response.output_text.delta", "item_id": "m", "delta": "Wait.", "sequence_number": len(steps)}),
         WaitFor(went_on),
-        Event({"type": "response.completed", "sequence_number": len(steps) + 1,
-               "response": response_body("resp_1", "completed")}),
-    ]  # fmt: skip
+        Event(
+            {
+                "type": "response.completed",
+                "sequence_number": len(steps) + 1,
+                "response": response_body("resp_1", "completed"),
+            }
+        ),
+    ]
     turns: list[ScriptedTurn] = [steps, chained(text_reply("Done.", response_id="resp_2"))]
     progress: list[object] = []
     async with ScriptedServer(turns) as server, asyncio.timeout(10):
@@ -181,8 +188,10 @@ async def test_text_of_several_messages_is_kept_in_paragraphs() -> None:
         return Event({"type": "response.output_text.delta", "item_id": f"m{number}", "delta": text})
 
     said = ["One.", "Two.\n", "Three.\n\n", "Four."]
-    steps = [*(message(n, text) for n, text in enumerate(said)),
-             Event({"type": "response.completed", "response": response_body("r", "completed")})]  # fmt: skip
+    steps = [
+        *(message(n, text) for n, text in enumerate(said)),
+        Event({"type": "response.completed", "response": response_body("r", "completed")}),
+    ]
     async with ScriptedServer([steps]) as server:
         events, result = await drain(runner(server))
     assert result.answer == text_of(events) == "One.\n\nTwo.\n\nThree.\n\nFour."
@@ -222,7 +231,9 @@ async def test_reasoning_reaches_those_who_follow_raw_events() -> None:
     async with ScriptedServer([[thought, answer, end]]) as server:
         events, result = await drain(runner(server), question(include_raw=True))
     assert [e.data.model_dump()["type"] for e in events if e.type == "raw_response_event"] == [
-        "response.reasoning_summary_text.delta", "response.output_text.delta", "response.completed",
+        "response.reasoning_summary_text.delta",
+        "response.output_text.delta",
+        "response.completed",
     ]
     assert result.answer == "Yes."
 

@@ -31,9 +31,7 @@ async def test_tools_are_registered_once_declared_by_name_and_executed() -> None
     assert (await manager.execute(call("other", '{"name": "a"}'))).output == "a"
 
 
-@pytest.mark.parametrize(
-    ("allowed", "known"), [(None, "find"), (["find"], "find"), (["b", "a"], "a, b"), ([], "none")]
-)
+@pytest.mark.parametrize(("allowed", "known"), [(None, "find"), (["find"], "find"), (["b", "a"], "a, b"), ([], "none")])
 async def test_a_tool_that_is_not_there_is_an_output_that_says_which_are(allowed: list[str] | None, known: str) -> None:
     output = await ToolManager([FunctionTool(find)]).execute(call("gone"), allowed=allowed)
     assert output.error == f"There is no tool of that name here. Tools that can be called: {known}."

@@ -84,7 +84,10 @@ def test_the_description_and_the_parameters_come_from_signature_hints_and_docstr
     properties = definition.parameters["properties"]
     assert properties["drug_name"] == {"type": "string", "description": "A brand or generic name."}
     assert properties["limit"] == {
-        "type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "How many to return.",
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "maximum": 20,
+        "description": "How many to return.",
     }
     assert properties["route"]["description"] == "By which route."
 
@@ -109,8 +112,16 @@ def test_what_may_be_left_out_may_be_null_and_then_takes_its_default() -> None:
     )
     Draft202012Validator(schema.parameters).validate(json.loads(given_arguments))
     assert schema.parse(given_arguments) == {
-        "drug_name": "metformin", "strength": Strength(amount=500), "drug_class": None, "limit": 5,
-        "route": Route.ORAL, "title": "", "among": None, "null": None, "either": 3, "how": "exact",
+        "drug_name": "metformin",
+        "strength": Strength(amount=500),
+        "drug_class": None,
+        "limit": 5,
+        "route": Route.ORAL,
+        "title": "",
+        "among": None,
+        "null": None,
+        "either": 3,
+        "how": "exact",
     }
 
 

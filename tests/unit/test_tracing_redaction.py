@@ -26,8 +26,12 @@ class Finding(BaseModel):
 
 @pytest.mark.parametrize(
     ("value", "kind", "length"),
-    [(CANARY, "text", 16), ([CANARY, 1], "list", 2), ({CANARY: CANARY}, "object", 1),
-     (Finding(name=CANARY, potassium=6.1), "object", 2)],
+    [
+        (CANARY, "text", 16),
+        ([CANARY, 1], "list", 2),
+        ({CANARY: CANARY}, "object", 1),
+        (Finding(name=CANARY, potassium=6.1), "object", 2),
+    ],
 )
 def test_text_leaves_its_kind_its_length_and_a_hash(value: object, kind: str, length: int) -> None:
     shape = Redactor().value(value)

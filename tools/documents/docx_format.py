@@ -36,9 +36,13 @@ def read_docx(path: Path) -> Extraction:
     blocks = tuple(_blocks(root)) if root is not None else ()
     title = _core(core, f"{_DC}title") or next((block.text for block in blocks if block.kind == "heading"), "")
     return Extraction(
-        title=title, issuer=_core(core, f"{_DC}creator"), date=_core(core, f"{_TERMS}modified")[:10],
-        language=_core(core, f"{_DC}language"), paged=False, pages=(PageContent(number=1, blocks=blocks),),
-    )  # fmt: skip
+        title=title,
+        issuer=_core(core, f"{_DC}creator"),
+        date=_core(core, f"{_TERMS}modified")[:10],
+        language=_core(core, f"{_DC}language"),
+        paged=False,
+        pages=(PageContent(number=1, blocks=blocks),),
+    )
 
 
 def _part(package: zipfile.ZipFile, name: str) -> ET.Element:

@@ -33,8 +33,12 @@ def recognise(page: Any, program: str) -> tuple[Block, ...]:
     try:
         done = subprocess.run(
             [program, "stdin", "stdout", "-l", LANGUAGES, "--psm", "1"],
-            input=picture, capture_output=True, timeout=PAGE_SECONDS, check=False, env=_environment(),
-        )  # fmt: skip
+            input=picture,
+            capture_output=True,
+            timeout=PAGE_SECONDS,
+            check=False,
+            env=_environment(),
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ()
     if done.returncode != 0:

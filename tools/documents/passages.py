@@ -113,9 +113,14 @@ def _stored(
 ) -> StoredPassage:
     first, *further = sections
     return StoredPassage(
-        number=number, text=text, section=first.section, further_sections=tuple(further), page=page.number,
-        label=page.label, kind=kind,
-    )  # fmt: skip
+        number=number,
+        text=text,
+        section=first.section,
+        further_sections=tuple(further),
+        page=page.number,
+        label=page.label,
+        kind=kind,
+    )
 
 
 def _tables(pieces: Sequence[_Piece]) -> Iterator[tuple[TableRows, str]]:

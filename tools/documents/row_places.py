@@ -154,9 +154,11 @@ class _PageWords:
 
 def _around(boxes: Sequence[_Box]) -> _Box:
     return _Box(
-        min(box.left for box in boxes), min(box.bottom for box in boxes),
-        max(box.right for box in boxes), max(box.top for box in boxes),
-    )  # fmt: skip
+        min(box.left for box in boxes),
+        min(box.bottom for box in boxes),
+        max(box.right for box in boxes),
+        max(box.top for box in boxes),
+    )
 
 
 def _is_beside(first: _Box, second: _Box) -> bool:
@@ -189,10 +191,12 @@ def _beside(band: _Box, places: Sequence[Sequence[_Place]]) -> list[_Place] | No
     for cell in places:
         right = row[-1].box.left if row else float("-inf")
         fits = [
-            place for place in cell
-            if place.box.left > right and place.box.bottom > band.bottom - _SAME_LINE
+            place
+            for place in cell
+            if place.box.left > right
+            and place.box.bottom > band.bottom - _SAME_LINE
             and place.box.top < band.top + _SAME_LINE
-        ]  # fmt: skip
+        ]
         if not fits:
             return None
         row.append(min(fits, key=lambda place: place.box.left))

@@ -32,10 +32,15 @@ async def run_job(
     ended whenever this coroutine ends, also when it is cancelled.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tools.documents.worker",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=_environment(), start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "tools.documents.worker",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=_environment(),
+        start_new_session=True,
+    )
     try:
         request = {"job": job.model_dump(mode="json"), "limits": (limits or Limits()).model_dump()}
         await _follow(process, orjson.dumps(request), progress, quiet_seconds)
@@ -80,7 +85,9 @@ async def _follow(
 
 def _environment() -> dict[str, str]:
     """Only what Python needs to start: no key or token of the app is in the worker's reach."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX",
-                                         "LD_LIBRARY_PATH")
-            if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
     return {**kept, "PYTHONPATH": str(_PACKAGE_ROOT), "PYTHONUTF8": "1"}

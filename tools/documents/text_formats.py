@@ -193,8 +193,13 @@ class _HtmlReader(HTMLParser):
 
     def _meta(self, given: dict[str, str]) -> None:
         name = (given.get("name") or given.get("property") or "").lower()
-        known = {"author": "issuer", "dc.publisher": "issuer", "date": "date", "dcterms.issued": "date",
-                 "article:published_time": "date"}.get(name)
+        known = {
+            "author": "issuer",
+            "dc.publisher": "issuer",
+            "date": "date",
+            "dcterms.issued": "date",
+            "article:published_time": "date",
+        }.get(name)
         if known and given.get("content"):
             self.facts.setdefault(known, given["content"])
 

@@ -37,9 +37,7 @@ class Lexicon(Frozen):
     counts: dict[str, int]
 
 
-def write_version(
-    folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]
-) -> None:
+def write_version(folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]) -> None:
     """Writes into ``folder`` all files of one version but for its facts."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_lines(folder / "pages.jsonl", pages)
@@ -83,5 +81,3 @@ def _write_lines(path: Path, records: Iterable[BaseModel]) -> None:
     with path.open("wb") as out:
         for record in records:
             out.write(record.model_dump_json().encode() + b"\n")
-
-

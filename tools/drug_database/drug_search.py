@@ -97,8 +97,16 @@ class Searcher:
 
     def records(self, client: Client, state: Snapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
         """Whole records by key."""
-        rows = client.query(state.generation.records, filter=one_of("key", keys), timeout=CALL_SECONDS,
-                            output_fields=["key", "body", "pieces"]) if keys else []  # fmt: skip
+        rows = (
+            client.query(
+                state.generation.records,
+                filter=one_of("key", keys),
+                timeout=CALL_SECONDS,
+                output_fields=["key", "body", "pieces"],
+            )
+            if keys
+            else []
+        )
         return {row["key"]: _record(client, state, row) for row in rows}
 
     def _read(self, client: Client, state: Snapshot, question: Question, query: DrugQuery) -> Reading:
@@ -128,10 +136,14 @@ class Searcher:
             if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
                 fitting = product_first(fitting, code.stored)
             if fitting is not None:
-                hits.append(DrugHit(
-                    record=fitting, matched=Match(how=one.how, on=one.on), score=round(one.score, 2),
-                    look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
-                ))  # fmt: skip
+                hits.append(
+                    DrugHit(
+                        record=fitting,
+                        matched=Match(how=one.how, on=one.on),
+                        score=round(one.score, 2),
+                        look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
+                    )
+                )
         return tuple(hits)
 
 
@@ -142,8 +154,9 @@ def _load(client: Client, generation: Generation) -> Snapshot:
     catalog = drug_collection.read_catalog(client, generation, timeout=CALL_SECONDS)
     lines: list[bytes] = []
     for piece in range(catalog.name_pieces):
-        packed = drug_collection.read_pieces(client, generation.parts, drug_collection.NAMES, 1, first=piece,
-                                        timeout=CALL_SECONDS)  # fmt: skip
+        packed = drug_collection.read_pieces(
+            client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=CALL_SECONDS
+        )
         lines += drug_collection.unpack(packed)
     return Snapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
 
@@ -151,7 +164,9 @@ def _load(client: Client, generation: Generation) -> Snapshot:
 def _record(client: Client, state: Snapshot, row: drug_collection.Row) -> DrugRecord:
     body = row["body"]
     if row["pieces"]:
-        body += drug_collection.read_pieces(client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS)
+        body += drug_collection.read_pieces(
+            client, state.generation.parts, row["key"], row["pieces"], timeout=CALL_SECONDS
+        )
     return DrugRecord.model_validate_json(drug_collection.unpack(body)[0])
 
 
@@ -191,8 +206,14 @@ def _bm25(client: Client, state: Snapshot, field: str, text: str) -> list[str]:
     """Keys of the records that match ``text``, best first."""
     if not text:
         return []
-    found = client.search(state.generation.records, data=[text], anns_field=field, limit=_TEXT_HITS,
-                          output_fields=["key"], timeout=CALL_SECONDS)  # fmt: skip
+    found = client.search(
+        state.generation.records,
+        data=[text],
+        anns_field=field,
+        limit=_TEXT_HITS,
+        output_fields=["key"],
+        timeout=CALL_SECONDS,
+    )
     return [hit["entity"]["key"] for hit in found[0] if abs(hit["distance"]) > 0]
 
 

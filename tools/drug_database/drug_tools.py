@@ -49,8 +49,14 @@ def _search_tool(database: DrugDatabase) -> Tool:
         if not drug_name.strip() and not (drug_class or "").strip():
             raise ToolArgumentsInvalid("Give the name of a medicine in drug_name, or a class in drug_class.")
         _check_lengths((drug_name, drug_class, dosage_form, route, strength))
-        query = DrugQuery(name=drug_name, drug_class=drug_class, limit=max(1, min(50, limit)), dosage_form=dosage_form,
-                          route=route, strength=strength)  # fmt: skip
+        query = DrugQuery(
+            name=drug_name,
+            drug_class=drug_class,
+            limit=max(1, min(50, limit)),
+            dosage_form=dosage_form,
+            route=route,
+            strength=strength,
+        )
         return tool_result(await database.search(query))
 
     return search_drug_database

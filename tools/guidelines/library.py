@@ -101,9 +101,7 @@ class GuidelineLibrary:
         """How many documents belong to conversations; what they are is their owners' affair."""
         return await self._run(self._shelves.own_count)
 
-    async def add(
-        self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None
-    ) -> Document:
+    async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
         """Takes one file in; the same bytes again change nothing, other bytes under its name are a new version.
 
         With ``scope`` it is for that conversation alone, unless the library has it already. Raises ``SourceRejected``

@@ -64,28 +64,32 @@ beclometasone: beclomethasone
 medicine: medicines medication medications drug drugs
 """
 _FORM_OF = {
-    form: family for family, forms in (line.split(":") for line in _FAMILIES.split("\n") if line)
+    form: family
+    for family, forms in (line.split(":") for line in _FAMILIES.split("\n") if line)
     for form in forms.split()
-}  # fmt: skip
-_SPELLINGS = tuple((re.compile(british), american) for british, american in (
-    (r"aem(?=i|a|o)", "em"),
-    (r"^anaesth", "anesth"),
-    (r"(?<=p)aed(?=i)", "ed"),
-    (r"(?<=gyn)aec", "ec"),
-    (r"^caesar", "cesar"),
-    (r"^coel", "cel"),
-    (r"^oe(?=dem|soph|str)", "e"),
-    (r"^foet", "fet"),
-    (r"(?<=rrh)oe", "e"),
-    (r"sulph", "sulf"),
-    (r"^ageing$", "aging"),
-    (r"(?<=tum|col|lab)our", "or"),
-    (r"(?<=behavi)our", "or"),
-    (r"(?<=fib|lit|tit)res?$", "er"),
-    (r"(?<=cent)res?$", "er"),
-    (r"(?<=[a-z]{4})is(?=ation|ing$|ed$|e$|es$)", "iz"),
-    (r"(?<=[ar]l)ys(?=ing$|ed$|e$)", "yz"),
-))  # fmt: skip
+}
+_SPELLINGS = tuple(
+    (re.compile(british), american)
+    for british, american in (
+        (r"aem(?=i|a|o)", "em"),
+        (r"^anaesth", "anesth"),
+        (r"(?<=p)aed(?=i)", "ed"),
+        (r"(?<=gyn)aec", "ec"),
+        (r"^caesar", "cesar"),
+        (r"^coel", "cel"),
+        (r"^oe(?=dem|soph|str)", "e"),
+        (r"^foet", "fet"),
+        (r"(?<=rrh)oe", "e"),
+        (r"sulph", "sulf"),
+        (r"^ageing$", "aging"),
+        (r"(?<=tum|col|lab)our", "or"),
+        (r"(?<=behavi)our", "or"),
+        (r"(?<=fib|lit|tit)res?$", "er"),
+        (r"(?<=cent)res?$", "er"),
+        (r"(?<=[a-z]{4})is(?=ation|ing$|ed$|e$|es$)", "iz"),
+        (r"(?<=[ar]l)ys(?=ing$|ed$|e$)", "yz"),
+    )
+)
 """What results need not be a word ("exercize"), as long as both spellings end in the same."""
 
 

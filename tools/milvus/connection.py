@@ -98,7 +98,9 @@ def _translated(error: MilvusException, *, explain: bool) -> Exception:
     if code == 2 or "connect" in text.lower() or "unavailable" in text.lower() or "timeout" in text.lower():
         return ToolUnavailable(_UNAVAILABLE)
     if "dimension" in text.lower() or "schema" in text.lower() or "field" in text.lower():
-        return IndexMismatch("The stored drug index does not fit this version. Run `asclepius drugs import --replace "
-                             "PATH...` with all your drug data: it builds the index anew.")  # fmt: skip
+        return IndexMismatch(
+            "The stored drug index does not fit this version. Run `asclepius drugs import --replace "
+            "PATH...` with all your drug data: it builds the index anew."
+        )
     said = f": {' '.join(text.split())[:200]}" if explain else ""
     return ToolUnavailable(f"The drug database failed (Milvus code {code}{said}). Look at Milvus's own log.")

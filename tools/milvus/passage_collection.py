@@ -162,7 +162,10 @@ class Collection:
         expression = f"version == {quoted(version)}"
         found = self._searchable(
             lambda client: client.query(
-                self.name, filter=expression, output_fields=["count(*)"], timeout=CALL_SECONDS,
+                self.name,
+                filter=expression,
+                output_fields=["count(*)"],
+                timeout=CALL_SECONDS,
                 consistency_level="Strong",
             )
         )
@@ -204,10 +207,15 @@ class Collection:
         self, client: Any, data: Any, versions: Sequence[str], limit: int, seconds: float, *, waits: bool = False
     ) -> Any:
         return client.search(
-            self.name, data=[data], anns_field=self.search_field, limit=limit, output_fields=["id"], timeout=seconds,
+            self.name,
+            data=[data],
+            anns_field=self.search_field,
+            limit=limit,
+            output_fields=["id"],
+            timeout=seconds,
             filter=f"version in {quoted(list(versions))}" if versions else "",
             consistency_level="Strong" if waits else CONSISTENCY,
-        )  # fmt: skip
+        )
 
     def _searchable(self, call: Callable[[Any], T]) -> T:
         """Runs ``call``; waits and loads the collection while whoever adds a guideline has it released."""

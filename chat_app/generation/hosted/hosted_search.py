@@ -48,8 +48,10 @@ class GuidelineFile(Frozen):
     @property
     def attributes(self) -> dict[str, str]:
         return {
-            GUIDELINE_ID: self.document_id, GUIDELINE_VERSION: self.version, TITLE: self.title[:_LONGEST_ATTRIBUTE],
-        }  # fmt: skip
+            GUIDELINE_ID: self.document_id,
+            GUIDELINE_VERSION: self.version,
+            TITLE: self.title[:_LONGEST_ATTRIBUTE],
+        }
 
 
 class SyncProgress(Frozen):
@@ -229,9 +231,7 @@ class _Sync:
         file_id = await self._stores.upload(file.path, file.name)
         # Kept before it is attached: a run that is killed here finds it again.
         self._save(
-            self._state.with_file(
-                UploadedFile(file_id=file_id, document_id=file.document_id, version=file.version)
-            )
+            self._state.with_file(UploadedFile(file_id=file_id, document_id=file.document_id, version=file.version))
         )
         if not await self._stores.attach(self._state.vector_store_id, file_id, file.attributes):
             raise ProviderUnavailable("The model server lost a file that was just uploaded. Run the sync again.")
@@ -280,8 +280,11 @@ class _Sync:
         old = {file.file_id: file.document_id for file in held if file.document_id not in self._failed}
         known = {file.file_id for file in self._state.files}
         # Files of ours that no state tells of: left by a data directory that was lost or put back.
-        old |= {key: entry.attributes[GUIDELINE_ID] for key, entry in there.items()
-                if key not in known and GUIDELINE_ID in entry.attributes}  # fmt: skip
+        old |= {
+            key: entry.attributes[GUIDELINE_ID]
+            for key, entry in there.items()
+            if key not in known and GUIDELINE_ID in entry.attributes
+        }
         for done, (file_id, document_id) in enumerate(old.items()):
             self._tell("removing", done, len(old), document_id)
             await self._discard(file_id)

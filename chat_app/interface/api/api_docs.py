@@ -75,8 +75,10 @@ def _example() -> str:
 
 _STREAM: Final = {
     "text/event-stream": {
-        "schema": {"type": "string", "description": "Frames whose `data` is an `AgentEvent`, or with `models` a "
-                                                    "`ModelEvent`."},
+        "schema": {
+            "type": "string",
+            "description": "Frames whose `data` is an `AgentEvent`, or with `models` a `ModelEvent`.",
+        },
         "example": _example(),
     }
 }
@@ -141,7 +143,10 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 def _document(app: FastAPI) -> dict[str, Any]:
     schema = get_openapi(
-        title="Asclepius", version=__version__, description=DESCRIPTION, routes=app.routes,
+        title="Asclepius",
+        version=__version__,
+        description=DESCRIPTION,
+        routes=app.routes,
         tags=[dict(tag) for tag in TAGS],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )

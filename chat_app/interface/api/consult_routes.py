@@ -107,8 +107,12 @@ def consult_router(runtime: Runtime) -> APIRouter:
     router = APIRouter(tags=["consult"], dependencies=[Depends(asker)])
     recent = RecentQuestions()
 
-    @router.post("/consult", response_model=ConsultAnswer | ComparisonAnswer, responses=api_docs.CONSULT,
-                 openapi_extra=api_docs.CONSULT_EXAMPLES)
+    @router.post(
+        "/consult",
+        response_model=ConsultAnswer | ComparisonAnswer,
+        responses=api_docs.CONSULT,
+        openapi_extra=api_docs.CONSULT_EXAMPLES,
+    )
     async def consult(request: Request, body: ConsultBody) -> Response:
         """Ask a question.
 
@@ -128,7 +132,8 @@ def consult_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
     async def resume(
-        request: Request, turn_id: TurnId,
+        request: Request,
+        turn_id: TurnId,
         last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
     ) -> Response:
         """The turn's events after `Last-Event-ID`, or all of them; 204 when there are no more.
@@ -169,9 +174,7 @@ def _begin(
     runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions, *, scope: Scope | None
 ) -> AskedQuestion:
     models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
-    turns = {
-        model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models
-    }
+    turns = {model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models}
     first = next(iter(turns.values()))
     compared = bool(body.models)
     question = AskedQuestion(user, turns, True) if compared else AskedQuestion(user, turns, id=first.id)

@@ -13,8 +13,14 @@ _ANSWERS = {"assistant_message", COLUMN}
 
 def conversation_markdown(thread: Mapping[str, Any]) -> str:
     """``thread`` as the history returns it."""
-    lines = [f"# {_one_line(thread.get('name') or 'Conversation')}", "", f"{thread.get('createdAt') or ''}", "",
-             f"> {_DISCLAIMER}", ""]
+    lines = [
+        f"# {_one_line(thread.get('name') or 'Conversation')}",
+        "",
+        f"{thread.get('createdAt') or ''}",
+        "",
+        f"> {_DISCLAIMER}",
+        "",
+    ]
     elements = {element.get("forId"): element.get("props") or {} for element in thread.get("elements") or []}
     for step in thread.get("steps") or []:
         if step["type"] == "user_message":

@@ -34,8 +34,10 @@ def file_router(runtime: Runtime) -> APIRouter:
 
     @router.post("/threads/{thread_id}/files/{document_id}")
     async def decide(
-        request: Request, thread_id: Annotated[str, Path(max_length=64)],
-        document_id: Annotated[str, Path(max_length=80)], body: FileFor,
+        request: Request,
+        thread_id: Annotated[str, Path(max_length=64)],
+        document_id: Annotated[str, Path(max_length=80)],
+        body: FileFor,
     ) -> Response:
         """Leaves a file to its conversation, or adds it to the library; every tab shows which."""
         user = runtime.identity.from_cookies(request.cookies)

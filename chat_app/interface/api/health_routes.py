@@ -52,11 +52,15 @@ def status_router(runtime: Runtime) -> APIRouter:
         language = language_of(request.headers.get("accept-language"))
         loading, problem = (said and translated(language, said) for said in (runtime.loading, runtime.problem))
         found: dict[str, Any] = {
-            "loading": loading, "problem": problem, "offline": runtime.settings.uses_offline_model,
+            "loading": loading,
+            "problem": problem,
+            "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
             "may_upload": runtime.settings.server.may_upload(user),
-            "guidelines": [], "damaged": [], "drugs": None,
+            "guidelines": [],
+            "damaged": [],
+            "drugs": None,
         }
         if runtime.app is not None:
             guidelines, damaged, drugs = await asyncio.gather(
@@ -109,7 +113,9 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
         return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
     app = runtime.app
     checks = {
-        "model": model.check(app.model), "guidelines": app.guidelines.check_index(), "drugs": app.drugs.check(),
+        "model": model.check(app.model),
+        "guidelines": app.guidelines.check_index(),
+        "drugs": app.drugs.check(),
         "sessions": _sessions(app.sessions),
     }
     results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)

@@ -16,14 +16,27 @@ from chat_app.interface.security.user_limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError, ToolUnavailable
 
 _TITLES = {
-    400: "Bad request", 401: "Not signed in", 404: "Not found", 405: "Method not allowed", 409: "Conflict",
-    413: "Too large", 422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available",
+    400: "Bad request",
+    401: "Not signed in",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    422: "Not valid",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Not available",
 }
 _MOST_ERRORS = 20
 NOTHING_HERE = "There is nothing here for you."
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (InputRejected, 422), (SessionBusy, 409), (SessionStoreUnavailable, 503), (ToolUnavailable, 503),
-    (SourceRejected, 404), (ToolError, 503), (AsclepiusError, 503),
+    (InputRejected, 422),
+    (SessionBusy, 409),
+    (SessionStoreUnavailable, 503),
+    (ToolUnavailable, 503),
+    (SourceRejected, 404),
+    (ToolError, 503),
+    (AsclepiusError, 503),
 )
 
 

@@ -36,7 +36,9 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/guidelines/{document_id}/pages/{page}.png")
     async def page_image(
-        request: Request, document_id: str, page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
+        request: Request,
+        document_id: str,
+        page: Annotated[int, Path(ge=1, le=_MOST_PAGES)],
         quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
@@ -53,10 +55,13 @@ def source_router(runtime: Runtime) -> APIRouter:
         app = await runtime.ready()
         path = app.guidelines.original(document_id, scope=scope)
         pdf = path.suffix.lower() == ".pdf"
-        return FileResponse(path, media_type="application/pdf" if pdf else "application/octet-stream",
-                            filename=f"{document_id}{path.suffix}",
-                            content_disposition_type="inline" if pdf else "attachment",
-                            headers=_kept(scope))
+        return FileResponse(
+            path,
+            media_type="application/pdf" if pdf else "application/octet-stream",
+            filename=f"{document_id}{path.suffix}",
+            content_disposition_type="inline" if pdf else "attachment",
+            headers=_kept(scope),
+        )
 
     @router.get("/passages/{passage_id:path}")
     async def passage(request: Request, passage_id: str) -> Response:

@@ -20,7 +20,10 @@ def thread_router(runtime: Runtime) -> APIRouter:
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         thread = await runtime.history.get_thread(thread_id)
-        return Response(conversation_markdown(thread or {}), media_type="text/markdown; charset=utf-8",
-                        headers={"content-disposition": 'attachment; filename="conversation.md"'})
+        return Response(
+            conversation_markdown(thread or {}),
+            media_type="text/markdown; charset=utf-8",
+            headers={"content-disposition": 'attachment; filename="conversation.md"'},
+        )
 
     return router

@@ -49,8 +49,11 @@ class PageOptions(BaseModel):
     def consult_options(self, loaded: Sequence[LoadedGuideline]) -> dict[str, Any]:
         """Keyword arguments of ``consult`` beside the model. A guideline that is gone is left out, as in the panel."""
         return {
-            "use_clinical_guidelines": self.guidelines, "use_drug_database": self.drugs, "length": self.length,
-            "language": self.language, "documents": tuple(d.id for d in loaded if d.id in self.documents),
+            "use_clinical_guidelines": self.guidelines,
+            "use_drug_database": self.drugs,
+            "length": self.length,
+            "language": self.language,
+            "documents": tuple(d.id for d in loaded if d.id in self.documents),
         }
 
     def asked_models(self, settings: Settings) -> tuple[str, ...]:
@@ -67,8 +70,9 @@ def left_out(options: PageOptions, language: Language) -> list[str]:
     elif len(options.documents) == 1:
         said.append(say(language, "Only the one guideline that was chosen was searched."))
     elif options.documents:
-        said.append(say(language, "Only the {count} guidelines that were chosen were searched.",
-                        count=len(options.documents)))  # fmt: skip
+        said.append(
+            say(language, "Only the {count} guidelines that were chosen were searched.", count=len(options.documents))
+        )
     if not options.drugs:
         said.append(say(language, "The drug database was switched off for this question."))
     return said
@@ -92,17 +96,33 @@ def settings_panel(
         panel.switch("guidelines", "Clinical guidelines", "Search the loaded guidelines.", on=options.guidelines),
         panel.switch("drugs", "Drug database", "Look drugs up in the drug database.", on=options.drugs),
         panel.select("length", "Length of answers", {k: say(language, v) for k, v in _LENGTHS.items()}, options.length),
-        panel.select("language", "Language of answers", {"auto": say(language, "As the question"), **OWN_NAMES},
-                     options.language),
+        panel.select(
+            "language", "Language of answers", {"auto": say(language, "As the question"), **OWN_NAMES}, options.language
+        ),
     ]
     if len(loaded) > 1:
         titles = {document.id: document.title for document in loaded}
-        inputs.insert(1, panel.several("documents", "Only these guidelines",
-                                       "None chosen: all that are loaded are searched.", titles, options.documents))
+        inputs.insert(
+            1,
+            panel.several(
+                "documents",
+                "Only these guidelines",
+                "None chosen: all that are loaded are searched.",
+                titles,
+                options.documents,
+            ),
+        )
     if len(settings.models) > 1:
         names = {name: name for name in settings.models}
-        inputs.append(panel.several("models", "Models", "Several are compared: each answers in a column of its own.",
-                                    names, options.asked_models(settings)))
+        inputs.append(
+            panel.several(
+                "models",
+                "Models",
+                "Several are compared: each answers in a column of its own.",
+                names,
+                options.asked_models(settings),
+            )
+        )
     return inputs
 
 
@@ -131,5 +151,6 @@ class _Panel(NamedTuple):
 def _listed(items: Mapping[Any, str]) -> list[dict[str, Any]]:
     # Two editions of one title are two entries: the page tells entries apart by what it shows.
     again = {shown for shown in items.values() if list(items.values()).count(shown) > 1}
-    return [{"label": f"{shown} ({value})" if shown in again else shown, "value": value}
-            for value, shown in items.items()]  # fmt: skip
+    return [
+        {"label": f"{shown} ({value})" if shown in again else shown, "value": value} for value, shown in items.items()
+    ]

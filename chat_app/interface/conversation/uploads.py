@@ -101,7 +101,11 @@ async def upload_events(
         adding.cancel()
     spent = (time.monotonic() - began) * 1000
     output = FunctionOutput(
-        name=TOOL, input=call, output=_facts(document, may_share=may_share), error=error, duration_ms=spent,
+        name=TOOL,
+        input=call,
+        output=_facts(document, may_share=may_share),
+        error=error,
+        duration_ms=spent,
         summary=f"{document.pages} pages" if document else "",
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
@@ -132,8 +136,11 @@ def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
     if document is None:
         return None
     facts: dict[str, JsonValue] = {
-        "title": document.title, "version": document.version or document.date, "pages": document.pages,
-        "passages": document.passages, "pages without text": _gaps(document),
+        "title": document.title,
+        "version": document.version or document.date,
+        "pages": document.pages,
+        "passages": document.passages,
+        "pages without text": _gaps(document),
     }
     return facts | ({OWN: document.id, MAY_SHARE: may_share} if scope_of(document.id) else {})
 
@@ -144,8 +151,9 @@ def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
     found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
     return [
         {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked}
-        for facts in found if facts.get(MAY_SHARE)
-    ]  # fmt: skip
+        for facts in found
+        if facts.get(MAY_SHARE)
+    ]
 
 
 def _gaps(document: Document) -> str:
@@ -163,11 +171,21 @@ def _sentence(document: Document | None, error: str | None, language: Language, 
     if document is None:
         return f"{say(language, 'The file was not taken in.')} {translated(language, error or '')}\n\n"
     if scope_of(document.id) is None:
-        known = say(language, "“{title}” is in the library already: everybody finds it, in every conversation.",
-                    title=document.title)  # fmt: skip
+        known = say(
+            language,
+            "“{title}” is in the library already: everybody finds it, in every conversation.",
+            title=document.title,
+        )
         return f"{known}\n\n"
-    said = [say(language, "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.",
-                title=document.title, passages=document.passages, pages=document.pages)]  # fmt: skip
+    said = [
+        say(
+            language,
+            "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.",
+            title=document.title,
+            passages=document.passages,
+            pages=document.pages,
+        )
+    ]
     if document.unsearchable_pages:
         said.append(say(language, "Pages without text, which are not searchable: {gaps}.", gaps=_gaps(document)))
     said.append(say(language, FOR_NOW if may_share else ALONE))

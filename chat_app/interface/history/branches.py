@@ -55,8 +55,9 @@ async def branch(
     join begin anew.
     """
     metadata = await history.metadata_of(thread_id)
-    known = {key.removeprefix(_BRANCH): str(value) for key, value in metadata.items()
-             if key.startswith(_BRANCH) and value}
+    known = {
+        key.removeprefix(_BRANCH): str(value) for key, value in metadata.items() if key.startswith(_BRANCH) and value
+    }
     main: str | None = metadata.get(MAIN)
     chosen: dict[str, str | None] = {}
     for model in models:

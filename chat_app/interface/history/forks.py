@@ -5,9 +5,7 @@ from __future__ import annotations
 from chat_app.sessions.session_store import Message, SessionStore
 
 
-async def fork(
-    store: SessionStore, conversation_id: str, user_id: str, *, before: str | None = None
-) -> str | None:
+async def fork(store: SessionStore, conversation_id: str, user_id: str, *, before: str | None = None) -> str | None:
     """A new conversation with everything that was said, or what was said ``before`` that was asked for the last time.
 
     Its id; None for an empty one. Raises ``SessionStoreUnavailable``.

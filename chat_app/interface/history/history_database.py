@@ -19,7 +19,11 @@ from chat_app.errors import ConfigurationError
 _SQLITE: Final = "sqlite+aiosqlite"
 _POSTGRESQL: Final = "postgresql+asyncpg"
 _DRIVERS: Final = {
-    "sqlite": _SQLITE, _SQLITE: _SQLITE, "postgres": _POSTGRESQL, "postgresql": _POSTGRESQL, _POSTGRESQL: _POSTGRESQL,
+    "sqlite": _SQLITE,
+    _SQLITE: _SQLITE,
+    "postgres": _POSTGRESQL,
+    "postgresql": _POSTGRESQL,
+    _POSTGRESQL: _POSTGRESQL,
 }
 # Any number that nothing else in the database takes.
 _SETUP_LOCK: Final = 6_115_202_611
@@ -37,8 +41,9 @@ def database_url(given: str) -> URL:
     except (ArgumentError, KeyError, ValueError):
         raise ConfigurationError("DATABASE_URL must begin with postgresql:// or sqlite:///.") from None
     if driver == _POSTGRESQL and find_spec("asyncpg") is None:
-        raise ConfigurationError("DATABASE_URL names PostgreSQL, and its driver is not installed: "
-                                 "`pip install 'asclepius[postgres]'`.")
+        raise ConfigurationError(
+            "DATABASE_URL names PostgreSQL, and its driver is not installed: `pip install 'asclepius[postgres]'`."
+        )
     # What libpq calls sslmode.
     query = {"ssl" if driver == _POSTGRESQL and key == "sslmode" else key: value for key, value in url.query.items()}
     return url.set(drivername=driver, query=query)

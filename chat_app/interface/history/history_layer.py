@@ -165,11 +165,14 @@ class History(SQLAlchemyDataLayer):
             where.append(AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor
         async with self.engine.connect() as connection:
-            query = f'SELECT * FROM threads t WHERE {" AND ".join(where)} {NEWEST_FIRST}'  # noqa: S608 - constants
+            query = f"SELECT * FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
             rows = await rows_of(connection, query, **parameters)
         page = [thread_of(row) for row in rows[:first]]
-        info = PageInfo(hasNextPage=len(rows) > first, startCursor=page[0]["id"] if page else None,
-                        endCursor=page[-1]["id"] if page else None)
+        info = PageInfo(
+            hasNextPage=len(rows) > first,
+            startCursor=page[0]["id"] if page else None,
+            endCursor=page[-1]["id"] if page else None,
+        )
         return PaginatedResponse(pageInfo=info, data=page)
 
     async def metadata_of(self, thread_id: str) -> dict[str, Any]:
@@ -201,8 +204,13 @@ class History(SQLAlchemyDataLayer):
 
     # -- steps and elements --------------------------------------------------------------------------------------
 
-    async def save_turn(self, thread_id: str, steps: Sequence[Mapping[str, Any]], elements: Sequence[Mapping[str, Any]],
-                        metadata: dict[str, Any] | None = None) -> None:
+    async def save_turn(
+        self,
+        thread_id: str,
+        steps: Sequence[Mapping[str, Any]],
+        elements: Sequence[Mapping[str, Any]],
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
         """Writes a turn whole, or not at all. Raises ``SQLAlchemyError`` or ``OSError``."""
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata=metadata)
@@ -249,8 +257,14 @@ class History(SQLAlchemyDataLayer):
             steps = await rows_of(connection, 'SELECT "threadId" FROM steps WHERE "id" = :id', id=feedback.forId)
             if not steps:
                 raise NotOwner
-            values = {"id": str(uuid4()), "for": feedback.forId, "thread": steps[0]["threadId"], "at": now(),
-                      "value": int(feedback.value), "comment": kept(feedback.comment)}
+            values = {
+                "id": str(uuid4()),
+                "for": feedback.forId,
+                "thread": steps[0]["threadId"],
+                "at": now(),
+                "value": int(feedback.value),
+                "comment": kept(feedback.comment),
+            }
             rows = await rows_of(connection, UPSERT_FEEDBACK, **values)
         return str(rows[0]["id"])
 

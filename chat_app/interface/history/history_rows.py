@@ -50,9 +50,15 @@ def decoded_value(value: Any, default: Any) -> Any:
 def thread_of(row: Row) -> ThreadDict:
     """A conversation without its messages."""
     return ThreadDict(
-        id=row["id"], createdAt=row["createdAt"], name=row["name"], userId=row["userId"],
-        userIdentifier=row["userIdentifier"], tags=decoded_value(row["tags"], None),
-        metadata=decoded_value(row["metadata"], {}), steps=[], elements=[],
+        id=row["id"],
+        createdAt=row["createdAt"],
+        name=row["name"],
+        userId=row["userId"],
+        userIdentifier=row["userIdentifier"],
+        tags=decoded_value(row["tags"], None),
+        metadata=decoded_value(row["metadata"], {}),
+        steps=[],
+        elements=[],
     )
 
 
@@ -61,15 +67,26 @@ def step_of(row: Row) -> StepDict:
     shown = row["showInput"] not in (None, "false")
     feedback = None
     if row["feedback_value"] is not None:
-        feedback = {"forId": row["id"], "id": row["feedback_id"], "value": row["feedback_value"],
-                    "comment": row["feedback_comment"]}
+        feedback = {
+            "forId": row["id"],
+            "id": row["feedback_id"],
+            "value": row["feedback_value"],
+            "comment": row["feedback_comment"],
+        }
     decoded = {
         **{column: row[column] for column in STEP_COLUMNS},
-        "streaming": False, "isError": bool(row["isError"]), "defaultOpen": bool(row["defaultOpen"]),
-        "autoCollapse": bool(row["autoCollapse"]), "waitForAnswer": bool(row["waitForAnswer"]),
-        "metadata": decoded_value(row["metadata"], {}), "tags": decoded_value(row["tags"], None),
-        "modes": decoded_value(row["modes"], None), "generation": decoded_value(row["generation"], None),
-        "input": row["input"] or "" if shown else "", "output": row["output"] or "", "feedback": feedback,
+        "streaming": False,
+        "isError": bool(row["isError"]),
+        "defaultOpen": bool(row["defaultOpen"]),
+        "autoCollapse": bool(row["autoCollapse"]),
+        "waitForAnswer": bool(row["waitForAnswer"]),
+        "metadata": decoded_value(row["metadata"], {}),
+        "tags": decoded_value(row["tags"], None),
+        "modes": decoded_value(row["modes"], None),
+        "generation": decoded_value(row["generation"], None),
+        "input": row["input"] or "" if shown else "",
+        "output": row["output"] or "",
+        "feedback": feedback,
         "showInput": row["showInput"] if shown else False,
     }
     return cast("StepDict", decoded)

@@ -17,11 +17,11 @@ STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."co
 OWNERS = {
     "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
     "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '
-            'WHERE s."id" = :id',
+    'WHERE s."id" = :id',
     "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
-               'WHERE e."id" = :id',
+    'WHERE e."id" = :id',
     "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
-                'WHERE f."id" = :id',
+    'WHERE f."id" = :id',
 }
 SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SELECT 1 FROM steps s
     WHERE s."threadId" = t."id" AND s."type" IN ('user_message', 'assistant_message', 'llm')
@@ -29,7 +29,8 @@ SEARCH = """(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR EXISTS (SE
 AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
 NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'
 DELETE_STEP = (
-    'DELETE FROM feedbacks WHERE "forId" = :id', 'DELETE FROM elements WHERE "forId" = :id',
+    'DELETE FROM feedbacks WHERE "forId" = :id',
+    'DELETE FROM elements WHERE "forId" = :id',
     'DELETE FROM steps WHERE "id" = :id',
 )
 UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
@@ -58,13 +59,21 @@ async def rows_of(connection: AsyncConnection, query: str, **parameters: Any) ->
     return [dict(row) for row in result.mappings()]
 
 
-async def upsert_thread(connection: AsyncConnection, thread_id: str, *, name: str | None = None,
-                        user_id: str | None = None, metadata: dict[str, Any] | None = None,
-                        tags: list[str] | None = None) -> None:
+async def upsert_thread(
+    connection: AsyncConnection,
+    thread_id: str,
+    *,
+    name: str | None = None,
+    user_id: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    tags: list[str] | None = None,
+) -> None:
     """Makes a conversation, or changes what is given of it; a key whose value is None leaves its metadata."""
     patch = metadata or {}
     values = {
-        "id": thread_id, "now": now(), "user": user_id,
+        "id": thread_id,
+        "now": now(),
+        "user": user_id,
         "name": " ".join(kept(name).split())[:_LONGEST_NAME] if name else None,
         "tags": encoded_json(tags) if tags is not None else None,
         "metadata": encoded_json({key: value for key, value in patch.items() if value is not None}),

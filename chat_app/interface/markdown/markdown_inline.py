@@ -225,7 +225,14 @@ def _number_sign(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
 
 
 _RULES: dict[str, Callable[[str, int, Line, bool], Piece | None]] = {
-    " ": _spaces, "`": _code, "\\": _backslash, "*": _emphasis, "_": _emphasis, ":": _colon, "|": _bar, "w": _www,
+    " ": _spaces,
+    "`": _code,
+    "\\": _backslash,
+    "*": _emphasis,
+    "_": _emphasis,
+    ":": _colon,
+    "|": _bar,
+    "w": _www,
     "#": _number_sign,
 }
 # The page shows its blinking cursor wherever a zero width space stands: another invisible character takes its place.

@@ -42,8 +42,12 @@ _CHECKPOINT = 3.0
 THREAD = "asclepius_thread"
 UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
 SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
-INTERRUPTED = Outcome(kind="incomplete", reason="truncated", retryable=True,
-                      message="This answer ended early because the server stopped. Ask again.")
+INTERRUPTED = Outcome(
+    kind="incomplete",
+    reason="truncated",
+    retryable=True,
+    message="This answer ended early because the server stopped. Ask again.",
+)
 
 
 class Page:
@@ -113,9 +117,7 @@ class Page:
         if is_there(session, socket):
             await emit(session, "task_end", {})
 
-    async def _show_turn(
-        self, turn: LiveTurn, painter: TurnPainter, session: WebsocketSession, socket: str
-    ) -> None:
+    async def _show_turn(self, turn: LiveTurn, painter: TurnPainter, session: WebsocketSession, socket: str) -> None:
         clock = asyncio.get_running_loop()
         async for batch, _ in turn.events():
             if not is_there(session, socket):
@@ -167,8 +169,15 @@ class Page:
         options = page_options(session.chat_settings)
         models = options.asked_models(self.runtime.settings)
         return PageQuestion(
-            owner=owner, thread_id=session.thread_id, message_id=message.id, text=message.content, run_id=run_id,
-            options=options, uploads=uploads, author=config.ui.name, language=language_of(session.language),
+            owner=owner,
+            thread_id=session.thread_id,
+            message_id=message.id,
+            text=message.content,
+            run_id=run_id,
+            options=options,
+            uploads=uploads,
+            author=config.ui.name,
+            language=language_of(session.language),
             # A file that comes without a question is nothing to compare.
             models=models if message.content.strip() else models[:1],
         )

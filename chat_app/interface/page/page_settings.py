@@ -49,9 +49,7 @@ async def _panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, 
     return settings_panel(runtime.settings, options, loaded, language_of(session.language))
 
 
-async def change(
-    runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True
-) -> None:
+async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True) -> None:
     """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed.
 
     ``shown``: the tab of ``session`` itself shows them already.

@@ -72,9 +72,7 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
         raise InputRejected(NOT_KNOWN) from None
 
 
-async def _taken_in(
-    runtime: Runtime, app: App, question: PageQuestion, *, first: bool
-) -> AsyncIterator[AgentEvent]:
+async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
     """Takes the question's files in, in the ``first`` turn; the others wait for it."""
     if not first:
         await _until_taken_in(question)

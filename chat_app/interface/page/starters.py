@@ -15,19 +15,30 @@ class StarterQuestion(NamedTuple):
 
 # A word of a guideline's title, and a question that such a guideline answers.
 _BY_TOPIC: tuple[tuple[str, StarterQuestion], ...] = (
-    ("hypertension", StarterQuestion("ACE inhibitors: contraindications",
-                                     "What are the contraindications for ACE inhibitors?")),
-    ("blood pressure", StarterQuestion("Blood pressure: when to treat",
-                                       "At what blood pressure should drug treatment be started?")),
+    (
+        "hypertension",
+        StarterQuestion("ACE inhibitors: contraindications", "What are the contraindications for ACE inhibitors?"),
+    ),
+    (
+        "blood pressure",
+        StarterQuestion("Blood pressure: when to treat", "At what blood pressure should drug treatment be started?"),
+    ),
     ("diabetes", StarterQuestion("Type 2 diabetes: HbA1c goal", "What HbA1c goal is usual in type 2 diabetes?")),
-    ("fibrillation", StarterQuestion(
-        "Atrial fibrillation: who needs anticoagulation",
-        "At which CHA2DS2-VASc score is anticoagulation recommended in atrial fibrillation?")),
-    ("asthma", StarterQuestion("Asthma: preferred reliever",
-                               "What is the preferred reliever for adults with asthma?")),
-    ("pneumonia", StarterQuestion(
-        "Pneumonia: antibiotics for outpatients",
-        "Which antibiotic is first-line for community-acquired pneumonia in outpatients?")),
+    (
+        "fibrillation",
+        StarterQuestion(
+            "Atrial fibrillation: who needs anticoagulation",
+            "At which CHA2DS2-VASc score is anticoagulation recommended in atrial fibrillation?",
+        ),
+    ),
+    ("asthma", StarterQuestion("Asthma: preferred reliever", "What is the preferred reliever for adults with asthma?")),
+    (
+        "pneumonia",
+        StarterQuestion(
+            "Pneumonia: antibiotics for outpatients",
+            "Which antibiotic is first-line for community-acquired pneumonia in outpatients?",
+        ),
+    ),
     ("kidney", StarterQuestion("Kidney disease: stages", "How is chronic kidney disease staged?")),
 )
 _DRUGS = StarterQuestion("Metformin: formulations", "What formulations of metformin are available in our database?")

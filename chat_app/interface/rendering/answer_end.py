@@ -66,8 +66,10 @@ class AnswerEnd:
         props: dict[str, Any] = {
             "message": self.ids.message_id,
             "outcome": outcome.model_copy(update={"message": message}).model_dump(),
-            "notices": [*(translated(language, notice) for notice in dict.fromkeys(self._notices)),
-                        *(left_out(self.options, language) if self.ids.question else ())],
+            "notices": [
+                *(translated(language, notice) for notice in dict.fromkeys(self._notices)),
+                *(left_out(self.options, language) if self.ids.question else ()),
+            ],
             "references": [card(reference, language) for reference in references],
             "dropped": self._references.dropped,
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
@@ -80,9 +82,14 @@ class AnswerEnd:
             "compared": bool(self.ids.column),
         }
         return {
-            "id": self.ids.part("references"), "threadId": self.ids.thread_id, "type": "custom",
-            "name": REFERENCES_ELEMENT, "display": "inline", "forId": under,
-            "mime": "application/json", "props": props,
+            "id": self.ids.part("references"),
+            "threadId": self.ids.thread_id,
+            "type": "custom",
+            "name": REFERENCES_ELEMENT,
+            "display": "inline",
+            "forId": under,
+            "mime": "application/json",
+            "props": props,
         }
 
     def _next_steps(self, outcome: Outcome) -> dict[str, Any]:

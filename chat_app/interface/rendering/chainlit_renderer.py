@@ -224,8 +224,12 @@ class TurnPainter:
             shown += self._tool_started(ToolCallRunItem(function=output.input, timestamp=item.timestamp))
         self._open_calls.discard(call_id)
         step = self.steps[self.ids.part(call_id)]
-        step |= {"name": finished_name(output, self.ids.language), "output": step_content(output, self.ids.language),
-                 "isError": output.error is not None, "end": iso(output.finished_at)}
+        step |= {
+            "name": finished_name(output, self.ids.language),
+            "output": step_content(output, self.ids.language),
+            "isError": output.error is not None,
+            "end": iso(output.finished_at),
+        }
         shown.append(Emission("update_message", dict(step)))
         if output.error is None:
             part = self.ids.part(f"{call_id}:raw")

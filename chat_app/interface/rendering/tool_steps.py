@@ -20,8 +20,13 @@ _NAMES = {
     "file_search": "Guidelines",
     "add_guideline": "Add file",
 }
-_ICONS = {"Drug database": "pill", "Drug label": "pill", "Interactions": "shuffle", "Guidelines": "book-open",
-          "Add file": "file-plus"}
+_ICONS = {
+    "Drug database": "pill",
+    "Drug label": "pill",
+    "Interactions": "shuffle",
+    "Guidelines": "book-open",
+    "Add file": "file-plus",
+}
 _SUBJECTS = ("drug_name", "drug_names", "drugs", "question", "query", "name", "text")
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
@@ -138,11 +143,16 @@ def _drugs(results: list[JsonValue], language: Language) -> str:
         listed = [p for p in products if isinstance(p, dict)] if isinstance(products, list) else []
         for product in listed or [{}]:
             brands = product.get("brand_names") or record.get("brand_names")
-            rows.append((
-                cell(record.get("generic_name")), cell(product.get("dosage_form")),
-                cell(product.get("routes")), cell(product.get("strengths")), cell(brands),
-                cell(product.get("labelers")),
-            ))
+            rows.append(
+                (
+                    cell(record.get("generic_name")),
+                    cell(product.get("dosage_form")),
+                    cell(product.get("routes")),
+                    cell(product.get("strengths")),
+                    cell(brands),
+                    cell(product.get("labelers")),
+                )
+            )
     return table(_said(language, "Drug", "Form", "Route", "Strengths", "Brands", "Labelers"), rows)
 
 

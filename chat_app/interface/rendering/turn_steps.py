@@ -58,10 +58,22 @@ class TurnIds:
 def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str, at: datetime) -> StepDict:
     """An empty step of the turn that began at ``at``."""
     return {
-        "id": step_id, "name": name, "type": kind, "threadId": ids.thread_id, "parentId": parent,
-        "input": "", "output": "", "streaming": False, "isError": False, "showInput": False,
-        "defaultOpen": False, "autoCollapse": False, "metadata": {"turn": ids.turn_id},
-        "createdAt": iso(at), "start": iso(at), "end": None,
+        "id": step_id,
+        "name": name,
+        "type": kind,
+        "threadId": ids.thread_id,
+        "parentId": parent,
+        "input": "",
+        "output": "",
+        "streaming": False,
+        "isError": False,
+        "showInput": False,
+        "defaultOpen": False,
+        "autoCollapse": False,
+        "metadata": {"turn": ids.turn_id},
+        "createdAt": iso(at),
+        "start": iso(at),
+        "end": None,
     }
 
 
@@ -80,9 +92,22 @@ def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
 def run_step(ids: TurnIds, question_id: str) -> StepDict:
     """The run that a turn's parts hang under, itself under the question."""
     at = iso(ids.started_at)
-    return {"id": ids.run_id, "name": "on_message", "type": "run", "threadId": ids.thread_id, "parentId": question_id,
-            "input": "", "output": "", "streaming": False, "isError": False, "showInput": False, "metadata": {},
-            "createdAt": at, "start": at, "end": None}
+    return {
+        "id": ids.run_id,
+        "name": "on_message",
+        "type": "run",
+        "threadId": ids.thread_id,
+        "parentId": question_id,
+        "input": "",
+        "output": "",
+        "streaming": False,
+        "isError": False,
+        "showInput": False,
+        "metadata": {},
+        "createdAt": at,
+        "start": at,
+        "end": None,
+    }
 
 
 def finished_run(ids: TurnIds, question_id: str) -> StepDict:

@@ -42,8 +42,9 @@ def parse_users(users: str) -> dict[str, str]:
     for position, entry in enumerate((part.strip() for part in users.split(",") if part.strip()), start=1):
         name, separator, hashed = entry.partition(":")
         if not separator or not name or not hashed.startswith("scrypt$"):
-            raise ConfigurationError(f"Entry {position} of ASCLEPIUS_USERS is not name:hash with a hash made by "
-                                     "`asclepius hash-password`.")
+            raise ConfigurationError(
+                f"Entry {position} of ASCLEPIUS_USERS is not name:hash with a hash made by `asclepius hash-password`."
+            )
         found[name] = hashed
     return found
 

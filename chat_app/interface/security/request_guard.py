@@ -52,11 +52,21 @@ _HEADERS = {
 
 def content_policy(nonce: str) -> str:
     """The page's content security policy. Chainlit evaluates its custom elements, hence ``unsafe-eval``."""
-    return "; ".join((
-        "default-src 'self'", f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'", "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'", "media-src 'self' blob:",
-        "object-src 'none'", "base-uri 'self'", "form-action 'self'", "frame-ancestors 'none'",
-    ))
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self'",
+            "media-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
+    )
 
 
 def own_page(html: str, nonce: str) -> str:
@@ -209,8 +219,11 @@ class _Answer:
         body = own_page(self._body.decode(), nonce).encode()
         dropped = (b"content-length", b"content-security-policy", b"cache-control")
         headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
-        headers += [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"),
-                    (b"content-security-policy", content_policy(nonce).encode())]
+        headers += [
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"content-security-policy", content_policy(nonce).encode()),
+        ]
         if self._login:
             headers.append((b"set-cookie", self._login.encode()))
         start["headers"] = headers

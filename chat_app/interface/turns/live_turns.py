@@ -35,8 +35,10 @@ logger = logging.getLogger(__name__)
 STOPPED = "You stopped this answer."
 ABANDONED = "This answer ended early because nobody was reading it any more."
 SHUT_DOWN = "This answer ended early because the server was stopped. Ask again."
-BROKEN = ("Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
-          "runs this server.")
+BROKEN = (
+    "Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
+    "runs this server."
+)
 
 
 @dataclass(eq=False)

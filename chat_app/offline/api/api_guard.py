@@ -79,14 +79,16 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given.strip():
             return ApiError(
-                401, "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`.",
+                401,
+                "You didn't provide an API key. Send one in an Authorization header: `Authorization: Bearer KEY`.",
                 code="missing_api_key",
-            )  # fmt: skip
+            )
         if self._key is not None and not hmac.compare_digest(given.strip().encode(), self._key.encode()):
             return ApiError(
-                401, "Incorrect API key provided. This server takes the key in its ASCLEPIUS_OFFLINE_KEY.",
+                401,
+                "Incorrect API key provided. This server takes the key in its ASCLEPIUS_OFFLINE_KEY.",
                 code="invalid_api_key",
-            )  # fmt: skip
+            )
         return None
 
 
@@ -133,7 +135,10 @@ def _with_request_id(send: Send) -> Send:
 
 async def _send_error(error: ApiError, send: Send) -> None:
     body = orjson.dumps(error_body(str(error), kind=error.kind, param=error.param, code=error.code))
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
-               (b"connection", b"close")]  # fmt: skip
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -58,9 +58,11 @@ class LocalEmbedder:
         """Raises ``ApiError`` 404 when no model is configured, 500 when it cannot be opened."""
         if self._folder is None:
             raise ApiError(
-                404, "This server has no embedding model. Start it with --embeddings and the directory of one.",
-                param="model", code="model_not_found",
-            )  # fmt: skip
+                404,
+                "This server has no embedding model. Start it with --embeddings and the directory of one.",
+                param="model",
+                code="model_not_found",
+            )
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, self._folder, list(texts))
         except ToolUnavailable as error:
@@ -91,8 +93,9 @@ async def create(body: CreateEmbeddings, request: Request) -> Response:
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
         for index, vector in enumerate(vectors)
     ]
-    return json_response({"object": "list", "model": body.model, "data": data,
-                          "usage": {"prompt_tokens": read, "total_tokens": read}})  # fmt: skip
+    return json_response(
+        {"object": "list", "model": body.model, "data": data, "usage": {"prompt_tokens": read, "total_tokens": read}}
+    )
 
 
 def _encoded(vector: list[float], encoding: Literal["float", "base64"]) -> list[float] | str:

@@ -70,10 +70,21 @@ def replay(response: Json) -> Iterator[Json]:
 
 
 def _replayed(response: Json) -> Iterator[Json]:
-    unused = {**response["usage"], "output_tokens": 0, "output_tokens_details": {"reasoning_tokens": 0},
-              "total_tokens": response["usage"]["input_tokens"]}  # fmt: skip
-    started = {**response, "status": "in_progress", "output": [], "usage": unused, "completed_at": None,
-               "error": None, "incomplete_details": None}  # fmt: skip
+    unused = {
+        **response["usage"],
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": response["usage"]["input_tokens"],
+    }
+    started = {
+        **response,
+        "status": "in_progress",
+        "output": [],
+        "usage": unused,
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+    }
     if response["background"]:
         yield {"type": "response.queued", "response": {**started, "status": "queued"}}
     yield {"type": "response.created", "response": started}
@@ -100,8 +111,12 @@ def _message(item: Json, index: int) -> Iterator[Json]:
             yield {"type": "response.output_text.delta", **where, "delta": word, "logprobs": []}
             while waiting and waiting[0][1].get("index", 0) <= sent:
                 number, annotation = waiting.pop(0)
-                yield {"type": "response.output_text.annotation.added", **where, "annotation_index": number,
-                       "annotation": annotation}  # fmt: skip
+                yield {
+                    "type": "response.output_text.annotation.added",
+                    **where,
+                    "annotation_index": number,
+                    "annotation": annotation,
+                }
         yield {"type": "response.output_text.done", **where, "text": text, "logprobs": []}
         yield {"type": "response.content_part.done", **where, "part": part}
 
@@ -112,8 +127,12 @@ def _function_call(item: Json, index: int) -> Iterator[Json]:
     yield {"type": "response.output_item.added", "output_index": index, "item": added}
     for piece in words(item["arguments"]):
         yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
-    yield {"type": "response.function_call_arguments.done", **where, "name": item["name"],
-           "arguments": item["arguments"]}  # fmt: skip
+    yield {
+        "type": "response.function_call_arguments.done",
+        **where,
+        "name": item["name"],
+        "arguments": item["arguments"],
+    }
 
 
 def _reasoning(item: Json, index: int) -> Iterator[Json]:

@@ -46,8 +46,14 @@ async def create(body: CreateResponse, request: Request) -> Response:
 
 
 def _server_error(response: Json) -> Json:
-    return {"error": {"message": response["error"]["message"], "type": "server_error", "param": None,
-                      "code": response["error"]["code"]}}  # fmt: skip
+    return {
+        "error": {
+            "message": response["error"]["message"],
+            "type": "server_error",
+            "param": None,
+            "code": response["error"]["code"],
+        }
+    }
 
 
 async def _until_left(turn: LiveTurn, keep_alive: float) -> AsyncIterator[bytes]:

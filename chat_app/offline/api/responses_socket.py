@@ -201,5 +201,12 @@ def _error_event(error: ApiError) -> Json:
     """An error as OpenAI sends it over a WebSocket: a status, and an ``error`` object that always has a code."""
     detail = error.body()["error"]
     code = error.code or error.kind
-    return {"type": "error", "status": error.status, "code": code, "message": str(error), "param": error.param,
-            "sequence_number": 0, "error": {**detail, "code": code}}  # fmt: skip
+    return {
+        "type": "error",
+        "status": error.status,
+        "code": code,
+        "message": str(error),
+        "param": error.param,
+        "sequence_number": 0,
+        "error": {**detail, "code": code},
+    }

@@ -141,8 +141,9 @@ async def _validation_error(_: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
-    body = error_body(f"{error.detail}: see the API's description for its URLs and methods.",
-                      kind="invalid_request_error")  # fmt: skip
+    body = error_body(
+        f"{error.detail}: see the API's description for its URLs and methods.", kind="invalid_request_error"
+    )
     response = json_response(body, error.status_code)
     if error.status_code == 405:
         response.headers["Allow"] = ", ".join(sorted(_methods(request)))

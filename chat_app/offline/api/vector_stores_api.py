@@ -86,14 +86,24 @@ async def search(store_id: str, body: SearchVectorStore, request: Request) -> Re
         [store_id], queries, most=body.max_num_results, filters=body.filters, threshold=threshold
     )
     data = [
-        {"file_id": item.file_id, "filename": item.filename, "score": round(item.score, 4),
-         "attributes": item.attributes, "content": [{"type": "text", "text": item.text}]}
+        {
+            "file_id": item.file_id,
+            "filename": item.filename,
+            "score": round(item.score, 4),
+            "attributes": item.attributes,
+            "content": [{"type": "text", "text": item.text}],
+        }
         for item in results
-    ]  # fmt: skip
+    ]
     return json_response(
-        {"object": "vector_store.search_results.page", "search_query": queries, "data": data, "has_more": False,
-         "next_page": None}
-    )  # fmt: skip
+        {
+            "object": "vector_store.search_results.page",
+            "search_query": queries,
+            "data": data,
+            "has_more": False,
+            "next_page": None,
+        }
+    )
 
 
 @router.post("/{store_id}/files")

@@ -71,7 +71,9 @@ def _unsealed(sealed: str) -> list[Json]:
         messages = _MESSAGES.validate_python(orjson.loads(text))
     except (binascii.Error, zlib.error, ValueError, ValidationError):
         raise ApiError(
-            400, "The compaction was not made by this server, or is damaged.", param="input",
+            400,
+            "The compaction was not made by this server, or is damaged.",
+            param="input",
             code="invalid_encrypted_content",
-        ) from None  # fmt: skip
+        ) from None
     return [stored_item(message) for message in messages]

@@ -62,9 +62,11 @@ def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
         return items
     if not truncate:
         raise ApiError(
-            400, f"Your input exceeds the context window of this model ({window} tokens).", param="input",
+            400,
+            f"Your input exceeds the context window of this model ({window} tokens).",
+            param="input",
             code="context_length_exceeded",
-        )  # fmt: skip
+        )
     first = 0
     while total > window and first < len(items) - 1:
         total -= sizes[first]

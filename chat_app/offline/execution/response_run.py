@@ -246,5 +246,10 @@ def _fit(item: Json, left: int) -> int:
 
 
 def _result(found: Found) -> Json:
-    return {"file_id": found.file_id, "filename": found.filename, "text": found.text,
-            "score": round(found.score, 4), "attributes": found.attributes}  # fmt: skip
+    return {
+        "file_id": found.file_id,
+        "filename": found.filename,
+        "text": found.text,
+        "score": round(found.score, 4),
+        "attributes": found.attributes,
+    }

@@ -45,9 +45,12 @@ class ResponseService:
         _check(request)
         if len(self._live) >= self._config.max_live:
             raise ApiError(
-                429, "The server is answering as many requests as it can.", kind="rate_limit_error",
-                code="rate_limit_exceeded", headers={"Retry-After": "1"},
-            )  # fmt: skip
+                429,
+                "The server is answering as many requests as it can.",
+                kind="rate_limit_error",
+                code="rate_limit_exceeded",
+                headers={"Retry-After": "1"},
+            )
         history = await self._history(request.previous_response_id, request.conversation_id, known)
         given = await resolve_references(request.input, history, self._store.item)
         items = check_calls(opened([*history, *given]))
@@ -76,8 +79,13 @@ class ResponseService:
         items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
         made = compacted(items)
         read = objects.read_tokens(items, request.instructions or "")
-        return {"id": objects.new_id("resp"), "object": "response.compaction", "created_at": objects.now(),
-                "output": made.output, "usage": objects.usage(read, made.kept)}  # fmt: skip
+        return {
+            "id": objects.new_id("resp"),
+            "object": "response.compaction",
+            "created_at": objects.now(),
+            "output": made.output,
+            "usage": objects.usage(read, made.kept),
+        }
 
     def _run(self, turn: LiveTurn, request: CreateResponse, items: list[Json]) -> None:
         response_id = turn.response["id"]
@@ -142,17 +150,16 @@ class ResponseService:
 
 def _check_given(*given: object) -> None:
     if all(value is None for value in given):
-        raise ApiError(
-            400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter"
-        )  # fmt: skip
+        raise ApiError(400, "Missing required parameter: 'input'.", param="input", code="missing_required_parameter")
 
 
 def _check(request: CreateResponse) -> None:
     if request.previous_response_id is not None and request.conversation_id is not None:
         raise ApiError(
-            400, "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Use one of them.",
+            400,
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Use one of them.",
             code="mutually_exclusive_parameters",
-        )  # fmt: skip
+        )
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
     _check_given(request.input, request.previous_response_id, request.conversation_id)

@@ -20,9 +20,13 @@ from chat_app.offline.wire.wire_items import InputItem, MessageIn, Part
 Json = dict[str, Any]
 _MOST_WAITING: Final = 16
 ErrorCode = Literal[
-    "response_not_found", "invalid_input", "steering_not_supported", "too_many_pending_steers",
-    "response_already_completed", "successor_creation_failed",
-]  # fmt: skip
+    "response_not_found",
+    "invalid_input",
+    "steering_not_supported",
+    "too_many_pending_steers",
+    "response_already_completed",
+    "successor_creation_failed",
+]
 _WHY: Final[dict[ErrorCode, str]] = {
     "response_not_found": "This connection makes no such response.",
     "invalid_input": "Only messages of the role 'user' can steer a response.",
@@ -125,13 +129,20 @@ def accepted_event(accepted: Accepted) -> Json:
 def pending_event(accepted: Accepted, calls: list[Json]) -> Json:
     """Says which outputs the response still needs before ``accepted`` is taken up."""
     stubs = [{"type": "function_call_output", "call_id": call["call_id"], "name": call["name"]} for call in calls]
-    return {"type": "response.steer.pending", "steer": accepted.body(), "reason": "waiting_for_required_input",
-            "required_input": stubs}  # fmt: skip
+    return {
+        "type": "response.steer.pending",
+        "steer": accepted.body(),
+        "reason": "waiting_for_required_input",
+        "required_input": stubs,
+    }
 
 
 def failed_event(steer: Json, code: ErrorCode, steer_id: str | None = None) -> Json:
     """Gives the input of ``steer``, as it was sent, back."""
     known = {} if steer_id is None else {"id": steer_id}
     returned = {"input": steer["input"], "previous_response_id": steer["previous_response_id"]}
-    return {"type": "response.steer.failed", "steer": {**known, **returned},
-            "error": {"type": "invalid_request_error", "code": code, "message": _WHY[code]}}  # fmt: skip
+    return {
+        "type": "response.steer.failed",
+        "steer": {**known, **returned},
+        "error": {"type": "invalid_request_error", "code": code, "message": _WHY[code]},
+    }

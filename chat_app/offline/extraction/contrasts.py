@@ -17,7 +17,7 @@ _GROUPS: Final = (
     (r"\bcommunity[ -]acquired\b", r"\bhospital[ -]acquired\b"),
     (r"\btype[ -]?1 diabetes\b", r"\btype[ -]?2 diabetes\b"),
     (r"(?<!wo)\bmen\b", r"\bwomen\b"),
-)  # fmt: skip
+)
 _DOSES: Final = ((r"\bmaxim(?:um|al)\b|\bhighest\b", r"\bstart(?:s|ing)?\b|\binitial(?:ly)?\b"),)
 _Pairs = tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 

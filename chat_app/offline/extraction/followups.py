@@ -20,13 +20,15 @@ from chat_app.offline.extraction.topics import Aspect, aspects
 
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
-    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of)\b\s*", re.IGNORECASE,
-)  # fmt: skip
+    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of)\b\s*",
+    re.IGNORECASE,
+)
 _CONNECTIVE: Final = re.compile(r"^\s*(?:and|but|also|or|so|then|what if)\b[,]?\s*", re.IGNORECASE)
 _PRONOUN: Final = re.compile(
     r"\b(?:it|its|they|them|their|these|those|this|that)(?: (?:drugs?|medicines?|medications?|class|agents?))?\b"
-    r"|\bthe (?:drug|medicine|medication|same|former|latter)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
+    re.IGNORECASE,
+)
 _INTERROGATIVE: Final = re.compile(
     r"^\s*(?:what|which|when|who|how|why|where|is|are|do|does|can|should)\b", re.IGNORECASE
 )

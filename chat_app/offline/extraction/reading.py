@@ -73,11 +73,16 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.answerable = evidence.answerable or answerable
     evidence.passages += [
         Passage(
-            row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
-            section=_text(row.get("section")), page=_text(row.get("page")), rank=rank, doubtful=not answerable,
+            row["text"],
+            cite=_text(row.get("cite")),
+            document=_text(row.get("document")),
+            section=_text(row.get("section")),
+            page=_text(row.get("page")),
+            rank=rank,
+            doubtful=not answerable,
         )
         for rank, row in enumerate(rows)
-    ]  # fmt: skip
+    ]
 
 
 def _is_drug_output(body: Json) -> bool:

@@ -53,7 +53,7 @@ _LIST: Final = re.compile(
     r"^\s*(?:what|which) (?:are|drugs|features|components|signs|risk factors|tests|medicines|medications|antibiotics)\b"
     r"|\bcontraindicat|\blist\b|\bconsists?\b|\bincludes?\b|\bcriteria\b|\bcomponents\b|^\s*who\b|\bfirst[ -]line\b",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _HOW_MUCH: Final = re.compile(
     r"\b(?:targets?|goals?|thresholds?|cut[ -]?offs?|dos(?:e|es|age|ing)|maximum)\b"
     r"|\bhow (?:much|many|long|often|high|low)\b",

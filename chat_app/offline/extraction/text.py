@@ -73,7 +73,7 @@ _SYNONYMS: Final = (
     ("salt", "sodium"),
     ("asthma", "asthmatic"),
     ("allergy", "allergic", "allergies", "hypersensitivity", "hypersensitive"),
-)  # fmt: skip
+)
 _PHRASES: Final = (
     (re.compile(r"high blood pressure|anti-?hypertensives?|\bHTN\b", re.IGNORECASE), "hypertension"),
     (re.compile(r"first[ -](?:line|choice)|\b(?:drugs?|treatment|agents?) of choice", re.IGNORECASE), "preferred"),
@@ -98,13 +98,15 @@ _PHRASES: Final = (
     (re.compile(r"\b(?:without|no) (?:major )?(comorbidit|risk factor)", re.IGNORECASE), r"no\1"),
     (re.compile(r"\b(?:under|below|younger than) (\d+) (?:years|months)", re.IGNORECASE), r"agebelow\1"),
     # A steroid that is named counts for its class, too, by which it is asked for.
-    (re.compile(r"\b(?:(?:methyl)?prednisolone|prednisone|dexamethasone|hydrocortisone)\b", re.IGNORECASE),
-     r"\g<0> corticosteroid"),
+    (
+        re.compile(r"\b(?:(?:methyl)?prednisolone|prednisone|dexamethasone|hydrocortisone)\b", re.IGNORECASE),
+        r"\g<0> corticosteroid",
+    ),
     # An amount of a medicine is a dose, whether or not the sentence says so.
     (re.compile(r"\b\d[\d.,-]*\s?(?:mg|µg|mcg|micrograms?|IU|units?)\b", re.IGNORECASE), r"\g<0> dose"),
     (re.compile(r"how often", re.IGNORECASE), "often"),
     (re.compile(r"how long", re.IGNORECASE), "duration"),
-)  # fmt: skip
+)
 
 
 @lru_cache(maxsize=100_000)

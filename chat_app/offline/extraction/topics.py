@@ -30,26 +30,44 @@ class Aspect(Enum):
 
 
 _PATTERNS: Final = (
-    (Aspect.FORMULATIONS, r"formulations?\b|\bstrengths?\b|dosage forms?\b|\bforms?\b|\bcomes? in\b|\bproducts?\b"
-                          r"|\btablets? (?:sizes?|available)|\bavailable (?:as|in)\b|\bin (?:our|the|your) database\b"),
+    (
+        Aspect.FORMULATIONS,
+        r"formulations?\b|\bstrengths?\b|dosage forms?\b|\bforms?\b|\bcomes? in\b|\bproducts?\b"
+        r"|\btablets? (?:sizes?|available)|\bavailable (?:as|in)\b|\bin (?:our|the|your) database\b",
+    ),
     (Aspect.BRANDS, r"\bbrands?\b|\btrade names?\b|\bsold as\b|\bgeneric (?:name|of|for)\b"),
     (Aspect.DRUG_CLASS, r"\b(?:drug |what |which )class\b|\bclass of drug|\bkind of drug\b|\btype of drug\b"),
     (Aspect.BOXED_WARNING, r"\bbox(?:ed)?[ -]?warnings?\b|\bblack[ -]box\b"),
-    (Aspect.CONTRAINDICATIONS, r"contra-?indicat|\bwho should not\b|\bshould not (?:be )?(?:use|take|given)"
-                               r"|\b(?:must|should|may|can|cannot)\b[^?.]*\bnot\b|\bavoid"),
+    (
+        Aspect.CONTRAINDICATIONS,
+        r"contra-?indicat|\bwho should not\b|\bshould not (?:be )?(?:use|take|given)"
+        r"|\b(?:must|should|may|can|cannot)\b[^?.]*\bnot\b|\bavoid",
+    ),
     (Aspect.ALLERGY, r"\ballerg|\bhypersensitiv"),
     (Aspect.RENAL, r"\brenal|\bkidney|\begfr\b|\bckd\b|\bdialysis\b|creatinine clearance|\bcrcl\b"),
     (Aspect.HEPATIC, r"\bhepatic|\bliver\b|\bcirrhosis\b|child-pugh"),
     (Aspect.PREGNANCY, r"pregnan|\blactation\b|breast-?feeding|\bteratogen"),
-    (Aspect.INTERACTIONS, r"\binteract|\btogether with\b|\bcombin|\balong with\b|\bat the same time\b"
-                          r"|\btake .+ with\b|\bgiven? with\b|\bco-?administ"),
-    (Aspect.DOSAGE, r"\bdos(?:e|es|age|ing|ed)\b|\bhow much\b|\bmg\b|\btitrat|\bmaximum\b"
-                     r"|\bhow (?:is|should) .+ taken"),
-    (Aspect.WARNINGS, r"side[ -]?effects?|\badverse\b|\bwarnings?\b|\bprecautions?\b|\bsafety\b|\bmonitor|\brisks?\b"
-                      r"|\btoxicity\b|\bcough\b|\bangio-?o?edema\b"),
-    (Aspect.INDICATIONS, r"\bindicat(?:ed|ion|ions)\b|\bused for\b|\buse of\b|\bwhat is .+ for\b|\bapproved for\b"
-                         r"|\btreats?\b"),
-)  # fmt: skip
+    (
+        Aspect.INTERACTIONS,
+        r"\binteract|\btogether with\b|\bcombin|\balong with\b|\bat the same time\b"
+        r"|\btake .+ with\b|\bgiven? with\b|\bco-?administ",
+    ),
+    (
+        Aspect.DOSAGE,
+        r"\bdos(?:e|es|age|ing|ed)\b|\bhow much\b|\bmg\b|\btitrat|\bmaximum\b"
+        r"|\bhow (?:is|should) .+ taken",
+    ),
+    (
+        Aspect.WARNINGS,
+        r"side[ -]?effects?|\badverse\b|\bwarnings?\b|\bprecautions?\b|\bsafety\b|\bmonitor|\brisks?\b"
+        r"|\btoxicity\b|\bcough\b|\bangio-?o?edema\b",
+    ),
+    (
+        Aspect.INDICATIONS,
+        r"\bindicat(?:ed|ion|ions)\b|\bused for\b|\buse of\b|\bwhat is .+ for\b|\bapproved for\b"
+        r"|\btreats?\b",
+    ),
+)
 _COMPILED: Final = tuple((aspect, re.compile(pattern, re.IGNORECASE)) for aspect, pattern in _PATTERNS)
 
 _DOSE: Final = re.compile(r"\bdos(?:e|es|ing)\b", re.IGNORECASE)

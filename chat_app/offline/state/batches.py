@@ -66,6 +66,10 @@ def _batch(connection: sqlite3.Connection, store_id: str, batch_id: str) -> Json
     if status == "completed" and counts["failed"] and not counts["completed"]:
         status = "failed"
     return {
-        "id": batch_id, "object": "vector_store.files_batch", "created_at": row["created_at"],
-        "vector_store_id": store_id, "status": status, "file_counts": {**counts, "total": sum(counts.values())},
-    }  # fmt: skip
+        "id": batch_id,
+        "object": "vector_store.files_batch",
+        "created_at": row["created_at"],
+        "vector_store_id": store_id,
+        "status": status,
+        "file_counts": {**counts, "total": sum(counts.values())},
+    }

@@ -85,5 +85,9 @@ def _conversation(connection: sqlite3.Connection, conversation_id: str) -> Json:
     ).fetchone()
     if row is None:
         raise not_found("Conversation", conversation_id)
-    return {"id": row["id"], "object": "conversation", "created_at": row["created_at"],
-            "metadata": orjson.loads(row["metadata"])}  # fmt: skip
+    return {
+        "id": row["id"],
+        "object": "conversation",
+        "created_at": row["created_at"],
+        "metadata": orjson.loads(row["metadata"]),
+    }

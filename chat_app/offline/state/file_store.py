@@ -116,7 +116,12 @@ class FileStore:
 
 def _file(row: sqlite3.Row) -> Json:
     body: Json = {
-        "id": row["id"], "object": "file", "bytes": row["bytes"], "created_at": row["created_at"],
-        "filename": row["filename"], "purpose": row["purpose"], "status": "processed",
-    }  # fmt: skip
+        "id": row["id"],
+        "object": "file",
+        "bytes": row["bytes"],
+        "created_at": row["created_at"],
+        "filename": row["filename"],
+        "purpose": row["purpose"],
+        "status": "processed",
+    }
     return body if row["expires_at"] is None else body | {"expires_at": row["expires_at"]}

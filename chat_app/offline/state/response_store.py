@@ -65,10 +65,17 @@ class ResponseStore:
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
                 _SAVE,
-                (response["id"], response["created_at"], response["created_at"] + RETENTION, response["status"],
-                 response["previous_response_id"], orjson.dumps(response), orjson.dumps(list(input_items)),
-                 None if finished else request),
-            )  # fmt: skip
+                (
+                    response["id"],
+                    response["created_at"],
+                    response["created_at"] + RETENTION,
+                    response["status"],
+                    response["previous_response_id"],
+                    orjson.dumps(response),
+                    orjson.dumps(list(input_items)),
+                    None if finished else request,
+                ),
+            )
             connection.executemany(
                 "INSERT OR REPLACE INTO items VALUES (?, ?)",
                 [(item["id"], response["id"]) for item in [*input_items, *response["output"]]],
@@ -109,9 +116,11 @@ class ResponseStore:
         rows = await self._database.run(read)
         if not rows:
             raise ApiError(
-                400, f"Previous response with id '{response_id[:80]}' not found.", param="previous_response_id",
+                400,
+                f"Previous response with id '{response_id[:80]}' not found.",
+                param="previous_response_id",
                 code="previous_response_not_found",
-            )  # fmt: skip
+            )
         items: list[Json] = []
         for row in rows:
             items += orjson.loads(row["input"])
@@ -159,10 +168,14 @@ class ResponseStore:
         def remove(connection: sqlite3.Connection) -> int:
             connection.execute("DELETE FROM conversations WHERE expires_at <= ?", (now(),))
             gone = connection.execute("DELETE FROM responses WHERE expires_at <= ?", (now(),)).rowcount
-            return gone + connection.execute(
-                "DELETE FROM responses WHERE id IN "
-                "(SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)", (MOST_RESPONSES,)
-            ).rowcount  # fmt: skip
+            return (
+                gone
+                + connection.execute(
+                    "DELETE FROM responses WHERE id IN "
+                    "(SELECT id FROM responses ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
+                    (MOST_RESPONSES,),
+                ).rowcount
+            )
 
         return await self._database.run(remove)
 

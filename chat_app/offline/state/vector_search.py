@@ -46,9 +46,12 @@ class VectorSearch:
         """What a file_search tool finds. Raises ``ApiError`` when a store is unknown or has expired."""
         options = tool.ranking_options
         return await self.search(
-            tool.vector_store_ids, queries, most=tool.max_num_results or DEFAULT_RESULTS, filters=tool.filters,
+            tool.vector_store_ids,
+            queries,
+            most=tool.max_num_results or DEFAULT_RESULTS,
+            filters=tool.filters,
             threshold=options.score_threshold if options else 0.0,
-        )  # fmt: skip
+        )
 
     async def search(
         self, store_ids: Sequence[str], queries: Sequence[str], *, most: int, filters: Filter | None, threshold: float
@@ -91,17 +94,26 @@ def _matches(
     if not terms:
         return []
     expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    given = {"terms": expression, "stores": orjson.dumps(list(store_ids)).decode(), "most": most,
-             "files": None if files is None else orjson.dumps(files).decode()}  # fmt: skip
+    given = {
+        "terms": expression,
+        "stores": orjson.dumps(list(store_ids)).decode(),
+        "most": most,
+        "files": None if files is None else orjson.dumps(files).decode(),
+    }
     wanted = {stem(term) for term in terms}
     return [
         (
             row["id"],
-            Found(row["file_id"], row["filename"], row["text"], _score(row["score"], row["text"], wanted),
-                  orjson.loads(row["attributes"])),
+            Found(
+                row["file_id"],
+                row["filename"],
+                row["text"],
+                _score(row["score"], row["text"], wanted),
+                orjson.loads(row["attributes"]),
+            ),
         )
         for row in connection.execute(_BEST, given)
-    ]  # fmt: skip
+    ]
 
 
 def _score(bm25: float, text: str, wanted: set[str]) -> float:

@@ -137,8 +137,9 @@ class VectorStores:
             used = sum(len(chunk.encode()) for chunk in cut)
             if connection.execute(
                 "UPDATE vector_store_files SET status = 'completed', usage_bytes = ? "
-                "WHERE store_id = ? AND file_id = ? AND status = 'in_progress'", (used, store_id, file_id)
-            ).rowcount:  # fmt: skip
+                "WHERE store_id = ? AND file_id = ? AND status = 'in_progress'",
+                (used, store_id, file_id),
+            ).rowcount:
                 connection.executemany(
                     "INSERT INTO chunks (store_id, file_id, ordinal, text) VALUES (?, ?, ?, ?)",
                     [(store_id, file_id, ordinal, chunk) for ordinal, chunk in enumerate(cut)],
@@ -245,12 +246,18 @@ def _store(connection: sqlite3.Connection, store_id: str) -> Json:
     expires_at = None if days is None else row["last_active_at"] + days * _DAY
     status = "in_progress" if counts["in_progress"] else "completed"
     return {
-        "id": store_id, "object": "vector_store", "created_at": row["created_at"], "name": row["name"],
-        "usage_bytes": used, "file_counts": {**counts, "total": sum(counts.values())},
+        "id": store_id,
+        "object": "vector_store",
+        "created_at": row["created_at"],
+        "name": row["name"],
+        "usage_bytes": used,
+        "file_counts": {**counts, "total": sum(counts.values())},
         "status": "expired" if expires_at is not None and expires_at <= now() else status,
         **({} if days is None else {"expires_after": {"anchor": "last_active_at", "days": days}}),
-        "expires_at": expires_at, "last_active_at": row["last_active_at"], "metadata": orjson.loads(row["metadata"]),
-    }  # fmt: skip
+        "expires_at": expires_at,
+        "last_active_at": row["last_active_at"],
+        "metadata": orjson.loads(row["metadata"]),
+    }
 
 
 def _file(connection: sqlite3.Connection, store_id: str, file_id: str) -> Json:
@@ -265,8 +272,13 @@ def _file(connection: sqlite3.Connection, store_id: str, file_id: str) -> Json:
 
 def _file_object(row: sqlite3.Row) -> Json:
     return {
-        "id": row["file_id"], "object": "vector_store.file", "usage_bytes": row["usage_bytes"],
-        "created_at": row["created_at"], "vector_store_id": row["store_id"], "status": row["status"],
+        "id": row["file_id"],
+        "object": "vector_store.file",
+        "usage_bytes": row["usage_bytes"],
+        "created_at": row["created_at"],
+        "vector_store_id": row["store_id"],
+        "status": row["status"],
         "last_error": None if row["error"] is None else orjson.loads(row["error"]),
-        "chunking_strategy": orjson.loads(row["chunking"]), "attributes": orjson.loads(row["attributes"]),
-    }  # fmt: skip
+        "chunking_strategy": orjson.loads(row["chunking"]),
+        "attributes": orjson.loads(row["attributes"]),
+    }

@@ -10,10 +10,30 @@ from typing import Any, Final
 
 from pydantic_core import ErrorDetails
 
-TAGS: Final = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference",
-                         "file_search_call", "compaction", "other", "function", "file_search", "text", "json_schema",
-                         "json_object", "str", "options", "allowed_tools", "comparison", "compound", "parts",
-                         "items"})  # fmt: skip
+TAGS: Final = frozenset(
+    {
+        "message",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "item_reference",
+        "file_search_call",
+        "compaction",
+        "other",
+        "function",
+        "file_search",
+        "text",
+        "json_schema",
+        "json_object",
+        "str",
+        "options",
+        "allowed_tools",
+        "comparison",
+        "compound",
+        "parts",
+        "items",
+    }
+)
 """Names of union branches: pydantic puts them in an error's location, where a client knows no such field."""
 
 

@@ -105,13 +105,22 @@ def message_item(text: str, annotations: list[Json], *, status: str = "completed
 
 
 def function_call_item(name: str, arguments: str) -> Json:
-    return {"type": "function_call", "id": new_id("fc"), "call_id": f"call_{secrets.token_hex(12)}", "name": name,
-            "arguments": arguments, "status": "completed"}  # fmt: skip
+    return {
+        "type": "function_call",
+        "id": new_id("fc"),
+        "call_id": f"call_{secrets.token_hex(12)}",
+        "name": name,
+        "arguments": arguments,
+        "status": "completed",
+    }
 
 
 def reasoning_item(summary: str, encrypted: str | None = None) -> Json:
-    item: Json = {"type": "reasoning", "id": new_id("rs"),
-                  "summary": [{"type": "summary_text", "text": summary}] if summary else []}  # fmt: skip
+    item: Json = {
+        "type": "reasoning",
+        "id": new_id("rs"),
+        "summary": [{"type": "summary_text", "text": summary}] if summary else [],
+    }
     return item if encrypted is None else item | {"encrypted_content": encrypted}
 
 
@@ -121,8 +130,13 @@ def sealed(text: str) -> str:
 
 
 def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
-    return {"type": "file_search_call", "id": new_id("fs"), "status": "completed", "queries": queries,
-            "results": results}  # fmt: skip
+    return {
+        "type": "file_search_call",
+        "id": new_id("fs"),
+        "status": "completed",
+        "queries": queries,
+        "results": results,
+    }
 
 
 def usage(input_tokens: int, output: list[Json]) -> Json:
@@ -160,8 +174,13 @@ def text_of_content(content: str | list[Json]) -> str:
 def stored_item(item: InputItem) -> Json:
     """An input item as it is kept and listed: with an id, a status, and content as a list of parts."""
     body: Json = item.model_dump(exclude_none=True)
-    prefixes = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs",
-                "compaction": "cmp"}  # fmt: skip
+    prefixes = {
+        "message": "msg",
+        "function_call": "fc",
+        "function_call_output": "fco",
+        "reasoning": "rs",
+        "compaction": "cmp",
+    }
     body["id"] = body.get("id") or new_id(prefixes.get(item.type or "", "item"))
     if isinstance(item, MessageIn):
         if isinstance(item.content, str):

@@ -61,10 +61,20 @@ class OtherTool(Open):
     """A hosted tool that this server does not have: accepted and echoed, never used."""
 
     type: Literal[
-        "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11",
-        "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "custom", "apply_patch",
-        "computer_use_preview", "computer",
-    ]  # fmt: skip
+        "web_search",
+        "web_search_2025_08_26",
+        "web_search_preview",
+        "web_search_preview_2025_03_11",
+        "code_interpreter",
+        "image_generation",
+        "mcp",
+        "local_shell",
+        "shell",
+        "custom",
+        "apply_patch",
+        "computer_use_preview",
+        "computer",
+    ]
 
 
 def _tool_tag(value: object) -> str:
@@ -81,8 +91,16 @@ Tool = Annotated[
 
 
 class NamedToolChoice(Open):
-    type: Literal["function", "file_search", "custom", "mcp", "web_search_preview", "code_interpreter",
-                  "image_generation", "computer_use_preview"]  # fmt: skip
+    type: Literal[
+        "function",
+        "file_search",
+        "custom",
+        "mcp",
+        "web_search_preview",
+        "code_interpreter",
+        "image_generation",
+        "computer_use_preview",
+    ]
     name: str | None = None
 
 
@@ -146,10 +164,15 @@ class StreamOptions(Open):
 
 
 Include = Literal[
-    "file_search_call.results", "web_search_call.results", "web_search_call.action.sources",
-    "message.input_image.image_url", "computer_call_output.output.image_url", "code_interpreter_call.outputs",
-    "reasoning.encrypted_content", "message.output_text.logprobs",
-]  # fmt: skip
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+]
 
 
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
@@ -207,9 +230,11 @@ class Compact(Closed):
     """The body of ``POST /v1/responses/compact``; the model has to be named, as in OpenAI's."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True,
+        frozen=True,
+        extra="forbid",
+        strict=True,
         json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
-    )  # fmt: skip
+    )
 
     model: str
     input: Input | None = None

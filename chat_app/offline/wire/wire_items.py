@@ -16,9 +16,16 @@ class Part(Open):
     """A part of a message's content; only text is read, images and files are accepted."""
 
     type: Literal[
-        "input_text", "output_text", "text", "input_image", "input_file", "input_audio", "refusal",
-        "summary_text", "reasoning_text",
-    ]  # fmt: skip
+        "input_text",
+        "output_text",
+        "text",
+        "input_image",
+        "input_file",
+        "input_audio",
+        "refusal",
+        "summary_text",
+        "reasoning_text",
+    ]
     text: str | None = None
 
 
@@ -76,11 +83,24 @@ class OtherItem(Open):
     """An item of a kind this model does not read (another tool's call or output); it is kept in the history."""
 
     type: Literal[
-        "web_search_call", "computer_call", "computer_call_output", "image_generation_call",
-        "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
-        "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
-        "mcp_approval_response", "mcp_call", "custom_tool_call", "custom_tool_call_output",
-    ]  # fmt: skip
+        "web_search_call",
+        "computer_call",
+        "computer_call_output",
+        "image_generation_call",
+        "code_interpreter_call",
+        "local_shell_call",
+        "local_shell_call_output",
+        "shell_call",
+        "shell_call_output",
+        "apply_patch_call",
+        "apply_patch_call_output",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "mcp_call",
+        "custom_tool_call",
+        "custom_tool_call_output",
+    ]
 
 
 _ITEMS = frozenset(

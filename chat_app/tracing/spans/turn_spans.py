@@ -74,7 +74,10 @@ class TurnSpans:
         self._tools: dict[str, Span] = {}
         self._step_began, self._step_done, self._run_ended = time.time_ns(), False, False
         self._root = self._begin(
-            f"invoke_agent {kit.agent_name}", "invoke_agent", None, self._step_began,
+            f"invoke_agent {kit.agent_name}",
+            "invoke_agent",
+            None,
+            self._step_began,
             {"gen_ai.agent.name": kit.agent_name},
         )
         self._below = set_span_in_context(self._root)
@@ -114,15 +117,18 @@ class TurnSpans:
             self._chat.error_type = error_type
             self._finish_chat()
         timings = self._clock.timings()
-        set_given(self._root, {
-            "gen_ai.request.model": self._model,
-            "asclepius.outcome.kind": outcome.kind,
-            "asclepius.outcome.reason": outcome.reason,
-            "asclepius.time_to_first_event": timings.first_event,
-            "asclepius.time_to_first_text": timings.first_text,
-            "asclepius.time_in_tools": timings.tools,
-            "asclepius.duration": timings.total,
-        })
+        set_given(
+            self._root,
+            {
+                "gen_ai.request.model": self._model,
+                "asclepius.outcome.kind": outcome.kind,
+                "asclepius.outcome.reason": outcome.reason,
+                "asclepius.time_to_first_event": timings.first_event,
+                "asclepius.time_to_first_text": timings.first_text,
+                "asclepius.time_in_tools": timings.tools,
+                "asclepius.duration": timings.total,
+            },
+        )
         if self._usage is not None:
             set_given(self._root, usage_attributes(self._usage))
             self._count_tokens(self._usage)
@@ -228,10 +234,13 @@ class TurnSpans:
             mark_failed(span, "tool_error")
         if self._kit.keep_text:
             result = output.error if output.error is not None else json.dumps(output.output)
-            set_given(span, {
-                "gen_ai.tool.call.arguments": output.input.arguments[:MAX_KEPT_TEXT],
-                "gen_ai.tool.call.result": result[:MAX_KEPT_TEXT],
-            })
+            set_given(
+                span,
+                {
+                    "gen_ai.tool.call.arguments": output.input.arguments[:MAX_KEPT_TEXT],
+                    "gen_ai.tool.call.result": result[:MAX_KEPT_TEXT],
+                },
+            )
         span.end(ended)
 
     def _begin(

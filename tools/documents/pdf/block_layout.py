@@ -130,9 +130,10 @@ class Layout:
     def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
         printed = [comparable(block.text) for block in blocks if block.kind == "heading"]
         return tuple(
-            (entry.level, entry.title) for entry in self._outline.get(page.number, ())
+            (entry.level, entry.title)
+            for entry in self._outline.get(page.number, ())
             if not any(_same_heading(words, entry) for words in printed)
-        )  # fmt: skip
+        )
 
     def is_heading(self, line: Line) -> bool:
         return _face(line) in self._levels and _could_be_heading(line)

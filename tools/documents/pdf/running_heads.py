@@ -97,9 +97,7 @@ def _watermarks(pages: Sequence[PdfPage]) -> frozenset[Place]:
     often = {text for text, count in texts.items() if count >= needed}
     if not often:
         return frozenset()
-    marks = Counter(
-        place for page in pages for place in {_exact(line) for line in page.lines if line.text in often}
-    )
+    marks = Counter(place for page in pages for place in {_exact(line) for line in page.lines if line.text in often})
     return frozenset(place for place, count in marks.items() if count >= needed)
 
 
@@ -125,10 +123,12 @@ def in_margins(page: PdfPage) -> list[Line]:
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
     areas = ruled_areas(page.rules, page.width)
     return [
-        line for line in page.lines
-        if (line.base < bottom or line.top > top) and len(line.text.split()) <= _MAX_WORDS
+        line
+        for line in page.lines
+        if (line.base < bottom or line.top > top)
+        and len(line.text.split()) <= _MAX_WORDS
         and not any(lower < line.base < upper for lower, upper in areas)
-    ]  # fmt: skip
+    ]
 
 
 def printed_numbers(margins: Mapping[int, Sequence[Marginal]]) -> dict[int, str]:

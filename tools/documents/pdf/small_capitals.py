@@ -47,9 +47,7 @@ def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str
     return text
 
 
-def _inside_words(
-    text: str, lines: Sequence[tuple[int, int]], characters: PageCharacters
-) -> list[tuple[int, int]]:
+def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageCharacters) -> list[tuple[int, int]]:
     """The spaces behind the first letters of words in small capitals, of lines in capitals."""
     spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
     if not any(_stands_alone(text, start - 1) for start, _ in spans):
@@ -57,9 +55,10 @@ def _inside_words(
     spaces = _measured(text, spans, characters)
     usual = median([space.width for space in spaces if not space.behind_capital] or [0.0])
     return [
-        (space.start, space.end) for space in spaces
+        (space.start, space.end)
+        for space in spaces
         if space.behind_capital and (text[space.start - 1] not in _WORDS or space.width < _NARROWER * usual)
-    ]  # fmt: skip
+    ]
 
 
 def _measured(text: str, spans: Sequence[tuple[int, int]], characters: PageCharacters) -> list[_Space]:

@@ -182,8 +182,10 @@ def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
 def _share_a_line(cells: Sequence[Cell]) -> bool:
     """Most cells begin, end, or have their middle at the same place."""
     places = (
-        [cell.left for cell in cells], [cell.right for cell in cells], [(cell.left + cell.right) / 2 for cell in cells]
-    )  # fmt: skip
+        [cell.left for cell in cells],
+        [cell.right for cell in cells],
+        [(cell.left + cell.right) / 2 for cell in cells],
+    )
     return any(_most_at_one_place(place) >= 0.7 * len(cells) for place in places)
 
 

@@ -120,6 +120,4 @@ def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
 
 def _runs(line: Line) -> bool:
     """True for words that run on: a wide space after a full stop is no gap between cells."""
-    return all(
-        second.left - first.right < 1.3 * line.size for first, second in pairwise(line.cells)
-    )
+    return all(second.left - first.right < 1.3 * line.size for first, second in pairwise(line.cells))

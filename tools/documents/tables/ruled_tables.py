@@ -65,10 +65,13 @@ def ruled_tables(lines: Sequence[Line], page: PdfPage, taken: frozenset[int]) ->
 
 def _band(lines: Sequence[Line], upper: Rule, lower: Rule, taken: frozenset[int]) -> _Band:
     inside = tuple(
-        index for index, line in enumerate(lines)
+        index
+        for index, line in enumerate(lines)
         if lower.height < line.base + 0.3 * line.size < upper.height
-        and upper.left - _SAME < line.left and line.right < upper.right + _SAME and index not in taken
-    )  # fmt: skip
+        and upper.left - _SAME < line.left
+        and line.right < upper.right + _SAME
+        and index not in taken
+    )
     return _Band(inside, tuple(rows_of([lines[index] for index in inside])))
 
 

@@ -68,8 +68,12 @@ class Entry:
 def entries(path: Path) -> list[Entry]:
     """The files at ``path``: itself, those of a folder, or those of a zip. Raises ``SourceRejected`` otherwise."""
     if path.is_dir():
-        found = [entry for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
-                 for entry in _file(file, file.relative_to(path).as_posix())]  # fmt: skip
+        found = [
+            entry
+            for file in sorted(path.rglob("*"))
+            if file.is_file() and not file.name.startswith(".")
+            for entry in _file(file, file.relative_to(path).as_posix())
+        ]
     elif path.is_file():
         found = _file(path, path.name)
     else:

@@ -89,18 +89,27 @@ def read(intake: Intake) -> None:
 def _contribution(record: DemoRecord) -> Contribution:
     source = Source(id=f"label:{record_key(base_moieties(record.ingredients))}", **record.source.model_dump())
     return Contribution(
-        source=SOURCE_ID, item=record.generic_name, substances=record.substances, ingredients=record.ingredients,
-        generic_name=record.generic_name, brand_names=record.brand_names, synonyms=record.synonyms,
+        source=SOURCE_ID,
+        item=record.generic_name,
+        substances=record.substances,
+        ingredients=record.ingredients,
+        generic_name=record.generic_name,
+        brand_names=record.brand_names,
+        synonyms=record.synonyms,
         drug_classes=record.drug_classes,
         products=tuple(product for listed in record.products for product in _products(listed)),
         label=Label(source=source, sections={name: text for name, text in record.label.items() if text}),
-    )  # fmt: skip
+    )
 
 
 def _products(listed: DemoProduct) -> tuple[Product, ...]:
     """One product per brand; without a brand the generic one. The strengths are those of the form as a whole."""
     return tuple(
-        Product(dosage_form=listed.dosage_form, routes=tuple(sorted(listed.routes)), brand_name=brand,
-                strengths=listed.strengths)
+        Product(
+            dosage_form=listed.dosage_form,
+            routes=tuple(sorted(listed.routes)),
+            brand_name=brand,
+            strengths=listed.strengths,
+        )
         for brand in (listed.brand_names or ("",))
-    )  # fmt: skip
+    )

@@ -56,9 +56,13 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
 
 
 def _source(entry: Entry) -> Source:
-    return Source(id=SOURCE_ID, title="Drugs@FDA: FDA-Approved Drugs", publisher="U.S. Food and Drug Administration",
-                  url="https://www.fda.gov/drugs/drug-approvals-and-databases/drugsfda-data-files",
-                  date=entry.date)  # fmt: skip
+    return Source(
+        id=SOURCE_ID,
+        title="Drugs@FDA: FDA-Approved Drugs",
+        publisher="U.S. Food and Drug Administration",
+        url="https://www.fda.gov/drugs/drug-approvals-and-databases/drugsfda-data-files",
+        date=entry.date,
+    )
 
 
 def _item(row: Row) -> str:
@@ -103,9 +107,18 @@ def _product(row: Row, application: _Application | None) -> Contribution:
     brand = row["DrugName"].title()
     kind = application.kind if application else ""
     product = Product(
-        dosage_form=form, routes=routes, brand_name=brand, strengths=strengths(row["Strength"], len(substances)),
+        dosage_form=form,
+        routes=routes,
+        brand_name=brand,
+        strengths=strengths(row["Strength"], len(substances)),
         labelers=(application.sponsor,) if application and application.sponsor else (),
-        applications=(f"{kind}{row['ApplNo']}",), marketing=note(row["Strength"]),
-    )  # fmt: skip
-    return Contribution(source=SOURCE_ID, item=_item(row), substances=substances, products=(product,),
-                        brand_names=(brand,) if brand else ())  # fmt: skip
+        applications=(f"{kind}{row['ApplNo']}",),
+        marketing=note(row["Strength"]),
+    )
+    return Contribution(
+        source=SOURCE_ID,
+        item=_item(row),
+        substances=substances,
+        products=(product,),
+        brand_names=(brand,) if brand else (),
+    )

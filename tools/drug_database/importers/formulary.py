@@ -30,8 +30,19 @@ from tools.drug_database.records import SECTIONS, Contribution, Label, Product, 
 from tools.errors import SourceRejected
 
 SOURCE_ID: Final = "formulary"
-_LISTS: Final = ("ingredients", "substances", "brand_names", "synonyms", "drug_classes", "routes", "strengths", "ndc",
-                 "labeler", "status", "rxcui")  # fmt: skip
+_LISTS: Final = (
+    "ingredients",
+    "substances",
+    "brand_names",
+    "synonyms",
+    "drug_classes",
+    "routes",
+    "strengths",
+    "ndc",
+    "labeler",
+    "status",
+    "rxcui",
+)
 _COLUMNS: Final = frozenset({"generic_name", "dosage_form", "code", *_LISTS, *SECTIONS})
 _SEPARATOR = re.compile(r"[;|]")
 Row = Mapping[str, object]
@@ -92,8 +103,9 @@ def _csv_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:
         columns, separator = _columns(first.rstrip("\n"))
         unknown = sorted(set(columns) - _COLUMNS)
         if unknown:
-            raise SourceRejected(f"{entry.name}: the column {unknown[0]!r} is not known. Known are: "
-                                 f"{', '.join(sorted(_COLUMNS))}.")  # fmt: skip
+            raise SourceRejected(
+                f"{entry.name}: the column {unknown[0]!r} is not known. Known are: {', '.join(sorted(_COLUMNS))}."
+            )
         reader = csv.reader(lines, delimiter=separator, strict=True)
         try:
             for cells in reader:
@@ -125,18 +137,32 @@ def _contribution(row: Row, source: Source) -> Contribution | str:
     strengths = tuple(strength(one) for one in found["strengths"])
     brands = found["brand_names"]
     products = tuple(
-        Product(dosage_form=form, routes=tuple(sorted(one.lower() for one in found["routes"])), brand_name=brand,
-                strengths=strengths, ndcs=found["ndc"], labelers=found["labeler"], marketing=found["status"])
+        Product(
+            dosage_form=form,
+            routes=tuple(sorted(one.lower() for one in found["routes"])),
+            brand_name=brand,
+            strengths=strengths,
+            ndcs=found["ndc"],
+            labelers=found["labeler"],
+            marketing=found["status"],
+        )
         for brand in (brands or ("",))
-    )  # fmt: skip
+    )
     code = " ".join(str(row.get("code") or "").split())
     ingredients = tuple(name.lower() for name in found["ingredients"])
     return Contribution(
-        source=source.id, item=code or "/".join((generic.lower(), form, *strengths)), generic_name=generic.lower(),
+        source=source.id,
+        item=code or "/".join((generic.lower(), form, *strengths)),
+        generic_name=generic.lower(),
         substances=tuple(name.lower() for name in found["substances"]) or ingredients or (generic.lower(),),
-        ingredients=ingredients, brand_names=brands, synonyms=found["synonyms"], drug_classes=found["drug_classes"],
-        rxcuis=found["rxcui"], products=products if form or strengths else (), label=_label(row, source),
-    )  # fmt: skip
+        ingredients=ingredients,
+        brand_names=brands,
+        synonyms=found["synonyms"],
+        drug_classes=found["drug_classes"],
+        rxcuis=found["rxcui"],
+        products=products if form or strengths else (),
+        label=_label(row, source),
+    )
 
 
 def _label(row: Row, source: Source) -> Label | None:

@@ -34,10 +34,16 @@ class FileCount:
 
     def report(self) -> FileReport:
         return FileReport(
-            file=self.file, format=self.format, source=self.source, read=self.read, kept=self.new_items,
-            merged=self.put - self.new_items + self.merged, refused=self.refused, reasons=dict(self.reasons),
+            file=self.file,
+            format=self.format,
+            source=self.source,
+            read=self.read,
+            kept=self.new_items,
+            merged=self.put - self.new_items + self.merged,
+            refused=self.refused,
+            reasons=dict(self.reasons),
             examples=tuple(self.examples),
-        )  # fmt: skip
+        )
 
 
 class Intake:

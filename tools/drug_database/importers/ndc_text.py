@@ -37,9 +37,13 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
 
 
 def source(entry: Entry) -> Source:
-    return Source(id=SOURCE_ID, title="National Drug Code Directory", publisher="U.S. Food and Drug Administration",
-                  url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
-                  date=entry.date)  # fmt: skip
+    return Source(
+        id=SOURCE_ID,
+        title="National Drug Code Directory",
+        publisher="U.S. Food and Drug Administration",
+        url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
+        date=entry.date,
+    )
 
 
 def _read_products(entry: Entry, intake: Intake) -> None:
@@ -71,12 +75,14 @@ def _product(row: Row) -> Contribution | str:
     if not substances:
         return "neither an active ingredient nor a name is given"
     return Contribution(
-        source=SOURCE_ID, item=code, substances=substances,
+        source=SOURCE_ID,
+        item=code,
+        substances=substances,
         brand_names=(brand,) if brand else (),
         synonyms=tuple(filter(None, (row["NONPROPRIETARYNAME"].strip().lower(),))),
         drug_classes=_classes(row.get("PHARM_CLASSES", "")),
         products=(_details(row, code, brand),),
-    )  # fmt: skip
+    )
 
 
 def _substances(row: Row) -> tuple[str, ...]:
@@ -102,10 +108,14 @@ def _details(row: Row, code: str, brand: str) -> Product:
     return Product(
         dosage_form=row["DOSAGEFORMNAME"].strip().lower(),
         routes=tuple(sorted(listed(row.get("ROUTENAME", "")))),
-        brand_name=brand, strengths=_strengths(row), labelers=single("LABELERNAME"), ndcs=(code,),
-        applications=single("APPLICATIONNUMBER"), marketing=single("MARKETINGCATEGORYNAME"),
+        brand_name=brand,
+        strengths=_strengths(row),
+        labelers=single("LABELERNAME"),
+        ndcs=(code,),
+        applications=single("APPLICATIONNUMBER"),
+        marketing=single("MARKETINGCATEGORYNAME"),
         schedules=single("DEASCHEDULE"),
-    )  # fmt: skip
+    )
 
 
 def _strengths(row: Row) -> tuple[str, ...]:

@@ -71,9 +71,13 @@ def _put(intake: Intake, found: Contribution | str, number: int) -> None:
 def _source(entry: Entry, name: str, title: str, endpoint: str) -> Source:
     found = head(entry)
     updated = _UPDATED.search(found[0]) if found else None
-    return Source(id=name, title=title, publisher="U.S. Food and Drug Administration (openFDA)",
-                  url=f"https://open.fda.gov/apis/drug/{endpoint}/",
-                  date=updated[1] if updated else entry.date)  # fmt: skip
+    return Source(
+        id=name,
+        title=title,
+        publisher="U.S. Food and Drug Administration (openFDA)",
+        url=f"https://open.fda.gov/apis/drug/{endpoint}/",
+        date=updated[1] if updated else entry.date,
+    )
 
 
 def _text(record: Mapping[str, Any], field: str) -> str:
@@ -93,17 +97,26 @@ def _product(record: Record) -> Contribution | str:
     packages = [_text(one, "package_ndc") for one in record.get("packaging") or () if isinstance(one, dict)]
     amounts = [strength(_text(one, "strength")) for one in active]
     product = Product(
-        dosage_form=_text(record, "dosage_form").lower(), brand_name=brand, ndcs=(code,),
+        dosage_form=_text(record, "dosage_form").lower(),
+        brand_name=brand,
+        ndcs=(code,),
         routes=tuple(sorted(route.lower() for route in texts(record.get("route")))),
-        strengths=(combined(amounts),) if amounts and all(amounts) else (), labelers=texts(record.get("labeler_name")),
-        packages=tuple(filter(None, packages)), applications=texts(record.get("application_number")),
-        marketing=texts(record.get("marketing_category")), schedules=texts(record.get("dea_schedule")),
-    )  # fmt: skip
+        strengths=(combined(amounts),) if amounts and all(amounts) else (),
+        labelers=texts(record.get("labeler_name")),
+        packages=tuple(filter(None, packages)),
+        applications=texts(record.get("application_number")),
+        marketing=texts(record.get("marketing_category")),
+        schedules=texts(record.get("dea_schedule")),
+    )
     return Contribution(
-        source=NDC_SOURCE, item=code, substances=substances or (generic,), products=(product,),
-        brand_names=(brand,) if brand else (), synonyms=(generic,) if generic else (),
+        source=NDC_SOURCE,
+        item=code,
+        substances=substances or (generic,),
+        products=(product,),
+        brand_names=(brand,) if brand else (),
+        synonyms=(generic,) if generic else (),
         drug_classes=texts(record.get("pharm_class")),
-    )  # fmt: skip
+    )
 
 
 def _label(record: Record) -> Contribution | str:
@@ -120,20 +133,27 @@ def _label(record: Record) -> Contribution | str:
     substances = tuple(name.lower() for name in texts(about.get("substance_name")))
     brands = texts(about.get("brand_name"))
     others = [sentence for field in _OTHER for sentence in sentences(_text(record, field))]
-    sections = label_sections({name: _first(record, fields) for name, fields in _FIELDS.items()}, others)  # fmt: skip
+    sections = label_sections({name: _first(record, fields) for name, fields in _FIELDS.items()}, others)
     if not sections:
         return "the label has none of the sections that are kept"
     maker = _text(about, "manufacturer_name")
     title = f"{brands[0] if brands else substances[0]} label{f' ({maker})' if maker else ''}"
-    source = Source(id=f"{LABEL_SOURCE}:{set_id}", title=title, publisher="FDA label, from openFDA",
-                    url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
-                    date=iso_date(_text(record, "effective_time")))  # fmt: skip
+    source = Source(
+        id=f"{LABEL_SOURCE}:{set_id}",
+        title=title,
+        publisher="FDA label, from openFDA",
+        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+        date=iso_date(_text(record, "effective_time")),
+    )
     return Contribution(
-        source=LABEL_SOURCE, item=set_id, substances=substances, brand_names=brands,
+        source=LABEL_SOURCE,
+        item=set_id,
+        substances=substances,
+        brand_names=brands,
         synonyms=tuple(name.lower() for name in texts(about.get("generic_name"))),
         drug_classes=texts(about.get("pharm_class_epc")) + texts(about.get("pharm_class_moa")),
         label=Label(source=source, sections=sections, brand_name=brands[0] if brands else "", set_id=set_id),
-    )  # fmt: skip
+    )
 
 
 def _first(record: Record, fields: Sequence[str]) -> str:

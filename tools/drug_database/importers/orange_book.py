@@ -38,9 +38,13 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
 
 
 def _source(entry: Entry) -> Source:
-    return Source(id=SOURCE_ID, title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
-                  publisher="U.S. Food and Drug Administration", date=entry.date,
-                  url="https://www.fda.gov/drugs/drug-approvals-and-databases/orange-book-data-files")  # fmt: skip
+    return Source(
+        id=SOURCE_ID,
+        title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
+        publisher="U.S. Food and Drug Administration",
+        date=entry.date,
+        url="https://www.fda.gov/drugs/drug-approvals-and-databases/orange-book-data-files",
+    )
 
 
 def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
@@ -50,17 +54,23 @@ def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
     brand = row["Trade_Name"].title()
     labeler = row.get("Applicant_Full_Name", "") or row.get("Applicant", "")
     product = Product(
-        dosage_form=form, routes=routes, brand_name=brand, strengths=strengths(row["Strength"], len(substances)),
+        dosage_form=form,
+        routes=routes,
+        brand_name=brand,
+        strengths=strengths(row["Strength"], len(substances)),
         labelers=(labeler,) if labeler else (),
         applications=(f"{_APPLICATION.get(kind, kind)}{row['Appl_No']}",),
         marketing=((_STATUS.get(status, status),) if status else ()) + note(row["Strength"]),
         approvals=_approval(row.get("Approval_Date", "")),
         te_codes=(row["TE_Code"],) if row["TE_Code"] else (),
-    )  # fmt: skip
+    )
     return Contribution(
-        source=SOURCE_ID, item=f"{kind}{row['Appl_No']}-{row['Product_No']}", substances=substances,
-        brand_names=(brand,) if brand else (), products=(product,),
-    )  # fmt: skip
+        source=SOURCE_ID,
+        item=f"{kind}{row['Appl_No']}-{row['Product_No']}",
+        substances=substances,
+        brand_names=(brand,) if brand else (),
+        products=(product,),
+    )
 
 
 def _approval(text: str) -> tuple[str, ...]:

@@ -66,8 +66,13 @@ def role(first_line: str) -> str | None:
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
     first = next(iter(files.values()))[0]
-    source = Source(id=SOURCE_ID, title="RxNorm", publisher="U.S. National Library of Medicine", date=first.date,
-                    url="https://www.nlm.nih.gov/research/umls/rxnorm/")  # fmt: skip
+    source = Source(
+        id=SOURCE_ID,
+        title="RxNorm",
+        publisher="U.S. National Library of Medicine",
+        date=first.date,
+        url="https://www.nlm.nih.gov/research/umls/rxnorm/",
+    )
     known = _Concepts()
     for entry in files.get("concept", ()):
         _learn(entry, known)
@@ -186,8 +191,13 @@ def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     brand = _brand(name) if branded else ""
     form, routes = form_and_routes(parts.form)
     product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,), strengths=parts.strengths)
-    return Contribution(source=SOURCE_ID, item=rxcui, substances=parts.substances, products=(product,),
-                        brand_names=(brand,) if brand else ())  # fmt: skip
+    return Contribution(
+        source=SOURCE_ID,
+        item=rxcui,
+        substances=parts.substances,
+        products=(product,),
+        brand_names=(brand,) if brand else (),
+    )
 
 
 def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Parts | None:
@@ -243,8 +253,13 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
         return None
     brand = _brand(name)
     product = Product(dosage_form="kit", brand_name=brand, rxcuis=(rxcui,))
-    return Contribution(source=SOURCE_ID, item=rxcui, substances=tuple(substances), products=(product,),
-                        brand_names=(brand,) if brand else ())  # fmt: skip
+    return Contribution(
+        source=SOURCE_ID,
+        item=rxcui,
+        substances=tuple(substances),
+        products=(product,),
+        brand_names=(brand,) if brand else (),
+    )
 
 
 def _read_attributes(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:

@@ -23,10 +23,19 @@ from tools.errors import SourceRejected
 SOURCE_ID: Final = "dailymed"
 _V3: Final = "{urn:hl7-org:v3}"
 _CODES: Final[dict[str, SectionName]] = {
-    "34066-1": "boxed_warning", "34067-9": "indications", "34068-7": "dosage", "34070-3": "contraindications",
-    "50570-1": "contraindications", "43685-7": "warnings", "34071-1": "warnings", "42232-9": "warnings",
-    "34073-7": "interactions", "42228-7": "pregnancy", "88828-9": "renal_dosing", "88829-7": "hepatic_dosing",
-}  # fmt: skip
+    "34066-1": "boxed_warning",
+    "34067-9": "indications",
+    "34068-7": "dosage",
+    "34070-3": "contraindications",
+    "50570-1": "contraindications",
+    "43685-7": "warnings",
+    "34071-1": "warnings",
+    "42232-9": "warnings",
+    "34073-7": "interactions",
+    "42228-7": "pregnancy",
+    "88828-9": "renal_dosing",
+    "88829-7": "hepatic_dosing",
+}
 _OTHER_CODES: Final = frozenset({"43684-0", "43685-7", "42232-9", "34082-8"})
 _BLOCKS: Final = frozenset({f"{_V3}{name}" for name in ("paragraph", "item", "tr", "caption")})
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\s+")
@@ -40,8 +49,13 @@ def role(entry: Entry) -> str | None:
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
     for entry in files.get("label", ()):
-        source = Source(id=SOURCE_ID, title="DailyMed drug labels (SPL)", publisher="U.S. National Library of Medicine",
-                        url="https://dailymed.nlm.nih.gov/dailymed/", date=entry.date)  # fmt: skip
+        source = Source(
+            id=SOURCE_ID,
+            title="DailyMed drug labels (SPL)",
+            publisher="U.S. National Library of Medicine",
+            url="https://dailymed.nlm.nih.gov/dailymed/",
+            date=entry.date,
+        )
         with entry.open() as stream:
             root = xml_tree.parse(entry.name, stream)
         if root.tag != f"{_V3}document":
@@ -66,18 +80,25 @@ def _label(root: Element) -> Contribution | str:
         return "no active ingredient is named"
     brands = tuple(dict.fromkeys(filter(None, (_name(product) for product in products))))
     sections = _sections(root)
-    source = Source(id=f"{SOURCE_ID}:{set_id}", title=_title(root, brands, substances),
-                    publisher="FDA label, from DailyMed",
-                    url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
-                    date=iso_date(_attribute(root, "effectiveTime", "value")))  # fmt: skip
+    source = Source(
+        id=f"{SOURCE_ID}:{set_id}",
+        title=_title(root, brands, substances),
+        publisher="FDA label, from DailyMed",
+        url=f"https://dailymed.nlm.nih.gov/dailymed/drugInfo.cfm?setid={set_id}",
+        date=iso_date(_attribute(root, "effectiveTime", "value")),
+    )
     maker = _text(root.find(f".//{_V3}representedOrganization/{_V3}name"))
     return Contribution(
-        source=SOURCE_ID, item=set_id, substances=substances, brand_names=brands,
+        source=SOURCE_ID,
+        item=set_id,
+        substances=substances,
+        brand_names=brands,
         synonyms=tuple(dict.fromkeys(_text(one).lower() for one in root.iter(f"{_V3}genericMedicine"))),
         products=tuple(_product(product, maker, outer.get(product, product)) for product in products),
-        label=Label(source=source, sections=sections, set_id=set_id,
-                    brand_name=brands[0] if brands else "") if sections else None,
-    )  # fmt: skip
+        label=Label(source=source, sections=sections, set_id=set_id, brand_name=brands[0] if brands else "")
+        if sections
+        else None,
+    )
 
 
 def _title(root: Element, brands: Sequence[str], substances: Sequence[str]) -> str:
@@ -122,12 +143,14 @@ def _product(product: Element, maker: str, around: Element) -> Product:
     routes = {one.get("displayName", "").lower() for one in around.iter(f"{_V3}routeCode")}
     packages = (one.find(f"{_V3}code") for one in product.iter(f"{_V3}containerPackagedProduct"))
     return Product(
-        dosage_form="" if form is None else form.get("displayName", "").lower(), brand_name=_name(product),
-        routes=tuple(sorted(filter(None, routes))), labelers=(maker,) if maker else (),
+        dosage_form="" if form is None else form.get("displayName", "").lower(),
+        brand_name=_name(product),
+        routes=tuple(sorted(filter(None, routes))),
+        labelers=(maker,) if maker else (),
         strengths=(combined(amounts),) if amounts and all(amounts) else (),
         ndcs=() if code is None else tuple(filter(None, (code.get("code"),))),
         packages=tuple(dict.fromkeys(one.get("code", "") for one in packages if one is not None and one.get("code"))),
-    )  # fmt: skip
+    )
 
 
 def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:

@@ -77,8 +77,9 @@ def run_import(
         cut_off = drop_leftovers(client, alias, before)
         generation = new_generation(alias)
         try:
-            catalog = _write(client, generation, staging, sources=sources, versions=_versions(known, job),
-                             report=report)  # fmt: skip
+            catalog = _write(
+                client, generation, staging, sources=sources, versions=_versions(known, job), report=report
+            )
             _refuse_overtaking(client, alias, before)
             drug_collection.publish(client, alias, generation, before)
         except BaseException:
@@ -86,9 +87,13 @@ def run_import(
             raise
     progress(ImportProgress(stage="done", label="", done=catalog.records, total=catalog.records))
     return ImportReport(
-        files=files, left_out=tuple(intake.left_out), records=catalog.records, products=catalog.products,
-        seconds=time.monotonic() - started, after_cut_off=cut_off > 0,
-    )  # fmt: skip
+        files=files,
+        left_out=tuple(intake.left_out),
+        records=catalog.records,
+        products=catalog.products,
+        seconds=time.monotonic() - started,
+        after_cut_off=cut_off > 0,
+    )
 
 
 def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog:
@@ -153,9 +158,14 @@ class _Tally:
 
 
 def _write(
-    client: Client, generation: Generation, staging: Staging, *, sources: Mapping[str, Source],
-    versions: Mapping[str, str], report: Progress,
-) -> Catalog:  # fmt: skip
+    client: Client,
+    generation: Generation,
+    staging: Staging,
+    *,
+    sources: Mapping[str, Source],
+    versions: Mapping[str, str],
+    report: Progress,
+) -> Catalog:
     drug_collection.create(client, generation)
     records, parts, facts = (Writer(client, name) for name in generation.all)
     tally, total = _Tally(), staging.group_count()
@@ -177,11 +187,19 @@ def _write(
         parts.add_pieces(name, drug_collection.pack(lines))
     counts = staging.counts()
     catalog = Catalog(
-        records=tally.records, products=tally.products, labels=tally.labels, names=len(tally.names),
-        classes=len(tally.classes), name_pieces=pieces, imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        sources=tuple(SourceStats(source=source, items=counts[name], version=versions.get(name, ""))
-                      for name, source in sources.items() if name in counts),
-    )  # fmt: skip
+        records=tally.records,
+        products=tally.products,
+        labels=tally.labels,
+        names=len(tally.names),
+        classes=len(tally.classes),
+        name_pieces=pieces,
+        imported_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        sources=tuple(
+            SourceStats(source=source, items=counts[name], version=versions.get(name, ""))
+            for name, source in sources.items()
+            if name in counts
+        ),
+    )
     parts.add_pieces(drug_collection.CATALOG, catalog.model_dump_json())
     for writer in (records, parts, facts):
         writer.flush()
@@ -194,11 +212,17 @@ def _write_record(record: DrugRecord, group: StagedGroup, records: Writer, parts
     rest = parts.add_pieces(record.key, body[drug_collection.CHUNK :]) if len(body) > drug_collection.CHUNK else 0
     names = _names(record)
     label = record.labels[0].sections if record.labels else {}
-    records.add({
-        "key": record.key, "body": body[: drug_collection.CHUNK], "pieces": rest, "grams": grams(names),
-        "stems": stems([*names, *(class_name(fact.value) for fact in record.drug_classes),
-                        *label.get("indications", ())]),
-    })  # fmt: skip
+    records.add(
+        {
+            "key": record.key,
+            "body": body[: drug_collection.CHUNK],
+            "pieces": rest,
+            "grams": grams(names),
+            "stems": stems(
+                [*names, *(class_name(fact.value) for fact in record.drug_classes), *label.get("indications", ())]
+            ),
+        }
+    )
     stored = drug_collection.pack(group.lines)
     count = -(-len(stored) // drug_collection.CHUNK)
     facts.add_pieces(f"{group.key}@{count}", stored)

@@ -54,8 +54,18 @@ class _ProductBin:
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
 
     def add(self, product: Product, source: str) -> None:
-        for name in ("strengths", "labelers", "ndcs", "packages", "applications", "marketing", "approvals", "te_codes",
-                     "schedules", "rxcuis"):  # fmt: skip
+        for name in (
+            "strengths",
+            "labelers",
+            "ndcs",
+            "packages",
+            "applications",
+            "marketing",
+            "approvals",
+            "te_codes",
+            "schedules",
+            "rxcuis",
+        ):
             values: tuple[str, ...] = getattr(product, name)
             if values:
                 self.lists.setdefault(name, {}).update(dict.fromkeys(values))
@@ -89,14 +99,19 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
     known = {fold(generic), *(fold(fact.value) for fact in substances.facts())}
     labels = tuple(item.label for item in items if item.label)
     return DrugRecord(
-        key=group.key, generic_name=generic, ingredients=ingredients, substances=substances.facts(),
-        brand_names=brands.facts(), rxcuis=rxcuis.facts(),
+        key=group.key,
+        generic_name=generic,
+        ingredients=ingredients,
+        substances=substances.facts(),
+        brand_names=brands.facts(),
+        rxcuis=rxcuis.facts(),
         synonyms=tuple(fact for fact in synonyms.facts() if fold(fact.value) not in known and fact.value not in brands),
         drug_classes=_classes(classes.facts()),
         products=tuple(sorted((bin_.product() for bin_ in products.values()), key=_product_order)),
-        labels=_best_labels(labels), product_count=sum(len(item.products) for item in items),
+        labels=_best_labels(labels),
+        product_count=sum(len(item.products) for item in items),
         sources=tuple(sources[name] for name in dict.fromkeys(item.source for item in items) if name in sources),
-    )  # fmt: skip
+    )
 
 
 def is_brand(name: str, plain: frozenset[str]) -> bool:
@@ -197,8 +212,12 @@ def _best_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
 
 
 def _product_order(product: Product) -> tuple[int, str, str, str]:
-    return (-len(product.ndcs) - len(product.applications), product.dosage_form, product.brand_name.casefold(),
-            " ".join(product.routes))  # fmt: skip
+    return (
+        -len(product.ndcs) - len(product.applications),
+        product.dosage_form,
+        product.brand_name.casefold(),
+        " ".join(product.routes),
+    )
 
 
 def _strength_order(strength: str) -> tuple[str, float, str]:

@@ -132,8 +132,9 @@ class Staging:
         self._drop_replaced_patches()
         found = self._db.execute(
             "SELECT file, line FROM patch p WHERE run = ? AND NOT EXISTS "
-            "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid", (_NOW,)
-        )  # fmt: skip
+            "(SELECT 1 FROM item i WHERE i.source = p.source AND i.item = p.item) ORDER BY rowid",
+            (_NOW,),
+        )
         yield from (Orphan(str(file), int(line)) for file, line in found.fetchall())
         self._db.execute(
             "DELETE FROM patch WHERE NOT EXISTS "
@@ -145,7 +146,9 @@ class Staging:
         self._db.execute("CREATE INDEX IF NOT EXISTS patch_item ON patch (source, item)")
         self._db.execute(
             "DELETE FROM patch WHERE run = ? AND EXISTS (SELECT 1 FROM item i WHERE i.source = patch.source "
-            "AND i.item = patch.item AND i.run = ?)", (_BEFORE, _NOW))  # fmt: skip
+            "AND i.item = patch.item AND i.run = ?)",
+            (_BEFORE, _NOW),
+        )
 
     def counts(self) -> dict[str, int]:
         """Stored items by source."""

@@ -11,12 +11,37 @@ from functools import lru_cache
 from typing import Final
 
 _UNITS: Final = {
-    "mg": "mg", "g": "g", "gm": "g", "ug": "mcg", "mcg": "mcg", "ng": "ng", "kg": "kg", "ml": "mL", "l": "L",
-    "dl": "dL", "[iu]": "unit", "[usp'u]": "unit", "[usp&apos'u]": "unit", "unt": "unit", "unit": "unit",
-    "units": "unit", "iu": "unit", "meq": "mEq", "mmol": "mmol", "h": "hr", "hr": "hr", "d": "day", "mci": "mCi",
-    "[pfu]": "PFU", "actuat": "actuation", "inh": "inhalation", "actuation": "actuation", "spray": "spray",
-    "vial": "vial", "%": "%",
-}  # fmt: skip
+    "mg": "mg",
+    "g": "g",
+    "gm": "g",
+    "ug": "mcg",
+    "mcg": "mcg",
+    "ng": "ng",
+    "kg": "kg",
+    "ml": "mL",
+    "l": "L",
+    "dl": "dL",
+    "[iu]": "unit",
+    "[usp'u]": "unit",
+    "[usp&apos'u]": "unit",
+    "unt": "unit",
+    "unit": "unit",
+    "units": "unit",
+    "iu": "unit",
+    "meq": "mEq",
+    "mmol": "mmol",
+    "h": "hr",
+    "hr": "hr",
+    "d": "day",
+    "mci": "mCi",
+    "[pfu]": "PFU",
+    "actuat": "actuation",
+    "inh": "inhalation",
+    "actuation": "actuation",
+    "spray": "spray",
+    "vial": "vial",
+    "%": "%",
+}
 _NUMBER = re.compile(r"^\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(.*)$", re.DOTALL)
 _NO_UNIT = re.compile(r"[(;]|[A-Za-z],|,[A-Za-z]")
 _NOTE = re.compile(r"\s*\*\*.*$", re.DOTALL)

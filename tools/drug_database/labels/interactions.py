@@ -17,8 +17,12 @@ from tools.drug_database.records import DrugRecord, Label, SectionName
 from tools.types import Frozen
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
-    "contraindications", "boxed_warning", "interactions", "warnings", "dosage",
-)  # fmt: skip
+    "contraindications",
+    "boxed_warning",
+    "interactions",
+    "warnings",
+    "dosage",
+)
 MOST_QUOTES: Final = 5
 """Sentences quoted from one section."""
 _LABELS_A_RECORD: Final = 3
@@ -85,8 +89,16 @@ def mentions(of: DrugRecord, about: DrugRecord, terms: Mapping[str, str]) -> lis
             if hits:
                 quotes = tuple(hits)[:MOST_QUOTES]
                 names = tuple(dict.fromkeys(name for quote in quotes for name in hits[quote]))
-                found.append(Mention(label_of=of.generic_name, about=about.generic_name, mentioned_as=names,
-                                     section=section, quotes=quotes, label=label))  # fmt: skip
+                found.append(
+                    Mention(
+                        label_of=of.generic_name,
+                        about=about.generic_name,
+                        mentioned_as=names,
+                        section=section,
+                        quotes=quotes,
+                        label=label,
+                    )
+                )
     return found
 
 
@@ -97,8 +109,11 @@ def _hits(sentences: Sequence[str], wanted: Mapping[str, str], quoted: set[str])
         if folded in quoted:
             continue
         padded = f" {folded} "
-        names = [name for term, name in wanted.items()
-                 if (f" {term} " in padded or f" {term}s " in padded) and _in_capitals(term, sentence)]  # fmt: skip
+        names = [
+            name
+            for term, name in wanted.items()
+            if (f" {term} " in padded or f" {term}s " in padded) and _in_capitals(term, sentence)
+        ]
         if names:
             quoted.add(folded)
             hits[sentence] = names

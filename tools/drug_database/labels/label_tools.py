@@ -36,10 +36,16 @@ def section_passage(record: DrugRecord, label: Label, section: SectionName) -> P
     text = "\n".join(label.sections[section])
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     return Passage(
-        id=f"drug:{record.key}:{section}:{version}", kind="drug_record", document_id=f"drug:{record.key}", text=text,
-        title=label.source.title, issuer=label.source.publisher, version=label.source.date,
-        section=f"{record.generic_name} › {SECTION_TITLES[section]}", url=label.source.url or None,
-    )  # fmt: skip
+        id=f"drug:{record.key}:{section}:{version}",
+        kind="drug_record",
+        document_id=f"drug:{record.key}",
+        text=text,
+        title=label.source.title,
+        issuer=label.source.publisher,
+        version=label.source.date,
+        section=f"{record.generic_name} › {SECTION_TITLES[section]}",
+        url=label.source.url or None,
+    )
 
 
 def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None) -> ToolResult:
@@ -88,8 +94,13 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
             passages[passage.id] = passage
             rows.append(_row(mention, passage.id))
         results += rows
-        pairs.append({"medicines": [one.generic_name, other.generic_name], "mentions": len(rows),
-                      "note": _pair_note(one, other, found_any=bool(rows))})  # fmt: skip
+        pairs.append(
+            {
+                "medicines": [one.generic_name, other.generic_name],
+                "mentions": len(rows),
+                "note": _pair_note(one, other, found_any=bool(rows)),
+            }
+        )
     data: dict[str, JsonValue] = {
         "pairs": pairs,
         "results": results,
@@ -107,9 +118,13 @@ def _alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
 
 def _row(mention: Mention, cite: str) -> dict[str, JsonValue]:
     return {
-        "cite": cite, "label_of": mention.label_of, "about": mention.about, "section": SECTION_TITLES[mention.section],
-        "mentioned_as": list(mention.mentioned_as), "label": {mention.section: list(mention.quotes)},
-    }  # fmt: skip
+        "cite": cite,
+        "label_of": mention.label_of,
+        "about": mention.about,
+        "section": SECTION_TITLES[mention.section],
+        "mentioned_as": list(mention.mentioned_as),
+        "label": {mention.section: list(mention.quotes)},
+    }
 
 
 def _pair_note(one: DrugRecord, other: DrugRecord, *, found_any: bool) -> str:

@@ -64,9 +64,12 @@ class ProductGroup:
 
     def data(self) -> dict[str, JsonValue]:
         return {
-            "dosage_form": self.dosage_form, "routes": list(self.routes), "strengths": list(self.strengths),
-            "brand_names": _some(self.brands, _MOST_BRANDS), "labelers": _some(self.labelers, _MOST_LABELERS),
-        }  # fmt: skip
+            "dosage_form": self.dosage_form,
+            "routes": list(self.routes),
+            "strengths": list(self.strengths),
+            "brand_names": _some(self.brands, _MOST_BRANDS),
+            "labelers": _some(self.labelers, _MOST_LABELERS),
+        }
 
     def line(self) -> str:
         text = self.dosage_form or "form not stated"
@@ -93,11 +96,17 @@ def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
     source = main_source(record)
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     return Passage(
-        id=f"drug:{record.key}:{version}", kind="drug_record", document_id=f"drug:{record.key}", text=text,
+        id=f"drug:{record.key}:{version}",
+        kind="drug_record",
+        document_id=f"drug:{record.key}",
+        text=text,
         title=source.title if source else f"Drug database: {record.generic_name}",
-        issuer=source.publisher if source else "", version=source.date if source else "",
-        section=record.generic_name, url=source.url or None if source else None, score=score,
-    )  # fmt: skip
+        issuer=source.publisher if source else "",
+        version=source.date if source else "",
+        section=record.generic_name,
+        url=source.url or None if source else None,
+        score=score,
+    )
 
 
 def main_source(record: DrugRecord) -> Source | None:
@@ -124,8 +133,10 @@ def record_text(record: DrugRecord) -> str:
         lines.append(f"and {len(groups) - _MOST_PRODUCTS} further forms")
     if record.labels:
         lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
-    lines += [f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
-              for source in _cited(record)]  # fmt: skip
+    lines += [
+        f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
+        for source in _cited(record)
+    ]
     return "\n".join(lines)
 
 
@@ -153,10 +164,13 @@ def _hit(hit: DrugHit, cite: str) -> dict[str, JsonValue]:
         "drug_classes": [fact.value for fact in record.drug_classes],
         "matched": hit.matched.model_dump(),
         "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
-        "label": {name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in SECTIONS
-                  if label.sections.get(name)} if label else {},
+        "label": {
+            name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in SECTIONS if label.sections.get(name)
+        }
+        if label
+        else {},
         "source": source.model_dump(include={"title", "publisher", "url", "date"}) if source else {},
-    }  # fmt: skip
+    }
     if hit.look_alikes:
         data["look_alikes"] = list(hit.look_alikes)
     return data

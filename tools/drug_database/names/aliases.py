@@ -69,8 +69,9 @@ class Aliases:
                 self._classes.setdefault(form, group)
             for drug_class in group.classes[:1]:
                 self._nicknames[fold(drug_class)].append(group.alias)
-        self.spellings = Spellings([fold(one.alias) for one in data.names
-                                    if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH])  # fmt: skip
+        self.spellings = Spellings(
+            [fold(one.alias) for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
+        )
         self.class_spellings = Spellings([fold(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH])
 
     def name(self, text: str) -> NameAlias | None:

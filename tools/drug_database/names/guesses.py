@@ -35,11 +35,17 @@ class Guess(NamedTuple):
 
 def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
     """What ``text`` as a whole may be a misspelling of."""
-    by_name = sorted([*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)],
-                     key=lambda one: -one.score)  # fmt: skip
-    by_class = sorted([*index.class_spellings.near(text, least=max(least, ENOUGH), most=3),
-                       *aliases.class_spellings.near(text, least=max(least, ENOUGH), most=3)],
-                      key=lambda one: -one.score)  # fmt: skip
+    by_name = sorted(
+        [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)],
+        key=lambda one: -one.score,
+    )
+    by_class = sorted(
+        [
+            *index.class_spellings.near(text, least=max(least, ENOUGH), most=3),
+            *aliases.class_spellings.near(text, least=max(least, ENOUGH), most=3),
+        ],
+        key=lambda one: -one.score,
+    )
     if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
         return _class_guess(index, aliases, by_class[0])
     return _name_guess(index, aliases, by_name[:20])

@@ -16,8 +16,12 @@ LONGEST_NAME: Final = 8
 """Words of the longest name that is looked for inside a question."""
 _MOST_PARTS: Final = 16
 _HOW: Final[dict[NameKind, How]] = {
-    "generic": "exact", "substance": "exact", "ingredient": "exact", "brand": "brand", "synonym": "synonym",
-}  # fmt: skip
+    "generic": "exact",
+    "substance": "exact",
+    "ingredient": "exact",
+    "brand": "brand",
+    "synonym": "synonym",
+}
 
 
 class Candidate(NamedTuple):

@@ -12,12 +12,41 @@ from collections.abc import Sequence
 from typing import Final
 
 _RULES: Final = (
-    ("\nx", "\nz"), ("\nps", "\ns"), ("\npn", "\nn"), ("\nkn", "\nn"), ("\nwr", "\nr"), ("\nmn", "\nn"),
-    ("ph", "f"), ("qu", "kv"), ("x", "ks"), ("sch", "sk"), ("sce", "se"), ("sci", "si"), ("scy", "si"), ("ck", "k"),
-    ("ch", "k"), ("ce", "se"), ("ci", "si"), ("cy", "si"), ("c", "k"), ("q", "k"), ("dg", "j"), ("ge", "je"),
-    ("gi", "ji"), ("gy", "ji"), ("z", "s"), ("ae", "e"), ("oe", "e"), ("ee", "e"), ("ea", "e"), ("oo", "u"),
-    ("ou", "u"), ("y", "i"), ("w", "v"), ("h", ""),
-)  # fmt: skip
+    ("\nx", "\nz"),
+    ("\nps", "\ns"),
+    ("\npn", "\nn"),
+    ("\nkn", "\nn"),
+    ("\nwr", "\nr"),
+    ("\nmn", "\nn"),
+    ("ph", "f"),
+    ("qu", "kv"),
+    ("x", "ks"),
+    ("sch", "sk"),
+    ("sce", "se"),
+    ("sci", "si"),
+    ("scy", "si"),
+    ("ck", "k"),
+    ("ch", "k"),
+    ("ce", "se"),
+    ("ci", "si"),
+    ("cy", "si"),
+    ("c", "k"),
+    ("q", "k"),
+    ("dg", "j"),
+    ("ge", "je"),
+    ("gi", "ji"),
+    ("gy", "ji"),
+    ("z", "s"),
+    ("ae", "e"),
+    ("oe", "e"),
+    ("ee", "e"),
+    ("ea", "e"),
+    ("oo", "u"),
+    ("ou", "u"),
+    ("y", "i"),
+    ("w", "v"),
+    ("h", ""),
+)
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 

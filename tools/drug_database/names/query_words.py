@@ -54,8 +54,9 @@ def understand(typed: str) -> Question:
     strength = _STRENGTH.search(plain)
     words = tuple(fold(plain).split())
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
-    return Question(whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words),
-                    strength=strength[0] if strength else "")  # fmt: skip
+    return Question(
+        whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words), strength=strength[0] if strength else ""
+    )
 
 
 def _trimmed(words: tuple[str, ...]) -> str:

@@ -62,8 +62,11 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     spans = find_spans(index, aliases, question)
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
-    left = [word for place, word in enumerate(question.words)
-            if place not in covered and word in question.subject and word not in JOINING]  # fmt: skip
+    left = [
+        word
+        for place, word in enumerate(question.words)
+        if place not in covered and word in question.subject and word not in JOINING
+    ]
     if meant and not left:
         return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     return _with_guesses(index, aliases, question, spans, left)

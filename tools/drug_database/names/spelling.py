@@ -49,11 +49,15 @@ def closeness(typed: str, name: str) -> float:
 
 def _scores(typed: str, sound: str, names: Sequence[str], heard: Sequence[str]) -> NDArray[np.float64]:
     compared: list[tuple[str, Sequence[str], Any]] = [
-        (typed, names, OSA.normalized_similarity), (typed, names, JaroWinkler.normalized_similarity),
-        (sound, heard, OSA.normalized_similarity), (sound, heard, JaroWinkler.normalized_similarity),
-    ]  # fmt: skip
-    parts = [weight * process.cdist([one], others, scorer=scorer, dtype=np.float64)[0]
-             for weight, (one, others, scorer) in zip(_WEIGHTS, compared, strict=True)]  # fmt: skip
+        (typed, names, OSA.normalized_similarity),
+        (typed, names, JaroWinkler.normalized_similarity),
+        (sound, heard, OSA.normalized_similarity),
+        (sound, heard, JaroWinkler.normalized_similarity),
+    ]
+    parts = [
+        weight * process.cdist([one], others, scorer=scorer, dtype=np.float64)[0]
+        for weight, (one, others, scorer) in zip(_WEIGHTS, compared, strict=True)
+    ]
     return np.asarray(np.stack(parts).sum(axis=0), dtype=np.float64)
 
 
@@ -76,8 +80,11 @@ class Spellings:
         sound = sounds([typed])[0]
         alike = self._alike(sound)
         scores = _scores(typed, sound, [self._squeezed[n] for n in alike], [self._sounds[n] for n in alike])
-        found = [Spelling(self.names[number], float(score + self._common[number]))
-                 for number, score in zip(alike, scores, strict=True) if score >= least]  # fmt: skip
+        found = [
+            Spelling(self.names[number], float(score + self._common[number]))
+            for number, score in zip(alike, scores, strict=True)
+            if score >= least
+        ]
         found.sort(key=lambda spelling: (-spelling.score, len(spelling.name), spelling.name))
         return found[:most]
 

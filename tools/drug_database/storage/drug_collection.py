@@ -73,11 +73,22 @@ def create(client: Client, generation: Generation) -> None:
     records = client.create_schema(auto_id=False, enable_dynamic_field=False)
     records.add_field("key", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY)
     for field in ("stems", "grams"):
-        records.add_field(field, DataType.VARCHAR, max_length=65_535, enable_analyzer=True,
-                          analyzer_params={"tokenizer": "standard", "filter": ["lowercase"]})  # fmt: skip
+        records.add_field(
+            field,
+            DataType.VARCHAR,
+            max_length=65_535,
+            enable_analyzer=True,
+            analyzer_params={"tokenizer": "standard", "filter": ["lowercase"]},
+        )
         records.add_field(f"{field}_bm25", DataType.SPARSE_FLOAT_VECTOR)
-        records.add_function(Function(name=f"bm25_{field}", function_type=FunctionType.BM25, input_field_names=[field],
-                                      output_field_names=[f"{field}_bm25"]))  # fmt: skip
+        records.add_function(
+            Function(
+                name=f"bm25_{field}",
+                function_type=FunctionType.BM25,
+                input_field_names=[field],
+                output_field_names=[f"{field}_bm25"],
+            )
+        )
     records.add_field("body", DataType.VARCHAR, max_length=65_535)
     records.add_field("pieces", DataType.INT64)
     index = client.prepare_index_params()
@@ -149,8 +160,10 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
             client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=CALL_SECONDS)
     if before is None:
         if client.has_collection(alias, timeout=CALL_SECONDS):
-            raise IndexMismatch(f"Milvus holds a collection named {alias} that is not Asclepius's drug index. Use "
-                                "another database or rename it.")  # fmt: skip
+            raise IndexMismatch(
+                f"Milvus holds a collection named {alias} that is not Asclepius's drug index. Use "
+                "another database or rename it."
+            )
         client.create_alias(generation.records, alias, timeout=CALL_SECONDS)
     else:
         client.alter_alias(generation.records, alias, timeout=CALL_SECONDS)
@@ -206,8 +219,9 @@ def read_pieces(client: Client, collection: str, name: str, count: int, *, timeo
     found: dict[str, str] = {}
     ids = [f"{name}#{number}" for number in range(first, first + count)]
     for start in range(0, len(ids), 50):
-        rows = client.query(collection, filter=one_of("id", ids[start : start + 50]), output_fields=["id", "piece"],
-                            timeout=timeout)  # fmt: skip
+        rows = client.query(
+            collection, filter=one_of("id", ids[start : start + 50]), output_fields=["id", "piece"], timeout=timeout
+        )
         found |= {row["id"]: row["piece"] for row in rows}
     return "".join(found.get(id_, "") for id_ in ids)
 
@@ -215,8 +229,9 @@ def read_pieces(client: Client, collection: str, name: str, count: int, *, timeo
 def iterate(client: Client, collection: str, fields: Sequence[str]) -> Iterator[Row]:
     """All rows of a collection, in batches."""
     load(client, collection)
-    rows = client.query_iterator(collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS,
-                                 consistency_level="Strong")  # fmt: skip
+    rows = client.query_iterator(
+        collection, batch_size=200, output_fields=list(fields), timeout=CALL_SECONDS, consistency_level="Strong"
+    )
     try:
         while batch := rows.next():
             yield from batch

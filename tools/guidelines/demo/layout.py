@@ -77,16 +77,27 @@ _STYLES = {
     "h3": _style("h3", 10.2, 14, fontName=_BOLD, spaceBefore=9, spaceAfter=3, keepWithNext=1),
     "paragraph": _style("paragraph", 9, 13.2, spaceAfter=5.5),
     "bullet": _style("bullet", 9, 13.2, spaceAfter=3, leftIndent=13, bulletIndent=3),
-    "numbered": _style("numbered", 9, 13.2, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD,
-                       bulletFontSize=9, bulletColor=_TEAL),
-    "source": _style("source", 8.2, 12, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD,
-                     bulletFontSize=8.2, bulletColor=_TEAL),
-    "note": _style("note", 8.6, 12.6, backColor=_BAND, borderPadding=(6, 8, 6, 8), leftIndent=8,
-                   rightIndent=8, spaceBefore=9, spaceAfter=16),
+    "numbered": _style(
+        "numbered", 9, 13.2, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD, bulletFontSize=9, bulletColor=_TEAL
+    ),
+    "source": _style(
+        "source", 8.2, 12, spaceAfter=4, leftIndent=22, bulletFontName=_BOLD, bulletFontSize=8.2, bulletColor=_TEAL
+    ),
+    "note": _style(
+        "note",
+        8.6,
+        12.6,
+        backColor=_BAND,
+        borderPadding=(6, 8, 6, 8),
+        leftIndent=8,
+        rightIndent=8,
+        spaceBefore=9,
+        spaceAfter=16,
+    ),
     "caption": _style("caption", 8.4, 12, fontName=_BOLD, textColor=_TEAL, spaceBefore=7, spaceAfter=3),
     "meta": _style("meta", 8.2, 12, textColor=_MUTED, spaceAfter=2),
     "lead": _style("lead", 9.4, 14, fontName=_ITALIC, spaceBefore=4, spaceAfter=6),
-}  # fmt: skip
+}
 
 
 def _register_fonts() -> None:
@@ -123,10 +134,18 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
     def __init__(self, guideline: Guideline, buffer: io.BytesIO, total: int) -> None:
         meta = guideline.meta
         super().__init__(
-            buffer, pagesize=A4, invariant=1, pageCompression=1, lang=meta.language, title=meta.title,
-            author=meta.issuer, subject=f"{MARK}. {meta.description}", creator="tools.guidelines.demo.build",
-            producer=TOOLCHAIN, keywords=f"{guideline.slug}, version {meta.version}, {meta.date}",
-        )  # fmt: skip
+            buffer,
+            pagesize=A4,
+            invariant=1,
+            pageCompression=1,
+            lang=meta.language,
+            title=meta.title,
+            author=meta.issuer,
+            subject=f"{MARK}. {meta.description}",
+            creator="tools.guidelines.demo.build",
+            producer=TOOLCHAIN,
+            keywords=f"{guideline.slug}, version {meta.version}, {meta.date}",
+        )
         self._meta, self._total, self._bookmarks = meta, total, 0
         frame = Frame(_SIDE, _BOTTOM, _WIDTH, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0, id="body")
         self.addPageTemplates([PageTemplate(id="page", frames=[frame], onPage=self._furniture)])
@@ -218,14 +237,22 @@ def _captioned(block: Table) -> list[Flowable]:
 
 def _table(block: Table) -> Flowable:
     size, widths = _fit(block)
-    style = TableStyle([
-        ("FONT", (0, 0), (-1, -1), _REGULAR, size, size + 3.4), ("FONT", (0, 0), (-1, 0), _BOLD),
-        ("TEXTCOLOR", (0, 0), (-1, -1), _INK), ("TEXTCOLOR", (0, 0), (-1, 0), _TEAL),
-        ("BACKGROUND", (0, 0), (-1, 0), _BAND), ("LINEABOVE", (0, 0), (-1, 0), 0.8, _TEAL),
-        ("LINEBELOW", (0, 0), (-1, -1), 0.4, _RULE), ("LINEBELOW", (0, -1), (-1, -1), 0.8, _TEAL),
-        ("LEFTPADDING", (0, 0), (-1, -1), _CELL_PAD), ("RIGHTPADDING", (0, 0), (-1, -1), _CELL_PAD),
-        ("TOPPADDING", (0, 0), (-1, -1), 2.6), ("BOTTOMPADDING", (0, 0), (-1, -1), 3.4),
-    ])  # fmt: skip
+    style = TableStyle(
+        [
+            ("FONT", (0, 0), (-1, -1), _REGULAR, size, size + 3.4),
+            ("FONT", (0, 0), (-1, 0), _BOLD),
+            ("TEXTCOLOR", (0, 0), (-1, -1), _INK),
+            ("TEXTCOLOR", (0, 0), (-1, 0), _TEAL),
+            ("BACKGROUND", (0, 0), (-1, 0), _BAND),
+            ("LINEABOVE", (0, 0), (-1, 0), 0.8, _TEAL),
+            ("LINEBELOW", (0, 0), (-1, -1), 0.4, _RULE),
+            ("LINEBELOW", (0, -1), (-1, -1), 0.8, _TEAL),
+            ("LEFTPADDING", (0, 0), (-1, -1), _CELL_PAD),
+            ("RIGHTPADDING", (0, 0), (-1, -1), _CELL_PAD),
+            ("TOPPADDING", (0, 0), (-1, -1), 2.6),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 3.4),
+        ]
+    )
     return PdfTable([block.header, *block.rows], colWidths=widths, repeatRows=1, style=style, hAlign="LEFT")
 
 

@@ -93,7 +93,8 @@ def confidence(
     value = (
         model.constant
         + model.coverage * max(_coverage(question, passage, weight, model.power) for passage in best)
-        + model.gathered * _gathered(
+        + model.gathered
+        * _gathered(
             max(closeness(question, passage, weight) for passage in best),
             model.margin * _margin(found.candidates, sum(map(weight, question))),
         )

@@ -134,6 +134,4 @@ def damaged_record(document: str) -> str:
 def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:
     """``refs`` without a conversation's copies of what the library has: nothing is to be found twice."""
     shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
-    return [
-        ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared
-    ]
+    return [ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared]

@@ -135,9 +135,7 @@ class VectorIndex(Collection):
         schema = _schema(client)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.dimension)
         indexes = client.prepare_index_params()
-        indexes.add_index(
-            "vector", index_type="HNSW", metric_type="COSINE", params={"M": 16, "efConstruction": 200}
-        )
+        indexes.add_index("vector", index_type="HNSW", metric_type="COSINE", params={"M": 16, "efConstruction": 200})
         indexes.add_index("version", index_type="INVERTED")
         client.create_collection(
             self.name, schema=schema, index_params=indexes, timeout=CALL_SECONDS, consistency_level=CONSISTENCY

@@ -18,6 +18,7 @@ CLOSENESS = 0.3
 STRETCH = 25
 """Terms, stop words not counted: about two sentences."""
 
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A passage with its score, and the raw scores of the searches that found it (None: not among their best)."""

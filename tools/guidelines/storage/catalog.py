@@ -119,11 +119,20 @@ def document_of(record: DocumentRecord, version: DocumentVersion) -> Document:
 def as_passage(ref: VersionRef, version: DocumentVersion, stored: StoredPassage, score: float = 0.0) -> Passage:
     """A stored passage as the app cites it; its ``document_id`` names the version, so that its page can be shown."""
     return Passage(
-        id=passage_id(ref, stored.number), kind="guideline", document_id=str(ref), title=version.title,
-        text=stored.text, issuer=version.issuer, version=version.version or version.date, section=stored.section,
-        further_sections=stored.further_sections, page=stored.page if version.paged else None,
-        page_label=stored.label, url=version.url or None, score=score,
-    )  # fmt: skip
+        id=passage_id(ref, stored.number),
+        kind="guideline",
+        document_id=str(ref),
+        title=version.title,
+        text=stored.text,
+        issuer=version.issuer,
+        version=version.version or version.date,
+        section=stored.section,
+        further_sections=stored.further_sections,
+        page=stored.page if version.paged else None,
+        page_label=stored.label,
+        url=version.url or None,
+        score=score,
+    )
 
 
 def passage_id(ref: VersionRef, number: int) -> str:

@@ -26,9 +26,14 @@ READER = 8
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
 SUFFIXES = {
-    ".pdf": ".pdf", ".md": ".md", ".markdown": ".md", ".html": ".html", ".htm": ".html", ".docx": ".docx",
+    ".pdf": ".pdf",
+    ".md": ".md",
+    ".markdown": ".md",
+    ".html": ".html",
+    ".htm": ".html",
+    ".docx": ".docx",
     ".txt": ".txt",
-}  # fmt: skip
+}
 """Endings of files that are read, with the one by which each format is known here."""
 MAX_FILE_BYTES = 200_000_000
 Progress = Callable[[IngestProgress], None]
@@ -121,9 +126,10 @@ def files_under(folder: Path) -> list[Path]:
         raise SourceRejected(f"{folder.name} is no folder.")
     found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
     return sorted(
-        path for path in found
+        path
+        for path in found
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )  # fmt: skip
+    )
 
 
 def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> Source:
@@ -144,9 +150,7 @@ def unchanged(store: LibraryStore, source: Source) -> Document | None:
     return None
 
 
-def publish(
-    store: LibraryStore, retriever: Retriever, source: Source, facts: Extraction, report: Reporter
-) -> Document:
+def publish(store: LibraryStore, retriever: Retriever, source: Source, facts: Extraction, report: Reporter) -> Document:
     """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
     with store.locked():
         clean_up(store, retriever)
@@ -199,10 +203,12 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
         for at in range(0, len(passages), EMBED_AT_ONCE):
             part = passages[at : at + EMBED_AT_ONCE]
             made = embedder.embed([stored.with_section for stored in part])
-            vectors.add([
-                VectorRow(passage_id(ref, stored.number), str(ref), vector)
-                for stored, vector in zip(part, made, strict=True)
-            ])
+            vectors.add(
+                [
+                    VectorRow(passage_id(ref, stored.number), str(ref), vector)
+                    for stored, vector in zip(part, made, strict=True)
+                ]
+            )
             report("embedding", at + len(part), len(passages))
     found = store.indexed_terms(ref)
     rows = [TermsRow(passage_id(ref, stored.number), str(ref), found[stored.number].split()) for stored in passages]
@@ -221,11 +227,22 @@ def clean_up(store: LibraryStore, retriever: Retriever) -> None:
 def _version(store: LibraryStore, source: Source, facts: Extraction) -> DocumentVersion:
     pages = list(store.pages(source.ref))
     return DocumentVersion(
-        key=source.ref.key, sha256=source.sha256, file_name=source.file_name, suffix=source.suffix,
-        title=facts.title, issuer=facts.issuer, version=facts.version,
-        date=facts.date, language=facts.language, licence=facts.licence, url=facts.url, pages=len(pages),
-        passages=sum(1 for stored in store.passages(source.ref) if stored.kind != "reference"), paged=facts.paged,
+        key=source.ref.key,
+        sha256=source.sha256,
+        file_name=source.file_name,
+        suffix=source.suffix,
+        title=facts.title,
+        issuer=facts.issuer,
+        version=facts.version,
+        date=facts.date,
+        language=facts.language,
+        licence=facts.licence,
+        url=facts.url,
+        pages=len(pages),
+        passages=sum(1 for stored in store.passages(source.ref) if stored.kind != "reference"),
+        paged=facts.paged,
         unsearchable_pages=tuple(page.number for page in pages if not page.searchable),
         recognised_pages=tuple(page.number for page in pages if page.recognised),
-        added_at=datetime.now(UTC), reader=READER,
-    )  # fmt: skip
+        added_at=datetime.now(UTC),
+        reader=READER,
+    )
