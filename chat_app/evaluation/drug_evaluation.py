@@ -15,10 +15,9 @@ from typing import Final
 from pydantic import ConfigDict, Field, ValidationError
 
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.importing.rollup import class_name
-from tools.drug_database.names.name_keys import base_moiety, fold
-from tools.drug_database.queries import DrugQuery
+from tools.drug_database.names.name_keys import base_moiety, class_name, fold
 from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.queries import DrugQuery
 from tools.errors import SourceRejected
 from tools.types import Frozen
 

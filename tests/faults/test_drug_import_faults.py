@@ -17,7 +17,7 @@ from pymilvus import MilvusClient
 from tests.support.drugs import drug_database, ndc_row, write_ndc
 from tests.support.services import wait_until
 from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress
-from tools.drug_database.importing.staging import locked, sweep
+from tools.drug_database.storage.staging import locked, sweep
 from tools.errors import ToolError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

@@ -11,7 +11,7 @@ from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.rollup import roll_up
-from tools.drug_database.importing.staging import Staging
+from tools.drug_database.storage.staging import Staging
 
 NDC_COLUMNS = (
     "PRODUCTID",

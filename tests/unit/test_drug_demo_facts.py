@@ -16,9 +16,9 @@ import pytest
 from tests.support.drugs import rolled_up
 from tools.drug_database.importers import demo
 from tools.drug_database.importers.demo import DemoRecord
-from tools.drug_database.importing.strengths import number
 from tools.drug_database.names.name_keys import base_moieties, fold, record_key
 from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.strengths import number
 
 FILES = (
     "ndctext_2015-12.zip",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.drug_database.importing.strengths import combined, number, strength
+from tools.drug_database.records.strengths import combined, number, strength
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.drug_tools import drug_tools
-from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.records import DrugRecord, Fact, Label, Product, Source
-from tools.drug_database.reports import DrugDatabaseStats, FileReport, ImportProgress, ImportReport
+from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.drug_database.records.reports import DrugDatabaseStats, FileReport, ImportProgress, ImportReport
 
 __all__ = [
     "DrugDatabase",

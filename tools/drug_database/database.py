@@ -14,9 +14,9 @@ from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.import_run import ImportJob, run_import
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records import DrugRecord
-from tools.drug_database.reports import DrugDatabaseStats, ImportProgress, ImportReport
+from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
+from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.generations import CALL_SECONDS, drop
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, Self
 
-from tools.drug_database.importing.strengths import strength
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.queries import DrugQuery
 from tools.drug_database.records import DrugRecord, Product
+from tools.drug_database.records.queries import DrugQuery
+from tools.drug_database.records.strengths import strength
 
 _FORM_WORDS: Final = {
     "tablets": "tablet",

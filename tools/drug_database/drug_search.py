@@ -24,8 +24,8 @@ from tools.drug_database.names.name_resolution import Candidate
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.names.query_words import Question, understand
 from tools.drug_database.names.resolve import Reading, read
-from tools.drug_database.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import Catalog
 from tools.drug_database.storage.generations import Generation

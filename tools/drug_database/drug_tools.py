@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.label_tools import interaction_result, label_result
 from tools.drug_database.labels.record_rendering import tool_result
-from tools.drug_database.queries import DrugQuery
 from tools.drug_database.records import SectionName
+from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.types import ToolResult

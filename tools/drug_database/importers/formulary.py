@@ -23,10 +23,10 @@ from typing import Final
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake, decode, text_lines
 from tools.drug_database.importers.json_stream import head, records
-from tools.drug_database.importing.strengths import strength
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import SECTIONS, Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records.strengths import strength
 from tools.errors import SourceRejected
 
 SOURCE_ID: Final = "formulary"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from tools.drug_database.importing.staging import PatchField, Staging
 from tools.drug_database.records import Contribution, Source
-from tools.drug_database.reports import EXAMPLES, FileReport, ImportProgress, Refusal
+from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, Refusal
+from tools.drug_database.storage.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000

@@ -13,9 +13,9 @@ from typing import Final
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.text_tables import Row, listed, rows
-from tools.drug_database.importing.strengths import combined, strength
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records.strengths import combined, strength
 
 SOURCE_ID: Final = "fda-ndc"
 _PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"})

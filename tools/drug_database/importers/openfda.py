@@ -15,9 +15,9 @@ from typing import Any, Final
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.json_stream import Record, head, records, texts
-from tools.drug_database.importing.strengths import combined, strength
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records.strengths import combined, strength
 
 NDC_SOURCE: Final = "openfda-ndc"
 LABEL_SOURCE: Final = "openfda-label"

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake, text_lines
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
-from tools.drug_database.importing.strengths import combined, strength
 from tools.drug_database.names.name_keys import base_moiety, fold
 from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records.strengths import combined, strength
 
 SOURCE_ID: Final = "rxnorm"
 _CONCEPT_COLUMNS: Final = 18

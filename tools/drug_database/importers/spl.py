@@ -15,9 +15,9 @@ from tools.drug_database.importers import xml_tree
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.openfda import iso_date, label_sections
-from tools.drug_database.importing.strengths import combined, number, strength
 from tools.drug_database.labels.label_sentences import BULLET, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records.strengths import combined, number, strength
 from tools.errors import SourceRejected
 
 SOURCE_ID: Final = "dailymed"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Intake, text_lines
-from tools.drug_database.importing.strengths import combined, strength
 from tools.drug_database.records import Source
+from tools.drug_database.records.strengths import combined, strength
 
 Row = Mapping[str, str]
 

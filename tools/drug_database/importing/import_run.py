@@ -12,17 +12,17 @@ from typing import Final
 import orjson
 
 from tools.drug_database.importers.importer_base import Intake, Progress
-from tools.drug_database.importing.rollup import class_name, roll_up
-from tools.drug_database.importing.staging import StagedGroup, Staging
+from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.codes import bucket, codes_of
 from tools.drug_database.names.name_index import entry_of
-from tools.drug_database.names.name_keys import fold
+from tools.drug_database.names.name_keys import class_name, fold
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.records import DrugRecord, Source
-from tools.drug_database.reports import ImportProgress, ImportReport, SourceStats
+from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import Catalog, Writer
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
+from tools.drug_database.storage.staging import StagedGroup, Staging
 from tools.errors import IndexMismatch, ToolError
 from tools.milvus.connection import Client
 

@@ -10,9 +10,17 @@ from typing import Final
 import orjson
 from rapidfuzz.distance import OSA
 
-from tools.drug_database.importing.staging import StagedGroup
-from tools.drug_database.names.name_keys import base_moieties, fold, joined, salt_words, word_list
+from tools.drug_database.names.name_keys import (
+    base_moieties,
+    class_kind,
+    class_name,
+    fold,
+    joined,
+    salt_words,
+    word_list,
+)
 from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
+from tools.drug_database.storage.staging import StagedGroup
 
 FIRST: Final = ("formulary", "demo")
 """Sources whose wording of the generic name wins, in this order."""
@@ -20,7 +28,6 @@ _MOST_LABELS: Final = 12
 _LONG_WORD: Final = 7
 _LABEL_ORDER: Final = {"formulary": 0, "label": 2}
 _FORM_WORDS: Final = word_list("plain")
-_KIND: Final = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -129,11 +136,6 @@ def _is_slip(word: str, plain: frozenset[str]) -> bool:
     )
 
 
-def class_name(drug_class: str) -> str:
-    """The class without FDA's mark of its kind: ``Biguanide [EPC]`` is ``Biguanide``."""
-    return _KIND.sub("", drug_class).strip()
-
-
 def _rank(source: str) -> int:
     return next((place for place, prefix in enumerate(FIRST) if source.startswith(prefix)), len(FIRST))
 
@@ -190,17 +192,12 @@ def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
     for fact in found:
         name = fold(class_name(fact.value))
         other = by_name.get(f"{name}|")
-        marked = f"{name}|{_kind(fact.value)}"
+        marked = f"{name}|{class_kind(fact.value)}"
         if other and marked != f"{name}|":
             del by_name[f"{name}|"]
         if not (marked == f"{name}|" and any(key.startswith(marked) for key in by_name)):
             by_name[marked] = fact
-    return tuple(sorted(by_name.values(), key=lambda fact: _KIND_ORDER.get(_kind(fact.value), 9)))
-
-
-def _kind(drug_class: str) -> str:
-    mark = _KIND.search(drug_class)
-    return mark[1].lower() if mark else ""
+    return tuple(sorted(by_name.values(), key=lambda fact: _KIND_ORDER.get(class_kind(fact.value), 9)))
 
 
 def _best_labels(labels: Sequence[Label]) -> tuple[Label, ...]:

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importing.rollup import class_name
 from tools.drug_database.names.aliases import Aliases, singular
-from tools.drug_database.names.name_keys import fold
+from tools.drug_database.names.name_keys import class_name, fold
 from tools.drug_database.records import DrugRecord, Label, SectionName
 from tools.types import Frozen
 

@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from tools.drug_database.labels.interactions import Mention, mentions, terms_of
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import base_moieties, joined
-from tools.drug_database.queries import DrugSearchResult
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
+from tools.drug_database.records.queries import DrugSearchResult
 from tools.types import Passage, ToolResult
 
 _NO_LABEL = "No label of this medicine is loaded in the drug database."

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.queries import DrugHit, DrugSearchResult
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, Product, SectionName, Source
+from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.types import Passage, ToolResult
 
 _MOST_BRANDS = 20

@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from tools.drug_database.importing.rollup import class_name
 from tools.drug_database.names.aliases import singular
-from tools.drug_database.names.name_keys import base_moiety, fold, record_key
+from tools.drug_database.names.name_keys import base_moiety, class_name, fold, record_key
 from tools.drug_database.names.spelling import Spellings
 from tools.drug_database.records import DrugRecord
 

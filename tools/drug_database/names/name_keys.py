@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 DATA: Final = Path(__file__).parent.parent / "data"
 _NOT_WORD = re.compile(r"[^\w%]+|_", re.UNICODE)
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_CLASS_KIND = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _LONGEST_KEY = 120
 # FDA gives biologics a suffix of four letters without meaning (trastuzumab-dkst); these tails of names are not such.
 _BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
@@ -147,6 +148,17 @@ def _slug(name: str) -> str:
     if folded and not slug:
         return hashlib.blake2s(folded.encode(), digest_size=8).hexdigest()
     return slug
+
+
+def class_name(drug_class: str) -> str:
+    """Remove FDA's mark of the kind from a class: ``Biguanide [EPC]`` becomes ``Biguanide``."""
+    return _CLASS_KIND.sub("", drug_class).strip()
+
+
+def class_kind(drug_class: str) -> str:
+    """Return FDA's mark of the kind in lower case, such as ``epc``; empty for a class without one."""
+    mark = _CLASS_KIND.search(drug_class)
+    return mark[1].lower() if mark else ""
 
 
 def joined(names: Sequence[str], *, most: int = 5) -> str:

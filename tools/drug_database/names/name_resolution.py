@@ -10,7 +10,7 @@ from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
 from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING
-from tools.drug_database.queries import How
+from tools.drug_database.records.queries import How
 
 LONGEST_NAME: Final = 8
 """Words of the longest name that is looked for inside a question."""

@@ -20,7 +20,7 @@ from typing import Any, Final
 import orjson
 from pymilvus import DataType, Function, FunctionType, MilvusException
 
-from tools.drug_database.reports import SourceStats
+from tools.drug_database.records.reports import SourceStats
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
 from tools.errors import IndexMismatch
 from tools.milvus.connection import Client

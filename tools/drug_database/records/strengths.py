@@ -49,7 +49,7 @@ _EQUIVALENT = re.compile(r"^EQ\s+(.*?)\s*\bBASE\b(.*)$", re.IGNORECASE)
 
 
 def number(text: str) -> str:
-    """A decimal number without needless signs: ``.50`` is ``0.5``, ``1,000`` is ``1000``, ``25.0`` is ``25``."""
+    """Write a decimal number in its shortest form: ``.50`` is ``0.5``, ``1,000`` is ``1000``, ``25.0`` is ``25``."""
     plain = text.replace(",", "")
     whole, _, fraction = plain.partition(".")
     fraction = fraction.rstrip("0")
@@ -58,17 +58,17 @@ def number(text: str) -> str:
 
 
 def unit(text: str) -> str:
-    """A unit in the notation of this database; an unknown one is kept as it is."""
+    """Write a unit in the notation of this database; keep an unknown one."""
     plain = text.strip()
     return _UNITS.get(plain.lower(), plain)
 
 
 @lru_cache(maxsize=65_536)
 def strength(text: str) -> str:
-    """One ingredient's strength in this database's notation; what is no amount with a unit is returned as it is.
+    """Write one ingredient's strength in the notation of this database; keep a text that is no amount.
 
     ``500MG`` → ``500 mg``; ``EQ 1MG BASE`` → ``1 mg base equivalent``; ``5MG/ML`` → ``5 mg/mL``;
-    ``.5 mg/1`` → ``0.5 mg``; a ``**`` note of the Orange Book is taken off.
+    ``.5 mg/1`` → ``0.5 mg``; an Orange Book ``**`` note is removed.
     """
     plain = _NOTE.sub("", text).strip()
     equivalent = _EQUIVALENT.match(plain)
@@ -99,5 +99,5 @@ def _per(bottom: str) -> str:
 
 
 def combined(parts: list[str]) -> str:
-    """The strengths of a combination in the order of its ingredients: ``20 mg / 12.5 mg``."""
+    """Join the strengths of a combination in the order of its ingredients: ``20 mg / 12.5 mg``."""
     return " / ".join(parts)

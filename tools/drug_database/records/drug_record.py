@@ -1,6 +1,6 @@
-"""The record model: what one source says (``Contribution``) and what all of them say together (``DrugRecord``).
+"""Drug records: the statements of one source (``Contribution``) and the merged record (``DrugRecord``).
 
-Every fact keeps the ids of the sources that state it; a source has its title, publisher, address and date.
+Every fact keeps the ids of its sources; a source has a title, publisher, address and date.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SECTION_TITLES: Final[dict[SectionName, str]] = {
 
 
 class Source(Frozen):
-    """Where facts come from, as a citation would name it."""
+    """A source of facts, as a citation names it."""
 
     id: str
     """Short name that facts refer to, such as ``fda-ndc``."""
@@ -46,11 +46,11 @@ class Source(Frozen):
     publisher: str
     url: str = ""
     date: str = ""
-    """Date of the data as the source gives it: ``2015-12`` or ``2020-07-06``; empty when it gives none."""
+    """Date of the data as the source states it: ``2015-12`` or ``2020-07-06``; empty when it states none."""
 
 
 class Product(Frozen):
-    """What is marketed in one dosage form by one route under one name."""
+    """The products marketed in one dosage form, by one route, under one name."""
 
     dosage_form: str = ""
     routes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Product(Frozen):
     applications: tuple[str, ...] = ()
     """FDA applications, such as ``NDA021411``."""
     marketing: tuple[str, ...] = ()
-    """Marketing category or status, as the source words it."""
+    """Marketing category or status in the source's words."""
     approvals: tuple[str, ...] = ()
     """Dates of approval, ISO 8601, or ``before 1982-01-01``."""
     te_codes: tuple[str, ...] = ()
@@ -83,22 +83,22 @@ class Label(Frozen):
     sections: dict[SectionName, tuple[str, ...]]
     brand_name: str = ""
     set_id: str = ""
-    """DailyMed's id of the label over all its versions."""
+    """DailyMed's id of the label, shared by all its versions."""
 
 
 class Fact(Frozen):
-    """A name, class or code, and the ids of the sources that state it."""
+    """A name, class or code with the ids of its sources."""
 
     value: str
     sources: tuple[str, ...]
 
 
 class Contribution(Frozen):
-    """What one source says about one item of its own (a product, a concept, a label)."""
+    """The statements of one source about one of its items (a product, a concept, a label)."""
 
     source: str
     item: str
-    """Key of the item inside its source; a re-import with the same key replaces it."""
+    """Key of the item within its source; a re-import replaces the item of the same key."""
     substances: tuple[str, ...]
     """Active substances as the source names them, in lower case. Their base moieties make the ingredient set."""
     ingredients: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class Contribution(Frozen):
 
 
 class DrugRecord(Frozen):
-    """Everything known about one ingredient set."""
+    """The merged facts about one ingredient set."""
 
     key: str
     generic_name: str
@@ -127,4 +127,4 @@ class DrugRecord(Frozen):
     labels: tuple[Label, ...] = ()
     sources: tuple[Source, ...] = Field(default=())
     product_count: int = 0
-    """Marketed products that were rolled up into this record."""
+    """Number of marketed products merged into this record."""

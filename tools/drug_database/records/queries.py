@@ -1,4 +1,4 @@
-"""What is asked of the drug database and what it answers, as typed data."""
+"""Queries to the drug database and their results."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.drug_record import DrugRecord
 from tools.types import Frozen
 
 How = Literal["exact", "brand", "synonym", "code", "class", "spelling", "text"]
 
 
 class DrugQuery(Frozen):
-    """One look-up. ``name`` may be a brand, generic, salt, class, abbreviation or a misspelling of one, or a code."""
+    """A search. ``name`` is a brand, generic, salt, class, abbreviation, a misspelling of one, or a code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -27,12 +27,12 @@ class DrugQuery(Frozen):
     @field_validator("name", "drug_class", "dosage_form", "route", "strength", mode="before")
     @classmethod
     def _readable(cls, value: object) -> object:
-        """Half of a surrogate pair, which no encoding can carry, becomes a question mark."""
+        """Replace a lone surrogate, which no encoding can carry, with a question mark."""
         return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Match(Frozen):
-    """Why a record was found."""
+    """The reason why a record was found."""
 
     how: How
     on: str
@@ -40,7 +40,7 @@ class Match(Frozen):
 
 
 class DrugHit(Frozen):
-    """One found record; ``record.products`` holds the products that pass the query's filters."""
+    """A found record; ``record.products`` holds the products that pass the query's filters."""
 
     record: DrugRecord
     matched: Match
@@ -50,7 +50,7 @@ class DrugHit(Frozen):
 
 
 class DrugSearchResult(Frozen):
-    """Hits, best first. ``did_you_mean`` is set when nothing of that name is known but spellings come near."""
+    """Hits, best first. ``did_you_mean`` holds similar spellings when the name is unknown."""
 
     query: DrugQuery
     hits: tuple[DrugHit, ...] = ()

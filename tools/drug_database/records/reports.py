@@ -1,4 +1,4 @@
-"""What an import and a look at the database report, with the numbers ready to be shown."""
+"""Reports of an import and of the database's contents."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from tools.drug_database.records import Source
+from tools.drug_database.records.drug_record import Source
 from tools.types import Frozen
 
 EXAMPLES = 20
 
 
 class ImportProgress(Frozen):
-    """How far an import is. ``total`` is in the same unit as ``done`` and None while it is unknown."""
+    """Progress of an import. ``total`` is in the unit of ``done``; None while unknown."""
 
     stage: Literal["reading", "merging", "writing", "indexing", "done"]
     label: str
-    """What is worked on, such as a file's name."""
+    """The item in progress, such as a file name."""
     done: int = 0
     total: int | None = None
 
 
 class Refusal(Frozen):
-    """A row that was not taken: where it stands and why."""
+    """A rejected row: its file, its line and the reason."""
 
     file: str
     line: int
@@ -32,16 +32,16 @@ class Refusal(Frozen):
 
 
 class FileReport(Frozen):
-    """The rows of one file; ``read == kept + merged + refused`` always holds."""
+    """Row counts of one file; ``read == kept + merged + refused`` always holds."""
 
     file: str
     format: str
     source: str
     read: int = 0
     kept: int = 0
-    """Rows that became an item of their own."""
+    """Rows that became an item."""
     merged: int = 0
-    """Rows whose facts were added to an item that another row made."""
+    """Rows whose facts were added to another row's item."""
     refused: int = 0
     reasons: dict[str, int] = Field(default_factory=dict)
     """Refused rows by reason."""
@@ -51,11 +51,12 @@ class FileReport(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def reconciles(self) -> bool:
+        """Return whether every row is accounted for."""
         return self.read == self.kept + self.merged + self.refused
 
 
 class ImportReport(Frozen):
-    """The outcome of one import. ``changed`` is False when everything was loaded before in this version."""
+    """Outcome of one import. ``changed`` is False when this version was already loaded."""
 
     files: tuple[FileReport, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -67,50 +68,55 @@ class ImportReport(Frozen):
     """Products in the database after the import."""
     seconds: float = 0.0
     after_cut_off: bool = False
-    """Whether an earlier import had been killed; the unfinished state that it left was removed."""
+    """Whether leftovers of an interrupted import were removed."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def read(self) -> int:
+        """Return the number of rows read."""
         return sum(file.read for file in self.files)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def kept(self) -> int:
+        """Return the number of rows that became an item."""
         return sum(file.kept for file in self.files)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def merged(self) -> int:
+        """Return the number of rows added to another item."""
         return sum(file.merged for file in self.files)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def refused(self) -> int:
+        """Return the number of rejected rows."""
         return sum(file.refused for file in self.files)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def rows_per_second(self) -> float:
+        """Return the import speed; 0 before the end."""
         return self.read / self.seconds if self.seconds else 0.0
 
 
 class SourceStats(Frozen):
-    """One loaded source and how many items of it are stored."""
+    """A loaded source with its number of stored items."""
 
     source: Source
     items: int
     version: str = ""
-    """Hash of the content for sources that are loaded whole, such as the demo data."""
+    """Content hash of a source that is loaded as a whole, such as the demo data."""
 
 
 class DrugDatabaseStats(Frozen):
-    """What the database holds."""
+    """Contents of the database."""
 
     records: int = 0
     products: int = 0
     names: int = 0
-    """Distinct names that can be looked up."""
+    """Distinct searchable names."""
     classes: int = 0
     labels: int = 0
     sources: tuple[SourceStats, ...] = ()
