@@ -203,13 +203,6 @@ async def test_filters_choose_files_by_their_attributes(client: AsyncOpenAI) -> 
     assert not (await client.vector_stores.search(store, query="metformin", filters=older)).data
 
 
-async def test_a_batch_says_how_far_it_is(client: AsyncOpenAI) -> None:
-    ids = [(await client.files.create(file=(f"{n}.txt", LEAFLET.encode()), purpose="assistants")).id for n in range(5)]
-    store = await client.vector_stores.create()
-    batch = await client.vector_stores.file_batches.create_and_poll(store.id, file_ids=ids, poll_interval_ms=20)
-    assert (batch.status, batch.file_counts.completed) == ("completed", 5)
-
-
 async def test_a_removed_file_is_not_found_any_more(client: AsyncOpenAI) -> None:
     store, file = await store_with(client, "leaflet.txt", LEAFLET.encode())
     await client.vector_stores.files.delete(file, vector_store_id=store)

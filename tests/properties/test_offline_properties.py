@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from chat_app.offline.api import event_encoding
 from chat_app.offline.extraction.arguments import Source, fill_schema
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
@@ -20,6 +19,7 @@ from chat_app.offline.extraction.schemas import emptiest
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.extraction.units import units
 from chat_app.offline.state.vector_search import matches_filter
+from chat_app.offline.wire import event_encoding
 from chat_app.offline.wire.model import Found
 from chat_app.offline.wire.objects import count_tokens, cut_to_tokens, message_item
 from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from chat_app.offline.api import event_encoding
 from chat_app.offline.api.listing import Page, json_response, page_of
 from chat_app.offline.api.strict_json import StrictRoute
 from chat_app.offline.execution.response_run import LiveTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
-from chat_app.offline.wire.requests import Compact, CountTokens, CreateResponse, Retrieve
+from chat_app.offline.wire import event_encoding
+from chat_app.offline.wire.requests import Compact, CreateResponse, Retrieve
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
@@ -70,13 +70,6 @@ def _stream(frames: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(
         frames, media_type="text/event-stream", headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     )
-
-
-@router.post("/input_tokens")
-async def input_tokens(body: CountTokens, request: Request) -> Response:
-    """How many tokens a request would bring, with its history."""
-    counted = await _service(request).count_tokens(body)
-    return json_response({"object": "response.input_tokens", "input_tokens": counted})
 
 
 @router.post("/compact")

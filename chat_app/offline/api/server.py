@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from chat_app.offline.api import (
-    conversations_api,
     embeddings_api,
     files_api,
     responses_api,
@@ -29,8 +28,6 @@ from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.response_run import TurnRunner
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.extractive import ExtractiveModel
-from chat_app.offline.state.batches import Batches
-from chat_app.offline.state.conversations import ConversationStore
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.state_database import Database
@@ -53,15 +50,13 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.config = config
     app.state.database = database
     app.state.files = files = FileStore(database, config.data_dir / "files", most_bytes=config.max_file)
-    app.state.vector_stores = stores = VectorStores(database, files)
-    app.state.batches = Batches(database, stores)
+    app.state.vector_stores = VectorStores(database, files)
     app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)
-    app.state.conversations = conversations = ConversationStore(database)
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
-    app.state.responses = ResponseService(config, store, conversations, runner)
+    app.state.responses = ResponseService(config, store, runner)
     app.state.embedder = embeddings_api.LocalEmbedder(config.embeddings)
-    for api in (responses_api, conversations_api, files_api, vector_stores_api, embeddings_api):
+    for api in (responses_api, files_api, vector_stores_api, embeddings_api):
         app.include_router(api.router, responses=ERRORS)
     app.include_router(responses_socket.router)
     app.add_api_route("/healthz", _health, methods=["GET"])

@@ -8,11 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from chat_app.offline.api.listing import Page, json_response, page_of
 from chat_app.offline.api.strict_json import StrictRoute
-from chat_app.offline.state.batches import Batches
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStores
 from chat_app.offline.wire.wire_stores import (
-    AddBatch,
     AddFile,
     CreateVectorStore,
     SearchVectorStore,
@@ -31,11 +29,6 @@ class FilesPage(Page):
 def _stores(request: Request) -> VectorStores:
     stores: VectorStores = request.app.state.vector_stores
     return stores
-
-
-def _batches(request: Request) -> Batches:
-    batches: Batches = request.app.state.batches
-    return batches
 
 
 @router.post("")
@@ -141,27 +134,3 @@ async def file_content(store_id: str, file_id: str, request: Request) -> Respons
     return json_response(
         {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
     )
-
-
-@router.post("/{store_id}/file_batches")
-async def create_batch(store_id: str, body: AddBatch, request: Request) -> Response:
-    return json_response(await _batches(request).create(store_id, body.entries()))
-
-
-@router.get("/{store_id}/file_batches/{batch_id}")
-async def retrieve_batch(store_id: str, batch_id: str, request: Request) -> Response:
-    return json_response(await _batches(request).get(store_id, batch_id))
-
-
-@router.post("/{store_id}/file_batches/{batch_id}/cancel")
-async def cancel_batch(store_id: str, batch_id: str, request: Request) -> Response:
-    return json_response(await _batches(request).cancel(store_id, batch_id))
-
-
-@router.get("/{store_id}/file_batches/{batch_id}/files")
-async def list_batch_files(
-    store_id: str, batch_id: str, request: Request, page: Annotated[FilesPage, Query()]
-) -> Response:
-    await _batches(request).get(store_id, batch_id)
-    files = await _stores(request).files(store_id, status=page.filter, batch_id=batch_id)
-    return json_response(page_of(files, page))

@@ -14,9 +14,8 @@ from typing import Any
 
 import orjson
 
-from chat_app.offline.api import event_encoding
 from chat_app.offline.state.response_store import ResponseStore
-from chat_app.offline.wire import objects
+from chat_app.offline.wire import event_encoding, objects
 from chat_app.offline.wire.errors import ApiError
 from chat_app.offline.wire.model import (
     Answer,
@@ -48,23 +47,16 @@ class LiveTurn:
         *,
         include: frozenset[str],
         read: list[Json],
-        silent: bool = False,
     ) -> None:
         self.response = response
         self.input_items = input_items
         self.include = include
         self.read = read
-        self.silent = silent
         self.cancelled = False
         self.ended = False
         self._frames: list[bytes] = []
         self._news = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
-
-    @property
-    def count(self) -> int:
-        """How many events there are so far, which is the next one's number."""
-        return len(self._frames)
 
     def publish(self, event: Json) -> None:
         self._frames.append(event_encoding.encode({**event, "sequence_number": len(self._frames)}))
@@ -131,8 +123,7 @@ class TurnRunner:
             response["status"] = "in_progress"
             turn.publish({"type": "response.created", "response": response})
             turn.publish({"type": "response.in_progress", "response": response})
-            if not turn.silent:
-                await self._answer(turn, prompt, paced=paced)
+            await self._answer(turn, prompt, paced=paced)
             _finish(response)
         except asyncio.CancelledError:
             response["status"] = "cancelled"

@@ -11,12 +11,11 @@ from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.compaction import compacted, opened
 from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
 from chat_app.offline.execution.response_run import LiveTurn, TurnRunner
-from chat_app.offline.state.conversations import ConversationStore
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.model import prompt_of
-from chat_app.offline.wire.requests import Asked, Compact, CreateResponse
+from chat_app.offline.wire.requests import Compact, CreateResponse
 
 Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
@@ -28,20 +27,14 @@ logger = logging.getLogger(__name__)
 class ResponseService:
     """Creates, finds, cancels and deletes responses, whether they are being made or stored."""
 
-    def __init__(
-        self, config: OfflineConfig, store: ResponseStore, conversations: ConversationStore, runner: TurnRunner
-    ) -> None:
+    def __init__(self, config: OfflineConfig, store: ResponseStore, runner: TurnRunner) -> None:
         self._config = config
         self._store = store
-        self._conversations = conversations
         self._runner = runner
         self._live: dict[str, LiveTurn] = {}
 
-    async def start(self, request: CreateResponse, *, known: Known = _NONE, silent: bool = False) -> LiveTurn:
-        """Begins the response to ``request``; raises ``ApiError`` when the request cannot be answered.
-
-        With ``silent`` the request is taken up and stored, and nothing is generated.
-        """
+    async def start(self, request: CreateResponse, *, known: Known = _NONE) -> LiveTurn:
+        """Begin the response to ``request``; raises ``ApiError`` when the request cannot be answered."""
         _check(request)
         if len(self._live) >= self._config.max_live:
             raise ApiError(
@@ -51,7 +44,7 @@ class ResponseService:
                 code="rate_limit_exceeded",
                 headers={"Retry-After": "1"},
             )
-        history = await self._history(request.previous_response_id, request.conversation_id, known)
+        history = await self._history(request.previous_response_id, known)
         given = await resolve_references(request.input, history, self._store.item)
         items = check_calls(opened([*history, *given]))
         items = fit_window(items, self._config.context_window, truncate=request.truncation == "auto")
@@ -59,18 +52,11 @@ class ResponseService:
         response = objects.response_object(
             request, status="queued" if background else "in_progress", store=request.store is not False
         )
-        turn = LiveTurn(response, given, include=frozenset(request.include or ()), read=items, silent=silent)
+        turn = LiveTurn(response, given, include=frozenset(request.include or ()), read=items)
         if background:
             await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
         self._run(turn, request, items)
         return turn
-
-    async def count_tokens(self, request: Asked) -> int:
-        """The tokens that a request brings, with its history and its instructions."""
-        _check_given(request.input, request.previous_response_id, request.conversation_id)
-        history = await self._history(request.previous_response_id, request.conversation_id)
-        items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
-        return objects.read_tokens(items, request.instructions or "")
 
     async def compact(self, request: Compact) -> Json:
         """The compaction of a conversation. Nothing of it is stored."""
@@ -96,12 +82,10 @@ class ResponseService:
         turn.task = asyncio.create_task(work, name=f"turn {response_id}")
         turn.task.add_done_callback(lambda _: self._live.pop(response_id, None))
 
-    async def _history(
-        self, response_id: str | None, conversation_id: str | None = None, known: Known = _NONE
-    ) -> list[Json]:
-        if response_id is not None:
-            return known[response_id] if response_id in known else await self._store.history(response_id)
-        return [] if conversation_id is None else await self._conversations.all_items(conversation_id)
+    async def _history(self, response_id: str | None, known: Known = _NONE) -> list[Json]:
+        if response_id is None:
+            return []
+        return known[response_id] if response_id in known else await self._store.history(response_id)
 
     def live(self, response_id: str) -> LiveTurn | None:
         """The turn of a background response that is still being made."""
@@ -131,7 +115,7 @@ class ResponseService:
             request = CreateResponse.model_validate_json(left.request)
             left.body["output"] = []
             try:
-                history = await self._history(request.previous_response_id, request.conversation_id)
+                history = await self._history(request.previous_response_id)
                 items = check_calls(opened([*history, *left.input]))
             except ApiError as error:
                 left.body.update(status="failed", error={"code": "server_error", "message": str(error)})
@@ -154,12 +138,6 @@ def _check_given(*given: object) -> None:
 
 
 def _check(request: CreateResponse) -> None:
-    if request.previous_response_id is not None and request.conversation_id is not None:
-        raise ApiError(
-            400,
-            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Use one of them.",
-            code="mutually_exclusive_parameters",
-        )
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
-    _check_given(request.input, request.previous_response_id, request.conversation_id)
+    _check_given(request.input, request.previous_response_id)

@@ -55,12 +55,11 @@ class ResponseStore:
         self._database = database
 
     async def save(self, response: Json, input_items: Sequence[Json], *, request: bytes | None = None) -> None:
-        """Stores a response and the items of its request; with a conversation, appends both to it.
+        """Store a response and the items of its request.
 
         ``request`` is kept only while the response is not finished, so that a restart can take it up again.
         """
         finished = response["status"] not in {"queued", "in_progress"}
-        conversation = response.get("conversation")
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -80,8 +79,6 @@ class ResponseStore:
                 "INSERT OR REPLACE INTO items VALUES (?, ?)",
                 [(item["id"], response["id"]) for item in [*input_items, *response["output"]]],
             )
-            if conversation and response["status"] == "completed":
-                append_items(connection, conversation["id"], [*input_items, *response["output"]])
 
         await self._database.run(write)
 
@@ -166,7 +163,6 @@ class ResponseStore:
         """Removes what is past its time or beyond the limit; returns how many responses went."""
 
         def remove(connection: sqlite3.Connection) -> int:
-            connection.execute("DELETE FROM conversations WHERE expires_at <= ?", (now(),))
             gone = connection.execute("DELETE FROM responses WHERE expires_at <= ?", (now(),)).rowcount
             return (
                 gone
@@ -178,15 +174,3 @@ class ResponseStore:
             )
 
         return await self._database.run(remove)
-
-
-def append_items(connection: sqlite3.Connection, conversation_id: str, items: Sequence[Json]) -> None:
-    """Adds items to a conversation and renews its time; an item that is already in it stays where it is."""
-    if not connection.execute(
-        "UPDATE conversations SET expires_at = ? WHERE id = ?", (now() + RETENTION, conversation_id)
-    ).rowcount:
-        raise not_found("Conversation", conversation_id)
-    connection.executemany(
-        "INSERT OR IGNORE INTO conversation_items (id, conversation_id, body) VALUES (?, ?, ?)",
-        [(item["id"], conversation_id, orjson.dumps(item)) for item in items],
-    )

@@ -27,14 +27,6 @@ CREATE TABLE items (
     id TEXT PRIMARY KEY, response_id TEXT NOT NULL REFERENCES responses (id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX items_of_response ON items (response_id);
-CREATE TABLE conversations (
-    id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, metadata BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE conversation_items (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL,
-    conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE, body BLOB NOT NULL,
-    UNIQUE (conversation_id, id)
-);
 CREATE TABLE files (
     id TEXT PRIMARY KEY, created_at INTEGER NOT NULL, expires_at INTEGER, filename TEXT NOT NULL,
     purpose TEXT NOT NULL, bytes INTEGER NOT NULL
@@ -45,13 +37,9 @@ CREATE TABLE vector_stores (
 ) WITHOUT ROWID;
 CREATE TABLE vector_store_files (
     store_id TEXT NOT NULL REFERENCES vector_stores (id) ON DELETE CASCADE,
-    file_id TEXT NOT NULL, batch_id TEXT, created_at INTEGER NOT NULL, status TEXT NOT NULL,
+    file_id TEXT NOT NULL, created_at INTEGER NOT NULL, status TEXT NOT NULL,
     usage_bytes INTEGER NOT NULL, error BLOB, attributes BLOB NOT NULL, chunking BLOB NOT NULL,
     PRIMARY KEY (store_id, file_id)
-) WITHOUT ROWID;
-CREATE TABLE batches (
-    id TEXT PRIMARY KEY, store_id TEXT NOT NULL REFERENCES vector_stores (id) ON DELETE CASCADE,
-    created_at INTEGER NOT NULL, cancelled INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY, store_id TEXT NOT NULL, file_id TEXT NOT NULL, ordinal INTEGER NOT NULL, text TEXT NOT NULL,

@@ -78,19 +78,12 @@ class VectorStores:
         if not await self._database.run(remove):
             raise not_found("Vector store", store_id)
 
-    async def check(self, store_id: str, file_ids: Sequence[str]) -> None:
-        """Raises ``ApiError`` 404 when the store or one of the files does not exist."""
-        await self.get(store_id)
-        await self.check_files(file_ids)
-
     async def check_files(self, file_ids: Sequence[str]) -> None:
         """Raises ``ApiError`` 404 when one of the files does not exist."""
         for file_id in file_ids:
             await self._files.get(file_id)
 
-    async def add_file(
-        self, store_id: str, file_id: str, *, attributes: Json, chunking: Json, batch_id: str | None = None
-    ) -> Json:
+    async def add_file(self, store_id: str, file_id: str, *, attributes: Json, chunking: Json) -> Json:
         """Adds a file and begins to index it; returns it in status ``in_progress``."""
         await self._files.get(file_id)
 
@@ -98,8 +91,10 @@ class VectorStores:
             _store(connection, store_id)
             connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
             connection.execute(
-                "INSERT INTO vector_store_files VALUES (?, ?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
-                (store_id, file_id, batch_id, now(), orjson.dumps(attributes), orjson.dumps(chunking)),
+                "INSERT INTO vector_store_files "
+                "(store_id, file_id, created_at, status, usage_bytes, error, attributes, chunking) "
+                "VALUES (?, ?, ?, 'in_progress', 0, NULL, ?, ?)",
+                (store_id, file_id, now(), orjson.dumps(attributes), orjson.dumps(chunking)),
             )
             return _file(connection, store_id, file_id)
 
@@ -161,15 +156,15 @@ class VectorStores:
     async def file(self, store_id: str, file_id: str) -> Json:
         return await self._database.run(lambda connection: _file(connection, store_id, file_id))
 
-    async def files(self, store_id: str, *, status: str | None = None, batch_id: str | None = None) -> list[Json]:
+    async def files(self, store_id: str, *, status: str | None = None) -> list[Json]:
         """The store's files, oldest first. Raises ``ApiError`` 404 when there is no such store."""
 
         def read(connection: sqlite3.Connection) -> list[Json]:
             _store(connection, store_id)
             rows = connection.execute(
                 "SELECT * FROM vector_store_files WHERE store_id = ? AND (? IS NULL OR status = ?) "
-                "AND (? IS NULL OR batch_id = ?) ORDER BY created_at, file_id",
-                (store_id, status, status, batch_id, batch_id),
+                "ORDER BY created_at, file_id",
+                (store_id, status, status),
             ).fetchall()
             return [_file_object(row) for row in rows]
 

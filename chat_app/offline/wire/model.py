@@ -97,8 +97,8 @@ def prompt_of(request: CreateResponse, items: Sequence[Json]) -> Prompt:
     """The prompt of a request whose conversation so far is ``items``."""
     choice = request.tool_choice or "auto"
     allowed = _allowed(choice)
-    functions = [tool for tool in request.tools if isinstance(tool, FunctionToolIn)]
-    searches = [tool for tool in request.tools if isinstance(tool, FileSearchToolIn)]
+    functions = [tool for tool in request.tools or () if isinstance(tool, FunctionToolIn)]
+    searches = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
     text = request.text.model_dump(by_alias=True) if request.text else {"format": {"type": "text"}}
     return Prompt(
         items=tuple(items),

@@ -52,7 +52,6 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         text["format"].setdefault("description", "")
     reasoning = request.reasoning.model_dump(exclude_none=True) if request.reasoning else {}
     choice = request.tool_choice
-    conversation = request.conversation_id
     return {
         "id": new_id("resp"),
         "object": "response",
@@ -69,7 +68,7 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         "output": [],
         "parallel_tool_calls": request.parallel_tool_calls is not False,
         "previous_response_id": request.previous_response_id,
-        "conversation": {"id": conversation} if conversation else None,
+        "conversation": None,
         "prompt_cache_key": request.prompt_cache_key,
         "prompt_cache_retention": request.prompt_cache_retention,
         "reasoning": {"effort": None, "summary": None} | reasoning,
@@ -79,7 +78,7 @@ def response_object(request: CreateResponse, *, status: Status, store: bool) -> 
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "text": {"format": {"type": "text"}, "verbosity": "medium"} | text,
         "tool_choice": "auto" if choice is None else choice if isinstance(choice, str) else choice.model_dump(),
-        "tools": [_tool(tool) for tool in request.tools],
+        "tools": [_tool(tool) for tool in request.tools or ()],
         "top_logprobs": request.top_logprobs or 0,
         "top_p": 1.0 if request.top_p is None else request.top_p,
         "presence_penalty": request.presence_penalty or 0.0,

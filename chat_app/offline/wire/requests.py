@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of
 from chat_app.offline.wire.wire_items import Input
@@ -155,10 +155,6 @@ class ReasoningOptions(Open):
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
-class ConversationRef(Open):
-    id: str
-
-
 class StreamOptions(Open):
     include_obfuscation: bool | None = None
 
@@ -189,41 +185,51 @@ class Retrieve(BaseModel):
     include_obfuscation: bool = False
 
 
-class Asked(Closed):
-    """What a request brings to be read, whether it is to be answered or only counted."""
+class CreateResponse(Closed):
+    """The body of ``POST /v1/responses``."""
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         strict=True,
-        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id", "conversation")]},
+        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
     )
 
     model: str = "asclepius-extractive"
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
-    conversation: str | ConversationRef | None = None
-    tools: list[Tool] = Field(default_factory=list[Tool])
+    tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     truncation: Literal["auto", "disabled"] | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None
-
-    @field_validator("tools", mode="before")
-    @classmethod
-    def _no_tools(cls, value: object) -> object:
-        return [] if value is None else value
-
-    @property
-    def conversation_id(self) -> str | None:
-        reference = self.conversation
-        return reference.id if isinstance(reference, ConversationRef) else reference
-
-
-class CountTokens(Asked):
-    """The body of ``POST /v1/responses/input_tokens``."""
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    background: bool | None = None
+    store: bool | None = None
+    metadata: Metadata | None = None
+    max_output_tokens: Annotated[int, Field(ge=16), WHOLE] | None = None
+    max_tool_calls: Annotated[int, Field(ge=1), WHOLE] | None = None
+    include: list[Include] | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_logprobs: Annotated[int, Field(ge=0, le=20), WHOLE] | None = None
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    user: str | None = None
+    safety_identifier: str | None = Field(None, max_length=64)
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: ServiceTier | None = None
+    prompt: None = None
+    """Prompt templates are not stored here: clients send the input itself."""
+    conversation: None = None
+    """Conversation objects are not stored here: clients chain by ``previous_response_id``."""
+    moderation: Json | None = None
+    context_management: list[Json] | None = None
 
 
 class Compact(Closed):
@@ -245,31 +251,3 @@ class Compact(Closed):
     prompt_cache_options: Json | None = None
     service_tier: ServiceTier | None = None
     image: Json | None = None
-
-
-class CreateResponse(Asked):
-    """The body of ``POST /v1/responses``."""
-
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    background: bool | None = None
-    store: bool | None = None
-    metadata: Metadata | None = None
-    max_output_tokens: Annotated[int, Field(ge=16), WHOLE] | None = None
-    max_tool_calls: Annotated[int, Field(ge=1), WHOLE] | None = None
-    include: list[Include] | None = None
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, ge=0, le=1)
-    top_logprobs: Annotated[int, Field(ge=0, le=20), WHOLE] | None = None
-    presence_penalty: float | None = Field(None, ge=-2, le=2)
-    frequency_penalty: float | None = Field(None, ge=-2, le=2)
-    user: str | None = None
-    safety_identifier: str | None = Field(None, max_length=64)
-    prompt_cache_key: str | None = None
-    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
-    prompt_cache_options: Json | None = None
-    service_tier: ServiceTier | None = None
-    prompt: None = None
-    """Prompt templates are kept by no offline server: the input itself has to be sent."""
-    moderation: Json | None = None
-    context_management: list[Json] | None = None

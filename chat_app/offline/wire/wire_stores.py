@@ -1,14 +1,13 @@
-"""What clients send to ``/v1/vector_stores`` and ``/v1/conversations``, as validated models."""
+"""Request bodies of ``/v1/vector_stores``."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from chat_app.offline.wire.requests import Filter, RankingOptions
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata, given
-from chat_app.offline.wire.wire_items import InputItem
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Metadata
 
 Json = dict[str, Any]
 Attributes = Annotated[
@@ -57,33 +56,6 @@ class AddFile(Closed):
         return {"type": "static", "static": sizes.model_dump()}
 
 
-class AddBatch(Closed):
-    """The body of ``POST /v1/vector_stores/{id}/file_batches``: ids, or files with options of their own."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, json_schema_extra={"oneOf": [given("file_ids"), given("files")]}
-    )
-
-    file_ids: list[str] | None = Field(default=None, min_length=1, max_length=2000)
-    files: list[AddFile] | None = Field(default=None, min_length=1, max_length=2000)
-    attributes: Attributes | None = None
-    chunking_strategy: Chunking | None = None
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> AddBatch:
-        if (self.file_ids is None) == (self.files is None):
-            raise ValueError("give either file_ids or files")
-        return self
-
-    def entries(self) -> list[AddFile]:
-        if self.files is not None:
-            return self.files
-        return [
-            AddFile(file_id=file_id, attributes=self.attributes, chunking_strategy=self.chunking_strategy)
-            for file_id in self.file_ids or ()
-        ]
-
-
 class ExpiresAfter(Closed):
     anchor: Literal["last_active_at"]
     days: Annotated[int, Field(ge=1, le=365), WHOLE]
@@ -116,16 +88,3 @@ class SearchVectorStore(Closed):
     max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     filters: Filter | None = None
     ranking_options: RankingOptions | None = None
-
-
-class CreateConversation(Closed):
-    metadata: Metadata | None = None
-    items: list[InputItem] | None = Field(default=None, max_length=20)
-
-
-class UpdateConversation(Closed):
-    metadata: Metadata
-
-
-class AddItems(Closed):
-    items: list[InputItem] = Field(max_length=20)
