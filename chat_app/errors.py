@@ -17,26 +17,69 @@
     │   └── ChainConflict            the conversation moved on under this turn
     └── EmbeddedServiceError         a service that the app starts itself did not come up
 
-A message says what happened and what to do. It never holds patient text, a key or a server's payload.
+A message says in English, for operators and API clients, what happened and what to do. It never holds patient text, a
+key or a server's payload. ``code`` and ``params`` identify the sentence that readers see, in their own language.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+ErrorCode = Literal[
+    "answer_damaged",
+    "answer_stalled",
+    "answer_truncated",
+    "configuration",
+    "conversation_busy",
+    "conversation_moved_on",
+    "files_unavailable",
+    "guidelines_unavailable",
+    "input_rejected",
+    "internal",
+    "message_empty",
+    "message_malformed",
+    "message_too_long",
+    "model_server_busy",
+    "model_server_error",
+    "model_server_refused",
+    "model_server_unreachable",
+    "session_store_unavailable",
+    "too_many_at_once",
+    "too_many_models",
+    "too_many_per_minute",
+]
+MessageParams = Mapping[str, str | int]
+"""Values for the placeholders of a reader's message."""
 
 
 class AsclepiusError(Exception):
     """Base of every error the app raises on purpose."""
 
+    code: ErrorCode = "internal"
+
+    def __init__(self, message: str, *, code: ErrorCode | None = None, params: MessageParams | None = None) -> None:
+        super().__init__(message)
+        self.code = code or self.code
+        self.params: MessageParams = params or {}
+
 
 class ConfigurationError(AsclepiusError):
     """A setting is missing, malformed or unsafe."""
+
+    code: ErrorCode = "configuration"
 
 
 class InputRejected(AsclepiusError):
     """The message cannot be taken as it is."""
 
+    code: ErrorCode = "input_rejected"
+
 
 class ProviderError(AsclepiusError):
     """The model server did not do what was asked. ``retry_after``: seconds, when it said how long to wait."""
+
+    code: ErrorCode = "model_server_error"
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -46,9 +89,13 @@ class ProviderError(AsclepiusError):
 class ProviderUnavailable(ProviderError):
     """The model server cannot be reached, fails, or is not a Responses server."""
 
+    code: ErrorCode = "model_server_unreachable"
+
 
 class ProviderRejected(ProviderError):
     """The model server refused the request; sending it again unchanged will not help."""
+
+    code: ErrorCode = "model_server_refused"
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -57,6 +104,8 @@ class ProviderRejected(ProviderError):
 
 class RateLimited(ProviderError):
     """The model server asks to wait."""
+
+    code: ErrorCode = "model_server_busy"
 
 
 class PreviousResponseNotFound(ProviderError):
@@ -70,13 +119,19 @@ class PreviousResponseNotFound(ProviderError):
 class ProtocolViolation(ProviderError):
     """The stream sent something that the protocol does not allow."""
 
+    code: ErrorCode = "answer_damaged"
+
 
 class StreamTruncated(ProviderError):
     """The stream ended before the event that says how it ended."""
 
+    code: ErrorCode = "answer_truncated"
+
 
 class StreamStalled(ProviderError):
     """No event arrived within the deadline; ``time_is_up``: the one for the whole response has passed."""
+
+    code: ErrorCode = "answer_stalled"
 
     def __init__(self, message: str, *, time_is_up: bool = False) -> None:
         super().__init__(message)
@@ -86,6 +141,8 @@ class StreamStalled(ProviderError):
 class SessionError(AsclepiusError):
     """The conversation's stored state."""
 
+    code: ErrorCode = "session_store_unavailable"
+
 
 class SessionStoreUnavailable(SessionError):
     """Redis cannot be reached or did not answer in time."""
@@ -94,9 +151,13 @@ class SessionStoreUnavailable(SessionError):
 class SessionBusy(SessionError):
     """Another question of the same conversation is still being answered."""
 
+    code: ErrorCode = "conversation_busy"
+
 
 class ChainConflict(SessionError):
     """The conversation's last response changed while this turn ran."""
+
+    code: ErrorCode = "conversation_moved_on"
 
 
 class EmbeddedServiceError(AsclepiusError):

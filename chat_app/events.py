@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pydantic import Field, JsonValue, SerializeAsAny, TypeAdapter
 
+from chat_app.errors import ErrorCode
 from chat_app.response_events import StreamEvent
 from chat_app.response_objects import Usage
 from tools.types import Frozen, Function, FunctionOutput, Passage, ToolProgress
@@ -96,11 +97,35 @@ IncompleteReason = Literal[
 ]
 
 
+OutcomeCode = (
+    ErrorCode
+    | Literal[
+        "abandoned",
+        "completed",
+        "content_filter",
+        "ended_early",
+        "length_limit",
+        "model_server_busy_for",
+        "no_answer",
+        "refused",
+        "server_stopped",
+        "step_limit",
+        "stopped",
+    ]
+)
+
+
 class Outcome(Frozen):
-    """How a turn ended. ``message`` is a sentence for the reader when it did not simply complete."""
+    """How a turn ended.
+
+    ``message`` says it in English where the turn did not simply complete; ``code`` and ``params`` identify the same
+    sentence in the catalogues of other languages.
+    """
 
     kind: OutcomeKind = "completed"
     reason: IncompleteReason | None = None
+    code: OutcomeCode = "completed"
+    params: dict[str, str | int] = Field(default_factory=dict)
     message: str = ""
     retryable: bool = False
     """True when asking again, unchanged, may well work."""
@@ -180,22 +205,35 @@ class CitationAdded(Frozen):
 
 
 NoticeCode = Literal[
+    "answer_resumed",
+    "citation_dropped",
     "history_not_saved",
+    "language_of_sources",
+    "new_conversation",
+    "starting",
+    "transcript_always_replayed",
     "transcript_replayed",
     "waiting_for_provider",
-    "citation_dropped",
-    "new_conversation",
-    "tools_unavailable",
-    "language_of_sources",
 ]
+_TRANSIENT: frozenset[NoticeCode] = frozenset({"answer_resumed", "starting", "waiting_for_provider"})
 
 
 class Notice(Frozen):
-    """Something the reader should know while the turn goes on."""
+    """Something the reader should know while the turn goes on.
+
+    ``message`` says it in English; ``code`` and ``params`` identify the same sentence in the catalogues of other
+    languages.
+    """
 
     type: Literal["notice"] = "notice"
     code: NoticeCode
+    params: dict[str, str | int] = Field(default_factory=dict)
     message: str
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the notice says what the turn waits for, and is over when the turn goes on."""
+        return self.code in _TRANSIENT
 
 
 class Reference(Frozen):

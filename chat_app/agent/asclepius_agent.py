@@ -132,12 +132,17 @@ class AsclepiusHealthcareAgent:
     def check_message(self, message: str) -> None:
         """Raises ``InputRejected`` when ``consult`` would."""
         if not message.strip():
-            raise InputRejected("The message is empty. Type a question.")
+            raise InputRejected("The message is empty. Type a question.", code="message_empty")
         if not message.isprintable() and any("\ud800" <= character <= "\udfff" for character in message):
-            raise InputRejected("The message holds half a character (a lone surrogate). Type that character again.")
+            raise InputRejected(
+                "The message holds half a character (a lone surrogate). Type that character again.",
+                code="message_malformed",
+            )
         if len(message) > self._max_length:
             raise InputRejected(
-                f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it."
+                f"The message has {len(message):,} characters; at most {self._max_length:,} can be taken. Shorten it.",
+                code="message_too_long",
+                params={"limit": self._max_length},
             )
 
     def _given(self, documents: Sequence[str], scope: Scope | None) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from chat_app.errors import AsclepiusError
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
+from chat_app.generation.outcomes import failed
 from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 BROKEN = Outcome(
     kind="failed",
+    code="internal",
     message="Something went wrong while this model was asked. Ask again; if it happens again, the log says more.",
     retryable=True,
 )
@@ -111,8 +113,7 @@ async def _whole_turn(events: AsyncGenerator[AgentEvent, None]) -> AsyncGenerato
                     answer.append(event.text)
                 yield event
     except AsclepiusError as error:
-        outcome = Outcome(kind="failed", message=str(error), retryable=True)
-        yield TurnEnded(outcome=outcome, answer="".join(answer))
+        yield TurnEnded(outcome=failed(error), answer="".join(answer))
     except Exception as error:  # noqa: BLE001 - the boundary of one model's turn: it ends in an outcome
         # Its message may quote the question.
         logger.error("One of several models broke off with %s", type(error).__name__)  # noqa: TRY400

@@ -43,7 +43,7 @@ from chat_app.events import (
 )
 from chat_app.generation.generator import Generator
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
-from chat_app.generation.outcomes import STOPPED, exception_outcome
+from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.generation.text_buffer import TextBuffer
 from tools.tool_manager import ToolManager
 from tools.types import Frozen
@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 CRASHED = Outcome(
     kind="failed",
+    code="internal",
     message="Something went wrong inside the assistant. Ask again; if it happens again, the log says more.",
     retryable=True,
 )
@@ -136,7 +137,7 @@ class OpenAIResponseManager:
         except SessionBusy as busy:
             # The conversation could not be opened, so nothing has been said yet.
             yield TurnStarted(conversation_id=request.conversation_id or "", turn_id=turn_id, model=request.model)
-            yield TurnEnded(outcome=Outcome(kind="failed", message=str(busy), retryable=True), answer="")
+            yield TurnEnded(outcome=failed(busy), answer="")
 
     async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
         """The same turn, drained."""

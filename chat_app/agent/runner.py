@@ -31,7 +31,7 @@ REPLAYED = Notice(
     message="The model server no longer had the earlier part of this conversation; it was sent again.",
 )
 REPLAYING = Notice(
-    code="transcript_replayed",
+    code="transcript_always_replayed",
     message="The model server keeps no conversations; the earlier part is sent again with every question.",
 )
 

@@ -174,9 +174,14 @@ class Delivery:
         return not (self._said or lost or isinstance(failure, StreamStalled))
 
     def _notice(self, failure: ProviderError, wait: float, attempt: int) -> Notice:
-        again = f"{failure} Trying again in {max(1, round(wait))} s ({attempt} of {self._max_retries})."
-        resuming = _SILENT if isinstance(failure, StreamStalled) else _RESUMING
-        return Notice(code="waiting_for_provider", message=resuming if self._resumable else again)
+        if self._resumable:
+            return Notice(code="answer_resumed", message=_SILENT if isinstance(failure, StreamStalled) else _RESUMING)
+        seconds = max(1, round(wait))
+        return Notice(
+            code="waiting_for_provider",
+            params={"seconds": seconds, "attempt": attempt, "most": self._max_retries},
+            message=f"{failure} Trying again in {seconds} s ({attempt} of {self._max_retries}).",
+        )
 
 
 def _says_nothing(event: ResponseEvent) -> bool:

@@ -13,7 +13,7 @@ from chat_app.errors import (
     StreamStalled,
     StreamTruncated,
 )
-from chat_app.events import IncompleteReason, Outcome
+from chat_app.events import IncompleteReason, Outcome, OutcomeCode
 from chat_app.response_events import ResponseTerminalEvent
 
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
@@ -21,23 +21,48 @@ _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 NO_TERMINAL_EVENT = Outcome(
     kind="incomplete",
     reason="truncated",
+    code="answer_truncated",
     message="The answer broke off before its end. What stands here may be missing something important.",
     retryable=True,
 )
-STOPPED = Outcome(kind="incomplete", reason="stopped", message="Stopped. The answer is not complete.", retryable=True)
+STOPPED = Outcome(
+    kind="incomplete",
+    reason="stopped",
+    code="stopped",
+    message="Stopped. The answer is not complete.",
+    retryable=True,
+)
 STEP_LIMIT = Outcome(
     kind="incomplete",
     reason="step_limit",
+    code="step_limit",
     message="The assistant reached its limit of look-ups; it answered with what it had found by then.",
     retryable=True,
 )
 NO_ANSWER = Outcome(
-    kind="incomplete", reason="other", message="The model ended without an answer. Ask again.", retryable=True
+    kind="incomplete",
+    reason="other",
+    code="no_answer",
+    message="The model ended without an answer. Ask again.",
+    retryable=True,
 )
-_INCOMPLETE: dict[str, tuple[IncompleteReason, str]] = {
-    "max_output_tokens": ("max_output_tokens", "The answer reached its length limit and is not complete."),
-    "content_filter": ("content_filter", "The model server's content filter cut the answer short."),
+_INCOMPLETE: dict[str, tuple[IncompleteReason, OutcomeCode, str]] = {
+    "max_output_tokens": (
+        "max_output_tokens",
+        "length_limit",
+        "The answer reached its length limit and is not complete.",
+    ),
+    "content_filter": (
+        "content_filter",
+        "content_filter",
+        "The model server's content filter cut the answer short.",
+    ),
 }
+_ENDED_EARLY: tuple[IncompleteReason, OutcomeCode, str] = (
+    "other",
+    "ended_early",
+    "The model server ended the answer early.",
+)
 
 
 def error_outcome(code: str | None) -> Outcome:
@@ -45,6 +70,7 @@ def error_outcome(code: str | None) -> Outcome:
     shown = f" ({code})" if code and _CODE.fullmatch(code) else ""
     return Outcome(
         kind="failed",
+        code="model_server_error",
         message=f"The model server reported an error{shown}. Ask again, or try later.",
         retryable=True,
     )
@@ -57,14 +83,14 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
     match ending:
         case "completed":
             if refused:
-                return Outcome(kind="refused", message="The model declined to answer this.")
+                return Outcome(kind="refused", code="refused", message="The model declined to answer this.")
             return Outcome()
         case "failed":
             return error_outcome(response.error.code if response.error else None)
         case "incomplete":
             given = (response.incomplete_details.reason if response.incomplete_details else None) or ""
-            reason, message = _INCOMPLETE.get(given, ("other", "The model server ended the answer early."))
-            return Outcome(kind="incomplete", reason=reason, message=message, retryable=True)
+            reason, code, message = _INCOMPLETE.get(given, _ENDED_EARLY)
+            return Outcome(kind="incomplete", reason=reason, code=code, message=message, retryable=True)
         case _:
             assert_never(ending)
 
@@ -86,20 +112,43 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
         case StreamTruncated():
             return NO_TERMINAL_EVENT
         case StreamStalled():
-            return Outcome(kind="incomplete", reason="stalled", message=str(error), retryable=True)
+            return _from_error(error, reason="stalled")
         case ProtocolViolation():
             return Outcome(
                 kind="incomplete",
                 reason="protocol_violation",
+                code=error.code,
                 message=f"{error} What stands here may be wrong or missing something: do not rely on it.",
                 retryable=True,
             )
         case _ if any_text:
-            return Outcome(kind="incomplete", reason="truncated", message=str(error), retryable=True)
+            return _from_error(error, reason="truncated")
         case ProviderError(retry_after=float(seconds)):
-            return Outcome(kind="failed", message=f"{error} Ask again in {_duration(seconds)}.", retryable=True)
+            return Outcome(
+                kind="failed",
+                code="model_server_busy_for",
+                params={"seconds": max(1, round(seconds))},
+                message=f"{error} Ask again in {_duration(seconds)}.",
+                retryable=True,
+            )
         case _:
-            return Outcome(kind="failed", message=str(error), retryable=not isinstance(error, ProviderRejected))
+            return failed(error)
+
+
+def failed(error: AsclepiusError) -> Outcome:
+    """Return the outcome of a turn that ``error`` ended before it had an answer."""
+    return _from_error(error, reason=None)
+
+
+def _from_error(error: AsclepiusError, *, reason: IncompleteReason | None) -> Outcome:
+    return Outcome(
+        kind="incomplete" if reason else "failed",
+        reason=reason,
+        code=error.code,
+        params=dict(error.params),
+        message=str(error),
+        retryable=reason is not None or not isinstance(error, ProviderRejected),
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -36,7 +36,7 @@ async def test_a_turn_whose_reader_never_comes_back_ends_after_a_while_and_is_sa
             await server.requests[0].left.wait()
         read = await resume(client, response.headers["x-turn-id"])
         saved = await agent.chats.history(conversation, "ana")
-    assert read[-1].data["outcome"]["message"] == ABANDONED
+    assert read[-1].data["outcome"]["message"] == ABANDONED.message
     assert read[-1].data["answer"] == "Take "
     assert saved is not None
     assert [message.content for message in saved] == ["How?", "Take "]
@@ -78,7 +78,7 @@ async def test_whoever_waits_for_a_whole_answer_gets_what_there_was_when_the_ser
                 break
         await running.runtime.turns.end_all()
         answer = (await waiting).json()
-    assert (answer["answer"], answer["outcome"]["message"]) == ("Take ", SHUT_DOWN)
+    assert (answer["answer"], answer["outcome"]["message"]) == ("Take ", SHUT_DOWN.message)
 
 
 async def test_a_question_that_comes_while_the_server_ends_is_told_so(redis_url: str, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_question_that_comes_while_the_server_ends_is_told_so(redis_url:
     ):
         await running.runtime.turns.end_all()
         answer = (await client.post("/api/v1/consult", json={"message": "How?", "stream": False})).json()
-    assert answer["outcome"]["message"] == SHUT_DOWN
+    assert answer["outcome"]["message"] == SHUT_DOWN.message
     assert server.requests == []
 
 

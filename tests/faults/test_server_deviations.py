@@ -213,7 +213,7 @@ async def test_transformers_serve_ignores_the_chain_and_repeats_the_message_afte
 
     assert ended(events).outcome.kind == "completed"
     assert ended(events).answer == text_of(events) == "Let me look.\n\nAnswer 3."
-    assert [event.code for event in events if isinstance(event, Notice)] == ["transcript_replayed"]
+    assert [event.code for event in events if isinstance(event, Notice)] == ["transcript_always_replayed"]
     replayed = server.requests[3].json["input"]
     assert [item["type"] for item in replayed] == ["message", "message", "function_call", "function_call_output"]
     assert [item["type"] for item in server.requests[4].json["input"]] == ["message", "message", "message"]

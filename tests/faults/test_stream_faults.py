@@ -511,7 +511,7 @@ async def test_a_server_that_silently_forgets_is_noticed_and_told_everything_fro
 
     assert [ended(events).answer for events in (second, third)] == ["Second.", "Third."]
     assert text_of(second) == "Second."
-    assert [event.code for event in second if isinstance(event, Notice)] == ["transcript_replayed"]
+    assert [event.code for event in second if isinstance(event, Notice)] == ["transcript_always_replayed"]
     assert [event.code for event in third if isinstance(event, Notice)] == [], "said once is enough"
     assert server.requests[2].path.endswith("/responses/resp_1")
     assert len(server.requests[4].json["input"]) == 5
@@ -555,7 +555,7 @@ async def test_a_background_answer_is_picked_up_where_its_connection_broke(
     assert server.requests[1].method == "GET"
     assert server.requests[2].path.endswith("/responses/resp_1?starting_after=4&stream=true")
     codes = [event.code for event in events if isinstance(event, Notice)]
-    assert codes == ["waiting_for_provider", "waiting_for_provider"]
+    assert codes == ["answer_resumed", "answer_resumed"]
 
 
 async def test_a_background_answer_over_whose_connection_nothing_comes_any_more_is_picked_up(redis_url: str) -> None:

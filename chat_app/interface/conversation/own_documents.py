@@ -57,7 +57,7 @@ async def searched_beside(
         require_owner(owner, await runtime.history.owner_of("thread", thread_id))
     except (ToolError, SQLAlchemyError, OSError, NotOwner) as error:
         logger.warning("The files of a conversation were not searched: %s", type(error).__name__)
-        raise InputRejected(NOT_SEARCHED) from None
+        raise InputRejected(NOT_SEARCHED, code="files_unavailable") from None
     return scope, documents
 
 
@@ -74,7 +74,7 @@ async def searched_in(
         threads = await runtime.history.threads_with(conversation_id, owner)
     except (SQLAlchemyError, OSError) as error:
         logger.warning("It is not known whether a conversation has files: %s", type(error).__name__)
-        raise InputRejected(NOT_SEARCHED) from None
+        raise InputRejected(NOT_SEARCHED, code="files_unavailable") from None
     for thread_id in threads:
         scope, documents = await searched_beside(runtime, app, thread_id, owner)
         if scope is not None:

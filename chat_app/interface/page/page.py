@@ -45,6 +45,7 @@ SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text 
 INTERRUPTED = Outcome(
     kind="incomplete",
     reason="truncated",
+    code="server_stopped",
     retryable=True,
     message="This answer ended early because the server stopped. Ask again.",
 )

@@ -39,7 +39,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         await other.saved.wait()
     runtime.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
-        yield Notice(code="waiting_for_provider", message=f"{loading}…")
+        yield Notice(code="starting", message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
     async for event in _taken_in(runtime, app, question, first=next(iter(own)) is turn):
@@ -69,7 +69,7 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
     try:
         return await app.guidelines.documents()
     except ToolError:
-        raise InputRejected(NOT_KNOWN) from None
+        raise InputRejected(NOT_KNOWN, code="guidelines_unavailable") from None
 
 
 async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:

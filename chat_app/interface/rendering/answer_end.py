@@ -49,7 +49,7 @@ class AnswerEnd:
                 self._plain.append(f"[{event.number}]")
             case TurnStarted():
                 self._model = event.model
-            case Notice() if event.code != "waiting_for_provider":
+            case Notice() if not event.is_transient:
                 self._notices.append(event.message)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
                 self._look_ups.outputs.append(item.function_output)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chat_app.errors import AsclepiusError, InputRejected
+from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams
 
 _FORGET_BEYOND = 1_000
 _BUSY_RETRY_SECONDS = 5
@@ -19,8 +19,8 @@ _BUSY_RETRY_SECONDS = 5
 class TooManyQuestions(AsclepiusError):
     """The user has to wait. ``retry_after``: whole seconds."""
 
-    def __init__(self, message: str, *, retry_after: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, retry_after: int, code: ErrorCode, params: MessageParams) -> None:
+        super().__init__(message, code=code, params=params)
         self.retry_after = retry_after
 
 
@@ -48,12 +48,16 @@ class UserLimits:
         always will be.
         """
         if asked > (most := min(self._at_once, self._per_minute)):
-            raise InputRejected(f"At most {most} models can be asked at once. Ask fewer.")
+            raise InputRejected(
+                f"At most {most} models can be asked at once. Ask fewer.", code="too_many_models", params={"most": most}
+            )
         if running + asked > self._at_once:
             raise TooManyQuestions(
                 f"{running} of your questions are being answered; at most {self._at_once} can be at once. "
                 "Wait for one to end, or stop one.",
                 retry_after=_BUSY_RETRY_SECONDS,
+                code="too_many_at_once",
+                params={"running": running, "most": self._at_once},
             )
         now = self._clock()
         left = self._left(user, now)
@@ -62,6 +66,8 @@ class UserLimits:
             raise TooManyQuestions(
                 f"At most {self._per_minute} questions can be asked in a minute. Ask again in {wait} seconds.",
                 retry_after=max(1, wait),
+                code="too_many_per_minute",
+                params={"most": self._per_minute, "seconds": wait},
             )
         self._forget(now)
         self._allowances[user] = _Allowance(left - asked, now)

@@ -21,23 +21,32 @@ from uuid import uuid4
 from chat_app.errors import AsclepiusError
 from chat_app.events import (
     AgentEvent,
-    IncompleteReason,
     Outcome,
+    OutcomeCode,
     RawResponsesStreamEvent,
     Reference,
     ReferencesReady,
     TurnEnded,
 )
+from chat_app.generation.outcomes import failed
 from chat_app.interface.turns.turn_log import Cursor, LoggedEvent, TurnLog
 
 logger = logging.getLogger(__name__)
 
-STOPPED = "You stopped this answer."
-ABANDONED = "This answer ended early because nobody was reading it any more."
-SHUT_DOWN = "This answer ended early because the server was stopped. Ask again."
-BROKEN = (
-    "Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
-    "runs this server."
+
+def _stopped(code: OutcomeCode, message: str) -> Outcome:
+    return Outcome(kind="incomplete", reason="stopped", code=code, message=message, retryable=True)
+
+
+STOPPED = _stopped("stopped", "You stopped this answer.")
+ABANDONED = _stopped("abandoned", "This answer ended early because nobody was reading it any more.")
+SHUT_DOWN = _stopped("server_stopped", "This answer ended early because the server was stopped. Ask again.")
+BROKEN = Outcome(
+    kind="failed",
+    code="internal",
+    message="Something unexpected went wrong, and the answer ended early. Ask again; if it happens again, tell whoever "
+    "runs this server.",
+    retryable=True,
 )
 
 
@@ -61,10 +70,10 @@ class LiveTurn:
         """Whether it belongs to that conversation, or has been asked to."""
         return conversation_id in {self.thread_id, self.log.conversation_id}
 
-    def stop(self, reason: IncompleteReason = "stopped", message: str = STOPPED) -> None:
-        """Ends the turn at once; what was read stays, nothing comes after. Doing it twice changes nothing."""
+    def stop(self, outcome: Outcome = STOPPED) -> None:
+        """End the turn at once and keep what was read. A turn that has ended stays as it is."""
         if self.log.ended is None:
-            self._end(Outcome(kind="incomplete", reason=reason, message=message, retryable=True))
+            self._end(outcome)
             if self._reading is not None:
                 self._reading.cancel()
 
@@ -107,14 +116,14 @@ class LiveTurn:
             return
         error = None if self._reading.cancelled() else self._reading.exception()
         if isinstance(error, AsclepiusError):
-            self._end(Outcome(kind="failed", message=str(error), retryable=True))
+            self._end(failed(error))
         elif error is not None:
             # The message of the error may quote the question: only where it happened is logged.
             where = "".join(traceback.format_tb(error.__traceback__))
             logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
-            self._end(Outcome(kind="failed", message=BROKEN, retryable=True))
+            self._end(BROKEN)
         else:
-            self._end(Outcome(kind="incomplete", reason="truncated", message=BROKEN, retryable=True))
+            self._end(BROKEN.model_copy(update={"kind": "incomplete", "reason": "truncated"}))
 
     async def _read(self, events: AsyncIterator[AgentEvent]) -> None:
         async with aclosing(cast("AsyncGenerator[AgentEvent, None]", events)) as stream:
@@ -150,7 +159,7 @@ class LiveTurns:
         """Runs ``turn`` detached; ``save`` is called once, after it has ended."""
         self._turns[turn.id] = turn
         if self._ending:
-            turn.stop("stopped", SHUT_DOWN)
+            turn.stop(SHUT_DOWN)
         task = asyncio.create_task(self._run(turn, events, save))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -182,7 +191,7 @@ class LiveTurns:
         self._ending = True
         turns = list(self._turns.values())
         for turn in turns:
-            turn.stop("stopped", SHUT_DOWN)
+            turn.stop(SHUT_DOWN)
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await asyncio.gather(*(turn.saved.wait() for turn in turns))
@@ -204,5 +213,5 @@ class LiveTurns:
         while self._turns:
             for turn in list(self._turns.values()):
                 if turn.unread_for() > self._abandon_after:
-                    turn.stop("stopped", ABANDONED)
+                    turn.stop(ABANDONED)
             await asyncio.sleep(self._check_every)

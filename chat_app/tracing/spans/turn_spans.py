@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
 _HOSTED_SEARCH = "file_search"
 _UNKNOWN_TOOL = "unknown"
-_OF_THE_REQUEST = frozenset({"waiting_for_provider", "transcript_replayed"})
+_OF_THE_REQUEST = frozenset(
+    {"answer_resumed", "transcript_always_replayed", "transcript_replayed", "waiting_for_provider"}
+)
 
 
 @dataclass(slots=True)
