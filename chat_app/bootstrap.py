@@ -29,10 +29,11 @@ from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import ModelSettings, Settings
+from chat_app.tool_registry import registered_tools
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
-from tools.drug_database import DrugDatabase, drug_tools
+from tools.drug_database import DrugDatabase
 from tools.errors import ToolError
-from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
+from tools.guidelines import GuidelineLibrary, IngestProgress
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -145,8 +146,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     content = content_at(services, settings)
     drugs, guidelines = content.drugs, content.guidelines
     sessions = RedisSessionStore(urls.redis_url, ttl=settings.storage.session_ttl)
-    from_guidelines, from_drugs = guideline_tools(guidelines), drug_tools(drugs)
-    tools = ToolManager([*from_guidelines, *from_drugs])
+    tools = ToolManager(registered_tools(drugs, guidelines, settings.model.tools))
     base_url = urls.model_base_url if settings.uses_offline_model else settings.model.base_url
     server_key = base_url or "openai"
     # The offline server's port changes from start to start; what it stores does not.
@@ -174,8 +174,8 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         responses=responses,
         chats=chats,
         tool_manager=tools,
-        guideline_tools=frozenset(tool.name for tool in from_guidelines),
-        drug_tools=frozenset(tool.name for tool in from_drugs),
+        guideline_tools=frozenset(tools.names("guidelines")),
+        drug_tools=frozenset(tools.names("drugs")),
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
         route=route,

@@ -20,7 +20,7 @@ from pydantic import Field, JsonValue, SerializeAsAny, TypeAdapter
 from chat_app.errors import ErrorCode
 from chat_app.response_events import StreamEvent
 from chat_app.response_objects import Usage
-from tools.types import Frozen, Function, FunctionOutput, Passage, ToolProgress
+from tools.types import Frozen, Function, FunctionOutput, Passage, ToolPresentation, ToolProgress
 
 
 def _item_id() -> str:
@@ -55,6 +55,8 @@ class LLMResponseItem(RunItem):
 class ToolCallRunItem(RunItem):
     type: Literal["tool_call"] = "tool_call"
     function: Function
+    presentation: ToolPresentation | None = None
+    """How the call is shown; None for a tool that has none."""
 
 
 class ToolProgressRunItem(RunItem):

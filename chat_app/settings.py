@@ -76,6 +76,9 @@ class ModelSettings(BaseSettings):
     """Model that the embeddings server is asked for."""
     embeddings_key: SecretStr | None = None
     """Key of the embeddings server, when it asks for one."""
+    tools: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further tools that the model may call, as `module:attribute`, separated by commas. Packages can also register
+    tools as entry points in the group `asclepius.tools`. They run inside the app: name only code that you trust."""
     chaining: Literal["auto", "replay"] = "auto"
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""
@@ -86,7 +89,7 @@ class ModelSettings(BaseSettings):
         named = self.embeddings
         return None if named is None or named.startswith(("http://", "https://")) else Path(named).absolute()
 
-    @field_validator("models", mode="before")
+    @field_validator("models", "tools", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return comma_separated(value)

@@ -28,7 +28,17 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from tools.errors import ToolError, ToolTimeout, ToolUnavailable
 from tools.sync_calls import refuse_running_loop, run_sync
 from tools.tool_schema import ToolSchema
-from tools.types import Function, FunctionDefinition, FunctionOutput, FunctionType, ToolProgress, ToolResult
+from tools.types import (
+    Function,
+    FunctionDefinition,
+    FunctionOutput,
+    FunctionType,
+    Phrase,
+    ToolPresentation,
+    ToolProgress,
+    ToolResult,
+    ToolSource,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +49,15 @@ _RETRY_PAUSE = 0.2
 class FunctionTool:
     """A function that the model may call.
 
-    ``timeout`` bounds a whole call in seconds; ``max_items`` the items of a generator; ``max_output_chars`` the JSON
-    that goes to the model. ``retries`` applies only to tools that say they are ``idempotent``, and only to
-    ``ToolUnavailable``. ``hidden`` parameters are the app's: the model neither sees nor sets them.
+    Args:
+        fn: The function; its signature, type hints and docstring give the schema.
+        presentation: How readers see its calls; derived from the name when missing.
+        source: The source that readers switch the tool off with; None keeps it on.
+        timeout: Limit of a whole call in seconds.
+        max_items: Limit of a generator's items.
+        max_output_chars: Limit of the JSON that goes to the model.
+        idempotent: Whether a call may be repeated; only then do ``retries`` apply, and only to ``ToolUnavailable``.
+        hidden: Parameters that the app sets; the model neither sees nor sets them.
     """
 
     def __init__(
@@ -50,6 +66,8 @@ class FunctionTool:
         *,
         name: str | None = None,
         description: str | None = None,
+        presentation: ToolPresentation | None = None,
+        source: ToolSource | None = None,
         timeout: float = 20.0,
         max_items: int = 1_000,
         max_output_chars: int = 200_000,
@@ -61,6 +79,8 @@ class FunctionTool:
     ) -> None:
         self.fn = fn
         self.name = name or fn.__name__
+        self.presentation = presentation or ToolPresentation.of_name(self.name)
+        self.source = source
         self.timeout = timeout
         self.max_items = max_items
         self.max_output_chars = max_output_chars
@@ -117,7 +137,9 @@ class FunctionTool:
                     else:
                         result = item
             output = self._bounded(result)
-            fields = {"output": output.data, "passages": output.passages, "summary": output.summary}
+            fields = {"output": output.data, "passages": output.passages, "summary": str(output.summary)}
+            if isinstance(output.summary, Phrase):
+                fields["summary_phrase"] = output.summary
         except ToolError as failure:
             fields = {"error": str(failure)}
         except Exception as failure:  # noqa: BLE001 - the boundary to code that is not ours

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tools.function_tool import FunctionTool
-from tools.types import Function, FunctionDefinition, FunctionOutput, ToolProgress
+from tools.types import Function, FunctionDefinition, FunctionOutput, ToolPresentation, ToolProgress, ToolSource
 
 _THREADS = 32
 
@@ -44,13 +44,19 @@ class ToolManager:
         """Registers a plain function under ``name``; its schema comes from its signature."""
         self.register(FunctionTool(executor, name=name))
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._tools)
+    def names(self, source: ToolSource | None = None) -> tuple[str, ...]:
+        """Return the names of all tools, or of those of one ``source``."""
+        return tuple(name for name, tool in self._tools.items() if source in {None, tool.source})
 
     def definitions(self, names: Iterable[str] | None = None) -> tuple[FunctionDefinition, ...]:
         """What is declared to the model: all tools, or those of ``names`` that are registered."""
         wanted = self._tools if names is None else [name for name in names if name in self._tools]
         return tuple(self._tools[name].definition for name in wanted)
+
+    def presentation(self, name: str) -> ToolPresentation:
+        """How the calls of tool ``name`` are shown, also of one that the model made up."""
+        tool = self._tools.get(name)
+        return tool.presentation if tool is not None else ToolPresentation.of_name(name)
 
     async def stream(
         self, function: Function, *, allowed: Iterable[str] | None = None, given: Given | None = None

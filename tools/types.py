@@ -5,12 +5,17 @@ Everything here is plain data; nothing imports the app.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+_PLACE = re.compile(r"\{(\w+)\}")
+
+ToolSource = Literal["guidelines", "drugs"]
+"""A source that readers can switch off for a question; tools without one are always offered."""
 FunctionType = Literal["sync", "async", "sync_generator", "async_generator"]
 
 
@@ -72,17 +77,48 @@ class Function(Frozen):
     item_id: str | None = None
 
 
+class Phrase(Frozen):
+    """An English text with named places, such as ``{count} products``, and the values that fill them.
+
+    Translations are found by ``text``, so a phrase is written once, in the tool that says it.
+    """
+
+    text: str
+    values: dict[str, str | int] = Field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return _PLACE.sub(lambda place: str(self.values.get(place[1], place[0])), self.text)
+
+
+class ToolPresentation(Frozen):
+    """How the calls of a tool are shown to readers."""
+
+    title: str
+    """What readers call the tool, such as ``Drug database``."""
+    icon: str = "wrench"
+    """Name of an icon of lucide.dev."""
+    subjects: tuple[str, ...] = ()
+    """Arguments that may follow the title, the first one that is given; any argument when none is named."""
+    translations: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
+    """By language code: the title and the tool's phrases, by their English text."""
+
+    @classmethod
+    def of_name(cls, name: str) -> ToolPresentation:
+        """The presentation of a tool that has none: ``get_weather`` becomes ``Get weather``."""
+        return cls(title=name.replace("_", " ").strip().capitalize() or "Tool")
+
+
 class ToolResult(Frozen):
     """What a tool returns when its result can be cited.
 
     ``data`` is the JSON for the model. Wherever it holds an object with the key ``cite`` whose value is the
     ``id`` of one of ``passages``, the citation manager replaces that value by the marker the model is to write.
-    ``summary`` is a few words for the step's title, such as ``5 products``.
+    ``summary`` is a few words for the step's title; a ``Phrase`` is shown in the reader's language.
     """
 
     data: JsonValue
     passages: tuple[Passage, ...] = ()
-    summary: str = ""
+    summary: str | Phrase = ""
 
 
 class FunctionOutput(Frozen):
@@ -96,6 +132,9 @@ class FunctionOutput(Frozen):
     """True when the function was a generator; its items were streamed as progress."""
     passages: tuple[Passage, ...] = ()
     summary: str = ""
+    """A few words on the result, in English."""
+    summary_phrase: Phrase | None = None
+    """The same words for translation, where the tool gave a phrase."""
     duration_ms: float = Field(default=0.0, ge=0)
     finished_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 

@@ -43,8 +43,9 @@ from chat_app.generation.updates import (
     Update,
 )
 from chat_app.response_objects import FileSearchCallItem
+from tools.search_presentation import GUIDELINE_SEARCH, passage_count
 from tools.tool_manager import ToolManager
-from tools.types import Function, FunctionOutput, Passage
+from tools.types import Function, FunctionOutput, Passage, ToolPresentation
 
 FILE_SEARCH = "file_search"
 """The name under which the server's own search appears among the tool calls."""
@@ -125,6 +126,9 @@ class StepRunner:
             "tools": declared,
         }
 
+    def presentation(self, name: str) -> ToolPresentation:
+        return self._tools.presentation(name)
+
     async def execute(self, function: Function, step: _Step) -> None:
         """Runs one call, its progress and output going to the step's channel."""
         step.outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
@@ -170,7 +174,7 @@ class _Step:
             case ToolCallReady():
                 await self._start(update, group)
             case FileSearchStarted():
-                await self.tool_start(Function(call_id=update.item_id, name=FILE_SEARCH))
+                await self._tool_start(Function(call_id=update.item_id, name=FILE_SEARCH), GUIDELINE_SEARCH)
             case FileSearchDone():
                 await self.tool_output(_file_search_output(update.item))
             case _:
@@ -182,11 +186,11 @@ class _Step:
         function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
         self.functions.append(function)
         if group is not None:
-            await self.tool_start(function)
+            await self._tool_start(function, self._runner.presentation(item.name))
             self._running.append(group.create_task(self._runner.execute(function, self), name=f"tool {item.name}"))
 
-    async def tool_start(self, function: Function) -> None:
-        item = ToolCallRunItem(function=function)
+    async def _tool_start(self, function: Function, presentation: ToolPresentation) -> None:
+        item = ToolCallRunItem(function=function, presentation=presentation)
         await self.channel.put(RunItemStreamEvent(name="agent.tool_call_start", item=item))
 
     async def tool_output(self, output: FunctionOutput) -> None:
@@ -223,10 +227,12 @@ def _file_search_output(item: FileSearchCallItem) -> FunctionOutput:
     )
     arguments = orjson.dumps({"queries": list(item.queries)}).decode()
     function = Function(call_id=item.id, name=FILE_SEARCH, arguments=arguments)
+    found = passage_count(len(passages)) if item.results is not None else None
     return FunctionOutput(
         name=FILE_SEARCH,
         input=function,
         output={"results": [r.model_dump(mode="json", include={"file_id", "filename", "attributes"}) for r in results]},
         passages=passages,
-        summary=f"{len(passages)} passages" if item.results is not None else "",
+        summary=str(found or ""),
+        summary_phrase=found,
     )

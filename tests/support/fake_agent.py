@@ -34,9 +34,11 @@ from chat_app.events import (
 )
 from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
+from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
 from tools.guidelines.storage.scopes import Scope, own_id
+from tools.search_presentation import GUIDELINE_SEARCH
 from tools.types import Function, FunctionOutput, Passage
 
 GUIDELINE = Passage(
@@ -62,6 +64,9 @@ DRUG = Passage(
     version="2015-12",
     url="https://www.accessdata.fda.gov/",
 )
+
+
+PRESENTATIONS = {"search_clinical_guidelines": GUIDELINE_SEARCH, "search_drug_database": SEARCH}
 
 
 class FakeDocument(BaseModel):
@@ -231,7 +236,9 @@ class FakeAgent:
             name="search_clinical_guidelines",
             arguments='{"question": "contraindications of ACE inhibitors"}',
         )
-        yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+        yield RunItemStreamEvent(
+            name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATIONS[call.name])
+        )
         await asyncio.sleep(self.delay * 20)
         output = {
             "question": "contraindications of ACE inhibitors",
@@ -293,7 +300,10 @@ class FakeAgent:
             ),
         )
         for output in outputs:
-            yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=output.input))
+            yield RunItemStreamEvent(
+                name="agent.tool_call_start",
+                item=ToolCallRunItem(function=output.input, presentation=PRESENTATIONS[output.name]),
+            )
             item = ToolOutputRunItem(function_output=output)
             yield RunItemStreamEvent(name="agent.tool_call_complete", item=item)
         text = "The loaded sources do not answer this."
@@ -304,7 +314,9 @@ class FakeAgent:
         call = Function(
             call_id=uuid4().hex, name="search_drug_database", arguments='{"drug_name": "metformin", "limit": 5}'
         )
-        yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+        yield RunItemStreamEvent(
+            name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATIONS[call.name])
+        )
         await asyncio.sleep(self.delay * 10)
         products = [
             {

@@ -23,6 +23,7 @@ from chat_app.events import (
 from chat_app.interface.api.export import conversation_markdown
 from chat_app.interface.rendering.chainlit_renderer import Emission, TurnPainter
 from chat_app.interface.rendering.turn_steps import TurnIds
+from tools.drug_database.drug_tools import SEARCH
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
 
 PASSAGE = Passage(
@@ -46,7 +47,7 @@ def painter() -> TurnPainter:
 
 
 def called() -> AgentEvent:
-    return RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=CALL))
+    return RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=CALL, presentation=SEARCH))
 
 
 def returned(**more: Any) -> AgentEvent:

@@ -17,6 +17,7 @@ from chat_app.interface.rendering.tool_steps import finished_name, step_content,
 from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
 from chat_app.interface.security.passwords import hash_password, parse_users, verify_password
 from chat_app.settings import Settings
+from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected
 from tools.types import Function, FunctionOutput, Passage
 
@@ -222,7 +223,7 @@ def test_the_copied_answer_ends_in_the_references_in_vancouver_style() -> None:
     ],
 )
 def test_a_step_says_what_was_looked_up(arguments: str, name: str) -> None:
-    assert step_name(Function(call_id="c", name="search_drug_database", arguments=arguments)) == name
+    assert step_name(Function(call_id="c", name="search_drug_database", arguments=arguments), SEARCH) == name
 
 
 def test_a_tool_nobody_named_is_shown_by_its_own_name() -> None:

@@ -16,9 +16,10 @@ from chat_app.interface.i18n.german import GERMAN
 from chat_app.interface.i18n.translation import language_of, say, translated
 from chat_app.interface.page import page, question_events, socket_handlers
 from chat_app.interface.rendering import tool_steps
+from chat_app.interface.rendering.tool_steps import finished_name, progress_name
 from chat_app.interface.turns import live_turns
-from tools.guidelines.guideline_tool import as_tool_result
-from tools.guidelines.models import GuidelineSearchResult
+from tools.search_presentation import GUIDELINE_SEARCH, passage_count
+from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 PROJECT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -76,8 +77,6 @@ def test_a_translation_has_the_places_of_its_phrase() -> None:
 @pytest.mark.parametrize(
     ("sentence", "german"),
     [
-        ("5 products", "5 Präparate"),
-        ("3 passages, no clear answer", "3 Textstellen, keine klare Antwort"),
         (
             "The model server is busy and asks to wait. Ask again in 2 minutes.",
             "Der Modellserver ist ausgelastet und bittet zu warten. Fragen Sie wieder in 2 Minuten.",
@@ -103,9 +102,26 @@ def test_what_was_filled_in_stays_and_what_is_not_known_is_left_as_it_is(sentenc
     assert translated("de", sentence) == german
 
 
-def test_the_tools_own_words_are_known() -> None:
-    nothing = as_tool_result("?", GuidelineSearchResult(passages=(), answerable=False, score=0.0))
-    assert translated("de", nothing.summary) == "keine Textstelle, keine klare Antwort"
+@pytest.mark.parametrize("count", [0, 1, 5])
+@pytest.mark.parametrize("answerable", [True, False])
+def test_a_tools_own_phrases_are_shown_in_german(count: int, answerable: bool) -> None:
+    call = Function(call_id="c", name="search_clinical_guidelines", arguments='{"question": "HER2"}')
+    phrase = passage_count(count, answerable=answerable)
+    output = FunctionOutput(name=call.name, input=call, summary=str(phrase), summary_phrase=phrase, duration_ms=3)
+    found = {0: "keine Textstelle", 1: "1 Textstelle", 5: "5 Textstellen"}[count]
+    unclear = "" if answerable else ", keine klare Antwort"
+    assert finished_name(output, GUIDELINE_SEARCH, "de") == f"Leitlinien: HER2 · {found}{unclear} · 3 ms"
+
+
+def test_a_custom_tool_brings_its_own_translations() -> None:
+    tool = ToolPresentation(title="Doses", translations={"de": {"Doses": "Dosen", "{mg} mg": "{mg} Milligramm"}})
+    call = Function(call_id="c", name="doses")
+    output = FunctionOutput(
+        name="doses", input=call, summary="5 mg", summary_phrase=Phrase(text="{mg} mg", values={"mg": 5})
+    )
+    assert finished_name(output, tool, "de") == "Dosen · 5 Milligramm · 0 ms"
+    assert finished_name(output, tool, "en") == "Doses · 5 mg · 0 ms"
+    assert progress_name(call, "Doses", tool, "de") == "Dosen · Dosen"
 
 
 def test_a_value_is_never_taken_for_a_place() -> None:

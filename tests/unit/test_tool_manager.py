@@ -8,7 +8,7 @@ import pytest
 
 from tools.function_tool import FunctionTool
 from tools.tool_manager import ToolManager
-from tools.types import Function, FunctionOutput
+from tools.types import Function, FunctionOutput, Phrase, ToolPresentation, ToolResult
 
 
 async def find(name: str) -> str:
@@ -64,3 +64,22 @@ def test_limits_hold_in_every_event_loop() -> None:
         return [output.output for output in await asyncio.gather(*calls)]
 
     assert [asyncio.run(both()) for _ in range(2)] == [["a", "a", "a"]] * 2
+
+
+def test_a_tool_says_how_it_is_shown_and_which_source_it_searches() -> None:
+    shown = ToolPresentation(title="Finder", icon="search")
+    manager = ToolManager([FunctionTool(find, presentation=shown, source="drugs"), FunctionTool(find, name="get_it")])
+    assert manager.presentation("find") == shown
+    assert (manager.presentation("get_it").title, manager.presentation("made_up").title) == ("Get it", "Made up")
+    assert (manager.names("drugs"), manager.names("guidelines")) == (("find",), ())
+
+
+async def test_a_phrase_is_told_in_english_and_kept_for_translation() -> None:
+    found = Phrase(text="{count} beds in {ward} {x}", values={"count": 3, "ward": "{count}"})
+
+    async def beds() -> ToolResult:
+        """Beds."""
+        return ToolResult(data=3, summary=found)
+
+    output = await ToolManager([FunctionTool(beds)]).execute(call("beds"))
+    assert (output.summary, output.summary_phrase) == ("3 beds in {count} {x}", found)

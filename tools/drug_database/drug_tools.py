@@ -11,17 +11,64 @@ from tools.drug_database.records import SectionName
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
-from tools.types import ToolResult
+from tools.types import ToolPresentation, ToolResult
 
 Tool = Callable[..., Awaitable[ToolResult]]
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
 
 
+SEARCH = ToolPresentation(
+    title="Drug database",
+    icon="pill",
+    subjects=("drug_name", "drug_class"),
+    translations={
+        "de": {
+            "Drug database": "Arzneimitteldatenbank",
+            "1 product": "1 Präparat",
+            "{count} products": "{count} Präparate",
+            "{count} medicines": "{count} Arzneimittel",
+            "did you mean {name}?": "meinten Sie {name}?",
+            "no match": "kein Treffer",
+        }
+    },
+)
+LABEL = ToolPresentation(
+    title="Drug label",
+    icon="pill",
+    subjects=("name",),
+    translations={
+        "de": {
+            "Drug label": "Fachinformation",
+            "1 section": "1 Abschnitt",
+            "{count} sections": "{count} Abschnitte",
+            "no match": "kein Treffer",
+            "no label": "keine Fachinformation",
+        }
+    },
+)
+INTERACTIONS = ToolPresentation(
+    title="Interactions",
+    icon="shuffle",
+    subjects=("names",),
+    translations={
+        "de": {
+            "Interactions": "Wechselwirkungen",
+            "1 label section": "1 Abschnitt der Fachinformation",
+            "{count} label sections": "{count} Abschnitte der Fachinformation",
+            "not mentioned in these labels": "in diesen Fachinformationen nicht erwähnt",
+        }
+    },
+)
+
+
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     """The tools over ``database``; all of them only read."""
-    tools = (_search_tool(database), _label_tool(database), _interaction_tool(database))
-    return [FunctionTool(tool, idempotent=True) for tool in tools]
+    return [
+        FunctionTool(_search_tool(database), presentation=SEARCH, source="drugs", idempotent=True),
+        FunctionTool(_label_tool(database), presentation=LABEL, source="drugs", idempotent=True),
+        FunctionTool(_interaction_tool(database), presentation=INTERACTIONS, source="drugs", idempotent=True),
+    ]
 
 
 def _search_tool(database: DrugDatabase) -> Tool:

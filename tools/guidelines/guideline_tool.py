@@ -11,6 +11,7 @@ from tools.function_tool import FunctionTool
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult
 from tools.guidelines.storage.scopes import Scope
+from tools.search_presentation import GUIDELINE_SEARCH, passage_count
 from tools.types import Passage, ToolResult
 
 DOCUMENTS = "documents"
@@ -46,7 +47,15 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
         found = await library.search(question, limit=limit, documents=documents, scope=scope)
         return as_tool_result(question, found)
 
-    return [FunctionTool(search_clinical_guidelines, timeout=15.0, idempotent=True, hidden=[DOCUMENTS, SCOPE])]
+    tool = FunctionTool(
+        search_clinical_guidelines,
+        presentation=GUIDELINE_SEARCH,
+        source="guidelines",
+        timeout=15.0,
+        idempotent=True,
+        hidden=[DOCUMENTS, SCOPE],
+    )
+    return [tool]
 
 
 def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
@@ -59,10 +68,7 @@ def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
         "passages": [_entry(passage) for passage in result.passages],
         "note": note,
     }
-    counted = f"{count} passage{'s' if count != 1 else ''}" if count else "no passage"
-    return ToolResult(
-        data=data, passages=result.passages, summary=counted if result.answerable else f"{counted}, no clear answer"
-    )
+    return ToolResult(data=data, passages=result.passages, summary=passage_count(count, answerable=result.answerable))
 
 
 def _entry(passage: Passage) -> dict[str, JsonValue]:

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID, GUIDELINE_VERSION
 from tools.errors import ToolError
 from tools.language.terms import comparable, sentences
+from tools.search_presentation import passage_count
 from tools.types import FunctionOutput, Passage
 
 logger = logging.getLogger(__name__)
@@ -97,12 +98,14 @@ class HostedPassages:
                 # The same words found twice keep the better score, which comes first.
                 joined.setdefault(found.id, (found, result))
             (retrieved if stored else joined)[passage.id] = (passage, result)
+        count = passage_count(len(joined))
         both = (*joined.values(), *retrieved.values())
         return output.model_copy(
             update={
                 "passages": tuple(passage for passage, _ in both),
                 "output": {"results": [result for _, result in both]},
-                "summary": _counted(len(joined)),
+                "summary": str(count),
+                "summary_phrase": count,
             }
         )
 
@@ -140,7 +143,3 @@ class HostedPassages:
         except (ToolError, OSError) as error:
             logger.warning("Stored passages could not be read for a search result: %s", type(error).__name__)
             return ()
-
-
-def _counted(count: int) -> str:
-    return f"{count} passage{'' if count == 1 else 's'}"

@@ -31,9 +31,10 @@ from chat_app.events import (
 from chat_app.interface.i18n.translation import Language, say, translated
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines import Document, IngestProgress, scope_of
-from tools.types import Function, FunctionOutput, ToolProgress
+from tools.types import Function, FunctionOutput, Phrase, ToolPresentation, ToolProgress
 
 TOOL = "add_guideline"
+PRESENTATION = ToolPresentation(title="Add file", icon="file-plus", subjects=("name",))
 OWN, MAY_SHARE = "document", "may_share"
 """Keys of the step's result: the id of a file that is the conversation's own, and whether its user may share it."""
 ALONE = "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation."
@@ -87,7 +88,9 @@ async def upload_events(
     ``may_share``: the user may add it to the library for everybody.
     """
     call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
-    yield RunItemStreamEvent(name="agent.tool_call_start", item=ToolCallRunItem(function=call))
+    yield RunItemStreamEvent(
+        name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATION)
+    )
     began = time.monotonic()
     reports: asyncio.Queue[IngestProgress | None] = asyncio.Queue(maxsize=1000)
     adding = asyncio.create_task(_add(shelf, upload, reports))
@@ -99,6 +102,7 @@ async def upload_events(
         document, error = await adding
     finally:
         adding.cancel()
+    pages = Phrase(text="{count} pages", values={"count": document.pages}) if document else None
     spent = (time.monotonic() - began) * 1000
     output = FunctionOutput(
         name=TOOL,
@@ -106,7 +110,8 @@ async def upload_events(
         output=_facts(document, may_share=may_share),
         error=error,
         duration_ms=spent,
-        summary=f"{document.pages} pages" if document else "",
+        summary=str(pages) if pages else "",
+        summary_phrase=pages,
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
     yield TextDelta(text=_sentence(document, error, language, may_share=may_share))

@@ -41,7 +41,6 @@ from chat_app.interface.rendering.tool_steps import (
     progress_name,
     raw_result,
     step_content,
-    step_icon,
     step_name,
 )
 from chat_app.interface.rendering.turn_steps import (
@@ -54,7 +53,6 @@ from chat_app.interface.rendering.turn_steps import (
     iso,
     now,
 )
-from tools.types import Function
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
 READING = "Reading the question…"
@@ -83,7 +81,7 @@ class TurnPainter:
     """Characters of the answer so far."""
     _fold: MarkdownFold = field(default_factory=MarkdownFold)
     _phase: str | None = None
-    _calls: dict[str, Function] = field(default_factory=dict)
+    _calls: dict[str, ToolCallRunItem] = field(default_factory=dict)
     _open_calls: set[str] = field(default_factory=set)
     _closing: AnswerEnd = field(init=False)
     _parts: AnswerParts = field(init=False)
@@ -199,21 +197,21 @@ class TurnPainter:
         call = item.function
         if call.call_id in self._calls:
             return []
-        self._calls[call.call_id] = call
+        self._calls[call.call_id] = item
         self._open_calls.add(call.call_id)
         part = self.ids.part(call.call_id)
-        name, holder = step_name(call, self.ids.language), self.ids.holder_id
+        name, holder = step_name(call, item.presentation, self.ids.language), self.ids.holder_id
         step = empty_step(self.ids, part, name, kind="tool", parent=holder, at=item.timestamp)
-        step["metadata"]["icon"] = step_icon(call)
+        step["metadata"]["icon"] = item.presentation.icon if item.presentation else "wrench"
         self.steps[part] = step
         return [*self._enter_phase(None), Emission("new_message", dict(step))]
 
     def _tool_progress(self, item: ToolProgressRunItem) -> list[Emission]:
         call = self._calls.get(item.progress.call_id)
-        if call is None or call.call_id not in self._open_calls:
+        if call is None or item.progress.call_id not in self._open_calls:
             return []
-        step = self.steps[self.ids.part(call.call_id)]
-        step["name"] = progress_name(call, item.progress.item, self.ids.language)
+        step = self.steps[self.ids.part(item.progress.call_id)]
+        step["name"] = progress_name(call.function, item.progress.item, call.presentation, self.ids.language)
         return [Emission("update_message", dict(step))]
 
     def _tool_ended(self, item: ToolOutputRunItem) -> list[Emission]:
@@ -225,7 +223,7 @@ class TurnPainter:
         self._open_calls.discard(call_id)
         step = self.steps[self.ids.part(call_id)]
         step |= {
-            "name": finished_name(output, self.ids.language),
+            "name": finished_name(output, self._calls[call_id].presentation, self.ids.language),
             "output": step_content(output, self.ids.language),
             "isError": output.error is not None,
             "end": iso(output.finished_at),

@@ -10,57 +10,45 @@ from pydantic import JsonValue
 from chat_app.interface.conversation.uploads import MAY_SHARE, OWN
 from chat_app.interface.i18n.translation import Language, say, translated
 from chat_app.interface.markdown.markdown_text import cell, literal, table
-from tools.types import Function, FunctionOutput
+from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
-_NAMES = {
-    "search_drug_database": "Drug database",
-    "search_clinical_guidelines": "Guidelines",
-    "get_drug_label": "Drug label",
-    "check_drug_interactions": "Interactions",
-    "file_search": "Guidelines",
-    "add_guideline": "Add file",
-}
-_ICONS = {
-    "Drug database": "pill",
-    "Drug label": "pill",
-    "Interactions": "shuffle",
-    "Guidelines": "book-open",
-    "Add file": "file-plus",
-}
-_SUBJECTS = ("drug_name", "drug_names", "drugs", "question", "query", "name", "text")
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
 
 
-def step_name(call: Function, language: Language = "en") -> str:
+def step_name(call: Function, tool: ToolPresentation | None = None, language: Language = "en") -> str:
     """``Drug database: metformin``: the tool and what it was asked for."""
-    name = say(language, _NAMES.get(call.name) or call.name.replace("_", " ").strip().capitalize() or "Tool")
-    subject = _subject(_arguments(call))
+    tool = tool or ToolPresentation.of_name(call.name)
+    name, subject = _told(tool, language, tool.title), _subject(_arguments(call), tool.subjects)
     return f"{name}: {subject}" if subject else name
 
 
-def step_icon(call: Function) -> str:
-    """The icon in front of the step."""
-    return _ICONS.get(_NAMES.get(call.name, ""), "wrench")
-
-
-def finished_name(output: FunctionOutput, language: Language = "en") -> str:
+def finished_name(output: FunctionOutput, tool: ToolPresentation | None = None, language: Language = "en") -> str:
     """``Drug database: metformin · 5 products · 40 ms``; a failure says so."""
-    parts = [step_name(output.input, language)]
+    parts = [step_name(output.input, tool, language)]
     if output.error is not None:
         parts.append(say(language, "failed"))
     elif output.summary:
-        parts.append(translated(language, " ".join(output.summary.split())))
+        parts.append(" ".join(_told(tool, language, output.summary_phrase or output.summary).split()))
     parts.append(_duration(output.duration_ms))
     return " · ".join(parts)
 
 
-def progress_name(call: Function, item: JsonValue, language: Language = "en") -> str:
+def progress_name(
+    call: Function, item: JsonValue, tool: ToolPresentation | None = None, language: Language = "en"
+) -> str:
     """The title while a tool reports progress."""
     text = item.get("message") if isinstance(item, dict) else item
     words = " ".join(cell(text).split())[:_LONGEST_SUBJECT]
-    name = step_name(call, language)
-    return f"{name} · {translated(language, words)}" if words else name
+    name = step_name(call, tool, language)
+    return f"{name} · {_told(tool, language, words)}" if words else name
+
+
+def _told(tool: ToolPresentation | None, language: Language, phrase: Phrase | str) -> str:
+    """``phrase`` in ``language``, by the tool's own translations or else the app's."""
+    phrase = Phrase(text=phrase) if isinstance(phrase, str) else phrase
+    own = tool.translations.get(language, {}) if tool else {}
+    return str(phrase.model_copy(update={"text": own.get(phrase.text) or say(language, phrase.text)}))
 
 
 def step_content(output: FunctionOutput, language: Language = "en") -> str:
@@ -94,8 +82,8 @@ def _arguments(call: Function) -> dict[str, Any]:
     return {key: value for key, value in parsed.items() if value is not None} if isinstance(parsed, dict) else {}
 
 
-def _subject(arguments: dict[str, Any]) -> str:
-    for key in (*_SUBJECTS, *arguments):
+def _subject(arguments: dict[str, Any], preferred: tuple[str, ...]) -> str:
+    for key in preferred or arguments:
         value = arguments.get(key)
         if value and isinstance(value, str | list):
             words = " ".join(cell(value).split())

@@ -13,7 +13,7 @@ from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugSearchResult
-from tools.types import Passage, ToolResult
+from tools.types import Passage, Phrase, ToolResult
 
 _NO_LABEL = "No label of this medicine is loaded in the drug database."
 _NOT_THE_NAME = (
@@ -138,5 +138,5 @@ def _pair_note(one: DrugRecord, other: DrugRecord, *, found_any: bool) -> str:
     return " ".join(notes)
 
 
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"
+def _counted(count: int, what: str) -> Phrase:
+    return Phrase(text=f"1 {what}" if count == 1 else f"{{count}} {what}s", values={"count": count})

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, Product, SectionName, Source
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
-from tools.types import Passage, ToolResult
+from tools.types import Passage, Phrase, ToolResult
 
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
@@ -31,17 +31,17 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
     return ToolResult(data=data, passages=passages, summary=summary(result))
 
 
-def summary(result: DrugSearchResult) -> str:
+def summary(result: DrugSearchResult) -> Phrase:
     """A few words for the step's title."""
     if not result.hits:
-        return "no match"
+        return Phrase(text="no match")
     first, *others = result.hits
     if suggested := next(iter(result.did_you_mean), None):
-        return f"did you mean {suggested}?"
+        return Phrase(text="did you mean {name}?", values={"name": suggested})
     if others:
-        return f"{len(result.hits)} medicines"
+        return Phrase(text="{count} medicines", values={"count": len(result.hits)})
     count = len(grouped(first.record.products))
-    return "1 product" if count == 1 else f"{count} products"
+    return Phrase(text="1 product" if count == 1 else "{count} products", values={"count": count})
 
 
 class ProductGroup:
