@@ -42,7 +42,7 @@ class Passage(Frozen):
     """
 
     id: str
-    kind: Literal["guideline", "drug_record"]
+    kind: Literal["guideline", "drug_record", "calculation"]
     document_id: str
     title: str
     text: str

@@ -1,0 +1,139 @@
+"""What a calculator asks for, what it infers and says so, and the passage it can be cited by."""
+
+import inspect
+from typing import Any, get_args
+
+import pytest
+
+from tools.calculators import calculator_tools, quantities
+from tools.calculators.quantities import Quantity
+from tools.function_tool import FunctionTool
+from tools.types import FunctionOutput
+
+TOOLS: dict[str, FunctionTool] = {tool.name: tool for tool in calculator_tools()}
+KINDS = [
+    kind
+    for _, kind in inspect.getmembers(quantities, inspect.isclass)
+    if issubclass(kind, Quantity) and kind.__module__ == quantities.__name__ and kind.FACTORS
+]
+
+
+def call(name: str, **inputs: Any) -> FunctionOutput:
+    tool = TOOLS[f"calculate_{name}"]
+    return tool.call(**{**dict.fromkeys(tool.definition.parameters["properties"]), **inputs})
+
+
+def needs(output: FunctionOutput) -> str:
+    assert output.error is None
+    assert isinstance(output.output, dict)
+    assert set(output.output) == {"needs"}
+    assert not output.passages
+    return str(output.output["needs"])
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_call_without_any_input_asks_and_computes_nothing(name: str) -> None:
+    assert needs(call(name.removeprefix("calculate_"))).startswith(("Give", "State"))
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_calculator_states_formula_aliases_and_is_strict(name: str) -> None:
+    definition = TOOLS[name].definition
+    assert definition.strict
+    assert "Also:" in definition.description
+    assert "Pass null for what the user did not state." in definition.description
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_quantity_has_a_factor_for_each_unit_of_its_schema_and_a_range(kind: type[Quantity[str]]) -> None:
+    units = kind.units()
+    assert next(iter(units.values())) == 1
+    assert set(units) == set(get_args(get_args(kind.model_fields["unit"].annotation)[0]))
+    assert kind.PLAUSIBLE[0] < kind.PLAUSIBLE[1]
+
+
+def test_everything_that_is_missing_or_implausible_is_asked_at_once() -> None:
+    asked = needs(call("egfr", age=None, sex="female", creatinine={"value": 1400, "unit": "mg/dl"}))
+    assert "Give: Age." in asked
+    assert "Check Serum creatinine: 1400 mg/dl" in asked
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("egfr", {"age": (12, "years"), "creatinine": (1, "mg/dl")}),
+        ("egfr", {"age": (6, "months"), "creatinine": (1, "mg/dl")}),
+        ("egfr", {"age": (130, "years"), "creatinine": (1, "mg/dl")}),
+        ("egfr", {"age": (50, "years"), "creatinine": (0, "mg/dl")}),
+        ("egfr", {"age": (50, "years"), "creatinine": (-1, "mg/dl")}),
+        ("bmi", {"weight": (70, "kg"), "height": (1.75, "cm")}),
+        ("bmi", {"weight": (700, "kg"), "height": (175, "cm")}),
+        ("qtc", {"qt": (40, "ms"), "heart_rate": (70, None)}),
+    ],
+)
+def test_values_outside_their_range_are_asked_about(name: str, inputs: dict[str, tuple[float, str | None]]) -> None:
+    given = {key: {"value": value, "unit": unit} for key, (value, unit) in inputs.items()}
+    sex = {"sex": "male"} if "sex" in TOOLS[f"calculate_{name}"].definition.parameters["properties"] else {}
+    assert "Check" in needs(call(name, **sex, **given))
+
+
+@pytest.mark.parametrize(("value", "unit"), [(1.3, "mg/dl"), (140, "µmol/l")])
+def test_a_unit_that_alone_is_plausible_is_taken_and_said(value: float, unit: str) -> None:
+    output = call("egfr", age={"value": 60, "unit": None}, sex="male", creatinine={"value": value, "unit": None})
+    assert isinstance(output.output, dict)
+    assert f"plausible only in {unit}" in str(output.output["notes"])
+
+
+def test_a_unit_that_could_be_another_is_asked_for() -> None:
+    asked = needs(call("bsa", weight={"value": 72, "unit": None}, height={"value": 175, "unit": "cm"}))
+    assert asked == "Give the unit of Body weight (kg or lb)."
+
+
+def test_criteria_that_were_not_stated_are_listed_with_the_score_they_could_give() -> None:
+    output = call("cha2ds2_vasc", age={"value": 75, "unit": None}, sex="male", hypertension=True, diabetes=False)
+    assert isinstance(output.output, dict)
+    assert output.output["result"] == "CHA2DS2-VASc: 3 of 9 points"
+    (note,) = output.output["notes"]
+    assert "Previous stroke, TIA or thromboembolism" in note
+    assert "Diabetes" not in note
+    assert note.endswith("the score is 3 to 7.")
+
+
+def test_opioids_ask_for_frequency_and_for_the_unit_of_the_form() -> None:
+    tablet = {"drug": "oxycodone", "dose": {"value": 10, "unit": "mg"}, "frequency": None}
+    assert needs(call("opioid_mme", opioids=[tablet])) == "How often a day is oxycodone 10 mg taken?"
+    patch = {"drug": "fentanyl transdermal", "dose": {"value": 5, "unit": "mg"}, "frequency": None}
+    assert needs(call("opioid_mme", opioids=[patch])) == "Give the dose of fentanyl transdermal in µg/h."
+
+
+def test_curb65_asks_for_urea_when_neither_form_was_given() -> None:
+    numbers = {"age": 70, "respiratory_rate": 20, "systolic": 120, "diastolic": 80}
+    given = {name: {"value": value, "unit": None} for name, value in numbers.items()}
+    assert "urea nitrogen" in needs(call("curb65", confusion=False, **given))
+
+
+def test_the_passage_holds_result_formula_inputs_and_source() -> None:
+    output = call("egfr", age={"value": 67, "unit": "years"}, sex="female", creatinine={"value": 140, "unit": "µmol/l"})
+    (passage,) = output.passages
+    assert isinstance(output.output, dict)
+    assert output.output["cite"] == passage.id
+    assert passage.kind == "calculation"
+    assert passage.section == "eGFR (CKD-EPI 2021, creatinine)"
+    assert passage.url == "https://doi.org/10.1056/NEJMoa2102953"
+    for words in (
+        "eGFR: 36 ml/min/1.73 m²",
+        "140 µmol/l (1.584 mg/dl)",
+        "0.9938^age",
+        "G3b, 30–44: Moderately to severe",
+    ):
+        assert words in passage.text
+    assert output.summary == "36 ml/min/1.73 m²"
+
+
+def test_other_inputs_make_another_passage() -> None:
+    one, other = (
+        call("bmi", weight={"value": weight, "unit": "kg"}, height={"value": 175, "unit": "cm"}).passages[0]
+        for weight in (70, 71)
+    )
+    assert one.id != other.id
+    assert one.document_id == other.document_id

@@ -1,0 +1,186 @@
+"""The calculators as tools: every input may be null, and what is missing or implausible is asked for.
+
+The functions themselves take complete, typed inputs. The tool around one checks them, converts units, and returns the
+result together with a passage that the answer can cite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, JsonValue
+
+from tools.calculators.atrial_fibrillation import calculate_cha2ds2_vasc, calculate_has_bled
+from tools.calculators.body_size import calculate_bmi, calculate_bsa
+from tools.calculators.electrocardiogram import calculate_qtc
+from tools.calculators.electrolytes import calculate_anion_gap, calculate_corrected_calcium
+from tools.calculators.kidney import calculate_creatinine_clearance, calculate_egfr
+from tools.calculators.liver import calculate_meld3
+from tools.calculators.models import Calculation, InputNeeded, Source
+from tools.calculators.opioids import calculate_opioid_mme
+from tools.calculators.pneumonia import calculate_curb65
+from tools.calculators.quantities import Quantity
+from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wells_pe
+from tools.function_tool import FunctionTool
+from tools.types import Passage, ToolResult
+
+_CALCULATORS: tuple[Callable[..., Calculation], ...] = (
+    calculate_egfr,
+    calculate_creatinine_clearance,
+    calculate_bmi,
+    calculate_bsa,
+    calculate_cha2ds2_vasc,
+    calculate_has_bled,
+    calculate_curb65,
+    calculate_qtc,
+    calculate_corrected_calcium,
+    calculate_anion_gap,
+    calculate_opioid_mme,
+    calculate_meld3,
+    calculate_wells_dvt,
+    calculate_wells_pe,
+)
+_RULE = "Pass null for what the user did not state."
+
+
+def calculator_tools() -> list[FunctionTool]:
+    """All calculators; they only compute."""
+    return [calculator_tool(function) for function in _CALCULATORS]
+
+
+def calculator_tool(function: Callable[..., Calculation]) -> FunctionTool:
+    """Make a tool of ``function``: its inputs become nullable, and null for one without a default is asked for."""
+    hints = get_type_hints(function)
+    parameters = inspect.signature(function).parameters
+    nullable = {name: hints[name] | None for name in parameters}
+
+    def run(**inputs: Any) -> ToolResult:
+        try:
+            given, lines, notes = _checked(inputs, required, labels)
+            return _result(function(**given), lines, notes)
+        except InputNeeded as needed:
+            return ToolResult(data={"needs": str(needed)}, summary="needs input")
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__annotations__ = {**nullable, "return": ToolResult}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [parameter.replace(annotation=nullable[name]) for name, parameter in parameters.items()]
+    )
+    tool = FunctionTool(run, idempotent=True)
+    tool.definition = tool.definition.model_copy(update={"description": f"{tool.definition.description}\n{_RULE}"})
+    described = tool.definition.parameters["properties"]
+    labels = {name: _label(described[name], name) for name in parameters}
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    return tool
+
+
+def _label(schema: dict[str, Any], name: str) -> str:
+    description = str(schema.get("description") or name)
+    return description.partition("Also:")[0].strip().rstrip(".").replace("\n", " ")
+
+
+def _checked(
+    inputs: dict[str, Any], required: list[str], labels: dict[str, str]
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the inputs with their units settled, a line for each and notes; raise ``InputNeeded`` for all problems."""
+    problems = [f"Give: {'; '.join(missing)}."] if (missing := _missing(inputs, required, labels)) else []
+    given: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in inputs.items():
+        try:
+            given[name], more = _settled(value, labels[name])
+            notes += more
+        except InputNeeded as needed:
+            problems.append(str(needed))
+    if problems:
+        raise InputNeeded(" ".join(problems))
+    lines = [f"{labels[name]}: {_shown(value)}" for name, value in given.items() if value is not None]
+    return given, lines, notes
+
+
+def _missing(inputs: dict[str, Any], required: list[str], labels: dict[str, str]) -> list[str]:
+    return [labels[name] for name in required if inputs[name] is None]
+
+
+def _settled(value: Any, label: str) -> tuple[Any, list[str]]:
+    """Check every quantity inside ``value``, with its unit inferred where only one is plausible."""
+    if isinstance(value, Quantity):
+        quantity, note = value.checked(label)
+        return quantity, [note] if note else []
+    if isinstance(value, list):
+        parts = [_settled(part, label) for part in value]
+        return [part for part, _ in parts], [note for _, notes in parts for note in notes]
+    if isinstance(value, BaseModel):
+        fields = {name: _settled(getattr(value, name), f"{label}, {name}") for name in type(value).model_fields}
+        settled = value.model_copy(update={name: part for name, (part, _) in fields.items()})
+        return settled, [note for _, notes in fields.values() for note in notes]
+    return value, []
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Quantity():
+            return value.text
+        case list():
+            return "; ".join(map(_shown, value))
+        case BaseModel():
+            parts = (getattr(value, name) for name in type(value).model_fields)
+            return ", ".join(_shown(part) for part in parts if part is not None)
+        case _:
+            return str(value)
+
+
+def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
+    results = [f"{result.name}: {result.text}" for result in calculation.results]
+    bands = [f"{band.label}: {band.meaning}" for band in calculation.bands]
+    fields: dict[str, JsonValue] = {
+        "calculation": calculation.title,
+        "result": "; ".join(results),
+        "interpretation": calculation.interpretation,
+        "inputs": list(inputs),
+        "formula": calculation.formula,
+        "workings": list(calculation.workings),
+        "bands": list(bands),
+        "valid_for": calculation.valid_for,
+        "notes": [*calculation.notes, *notes],
+        "source": _cited(calculation.source),
+        "bands_source": _cited(calculation.bands_source) if calculation.bands_source else "",
+    }
+    fields = {name: value for name, value in fields.items() if value}
+    passage = _passage(calculation, fields)
+    return ToolResult(
+        data={"cite": passage.id, **fields},
+        passages=(passage,),
+        summary="; ".join(result.text for result in calculation.results),
+    )
+
+
+def _passage(calculation: Calculation, fields: dict[str, JsonValue]) -> Passage:
+    lines = [
+        f"{name.replace('_', ' ').capitalize()}: {'; '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in fields.items()
+        if name != "calculation"
+    ]
+    text = "\n".join(lines)
+    version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
+    name = calculation.title.casefold().replace(" ", "-")
+    return Passage(
+        id=f"calculation:{name}:{version}",
+        kind="calculation",
+        document_id=f"calculation:{name}",
+        title=calculation.source.title,
+        issuer=calculation.source.citation,
+        version=calculation.source.year,
+        section=calculation.title,
+        text=text,
+        url=calculation.source.url,
+    )
+
+
+def _cited(source: Source) -> str:
+    return f"{source.citation}. {source.title}."

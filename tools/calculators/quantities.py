@@ -1,0 +1,179 @@
+"""Measured values with their units, and the range in which each is plausible.
+
+Each class lists its units, and the factor of each to the first. A value outside the range is a slip of the keyboard or
+of the unit, so the tool asks instead of computing.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, Literal, TypeVar
+
+from tools.calculators.models import InputNeeded
+from tools.types import Frozen
+
+Unit = TypeVar("Unit", bound=str)
+Sex = Literal["female", "male"]
+
+
+class Quantity(Frozen, Generic[Unit]):
+    """A number and its unit."""
+
+    FACTORS: ClassVar[tuple[tuple[str, float], ...]] = ()
+    """Each unit with its factor to the first one."""
+    PLAUSIBLE: ClassVar[tuple[float, float]] = (0, 0)
+    """The lowest and highest plausible value, in the first unit."""
+    USUAL: ClassVar[bool] = False
+    """True when a number without a unit is always in the first one."""
+
+    value: float
+    unit: Unit | None
+
+    @classmethod
+    def units(cls) -> dict[str, float]:
+        """The units in their order, each with its factor to the first one."""
+        return dict(cls.FACTORS)
+
+    @property
+    def amount(self) -> float:
+        """The value in the first unit."""
+        return self.value * (self.units()[self.unit] if self.unit else 1)
+
+    @property
+    def text(self) -> str:
+        """The value as given, and in the first unit where that is another."""
+        first = next(iter(self.units()))
+        given = f"{self.value:g} {self.unit or first}"
+        return given if self.unit in {None, first} else f"{given} ({self.amount:.4g} {first})"
+
+    def checked(self, label: str) -> tuple[Quantity[Unit], str]:
+        """Return the quantity with a unit, and a note if the unit was inferred; raise ``InputNeeded``."""
+        units = self.units()
+        low, high = self.PLAUSIBLE
+        if self.unit is None and len(units) > 1 and not self.USUAL:
+            fitting = [unit for unit, factor in units.items() if low <= self.value * factor <= high]
+            if len(fitting) != 1:
+                raise InputNeeded(f"Give the unit of {label} ({' or '.join(units)}).")
+            inferred = self.model_validate({"value": self.value, "unit": fitting[0]})
+            return inferred, f"{label}: no unit was given; {self.value:g} is plausible only in {fitting[0]}."
+        if not low <= self.amount <= high:
+            accepted = f"{low:g} to {high:g} {next(iter(units))}"
+            raise InputNeeded(f"Check {label}: {self.text} is outside the accepted range of {accepted}.")
+        return self, ""
+
+
+class Age(Quantity[Literal["years", "months"]]):
+    FACTORS = (("years", 1), ("months", 1 / 12))
+    PLAUSIBLE = (0, 120)
+    USUAL = True
+
+
+class AdultAge(Age):
+    PLAUSIBLE = (18, 120)
+
+
+class Weight(Quantity[Literal["kg", "lb"]]):
+    FACTORS = (("kg", 1), ("lb", 0.45359237))
+    PLAUSIBLE = (2, 400)
+
+
+class AdultWeight(Weight):
+    PLAUSIBLE = (25, 400)
+
+
+class Height(Quantity[Literal["cm", "m", "in"]]):
+    FACTORS = (("cm", 1), ("m", 100), ("in", 2.54))
+    PLAUSIBLE = (40, 250)
+
+
+class AdultHeight(Height):
+    PLAUSIBLE = (100, 250)
+
+
+class CalfDifference(Quantity[Literal["cm"]]):
+    FACTORS = (("cm", 1),)
+    PLAUSIBLE = (0, 30)
+
+
+class Creatinine(Quantity[Literal["mg/dl", "µmol/l"]]):
+    FACTORS = (("mg/dl", 1), ("µmol/l", 1 / 88.4))
+    PLAUSIBLE = (0.15, 25)
+
+
+class Bilirubin(Quantity[Literal["mg/dl", "µmol/l"]]):
+    FACTORS = (("mg/dl", 1), ("µmol/l", 1 / 17.1))
+    PLAUSIBLE = (0.05, 80)
+
+
+class Albumin(Quantity[Literal["g/dl", "g/l"]]):
+    FACTORS = (("g/dl", 1), ("g/l", 0.1))
+    PLAUSIBLE = (0.5, 7)
+
+
+class Calcium(Quantity[Literal["mg/dl", "mmol/l"]]):
+    FACTORS = (("mg/dl", 1), ("mmol/l", 4.008))
+    PLAUSIBLE = (3, 25)
+
+
+class Sodium(Quantity[Literal["mmol/l"]]):
+    FACTORS = (("mmol/l", 1),)
+    PLAUSIBLE = (90, 200)
+
+
+class Potassium(Quantity[Literal["mmol/l"]]):
+    FACTORS = (("mmol/l", 1),)
+    PLAUSIBLE = (1, 12)
+
+
+class Chloride(Quantity[Literal["mmol/l"]]):
+    FACTORS = (("mmol/l", 1),)
+    PLAUSIBLE = (50, 160)
+
+
+class Bicarbonate(Quantity[Literal["mmol/l"]]):
+    FACTORS = (("mmol/l", 1),)
+    PLAUSIBLE = (1, 60)
+
+
+class Urea(Quantity[Literal["mmol/l", "mg/dl"]]):
+    FACTORS = (("mmol/l", 1), ("mg/dl", 1 / 6.006))
+    PLAUSIBLE = (0.3, 100)
+
+
+class UreaNitrogen(Quantity[Literal["mg/dl", "mmol/l"]]):
+    FACTORS = (("mg/dl", 1), ("mmol/l", 2.801))
+    PLAUSIBLE = (1, 280)
+
+
+class InternationalRatio(Quantity[Literal["ratio"]]):
+    FACTORS = (("ratio", 1),)
+    PLAUSIBLE = (0.5, 20)
+
+
+class HeartRate(Quantity[Literal["beats/min"]]):
+    FACTORS = (("beats/min", 1),)
+    PLAUSIBLE = (20, 300)
+
+
+class RespiratoryRate(Quantity[Literal["breaths/min"]]):
+    FACTORS = (("breaths/min", 1),)
+    PLAUSIBLE = (4, 80)
+
+
+class BloodPressure(Quantity[Literal["mmHg"]]):
+    FACTORS = (("mmHg", 1),)
+    PLAUSIBLE = (20, 300)
+
+
+class QTInterval(Quantity[Literal["ms", "s"]]):
+    FACTORS = (("ms", 1), ("s", 1000))
+    PLAUSIBLE = (200, 800)
+
+
+class OpioidAmount(Quantity[Literal["mg", "µg/h"]]):
+    FACTORS = (("mg", 1), ("µg/h", 1))
+    PLAUSIBLE = (0.1, 2000)
+
+
+class Frequency(Quantity[Literal["times a day"]]):
+    FACTORS = (("times a day", 1),)
+    PLAUSIBLE = (0.1, 24)
