@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 
 from chat_app.errors import ConfigurationError
+from tools.calculators import calculator_tools
 from tools.drug_database import DrugDatabase, drug_tools
 from tools.function_tool import FunctionTool
 from tools.guidelines import GuidelineLibrary, guideline_tools
@@ -29,6 +30,7 @@ def registered_tools(
     tools = [
         *guideline_tools(guidelines),
         *drug_tools(drugs),
+        *calculator_tools(),
         *custom_tools(named),
     ]
     names = [tool.name for tool in tools]

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.calculations import calculations, is_calculator
 from chat_app.offline.extraction.calls import fallback, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
@@ -48,7 +49,8 @@ class ExtractiveModel:
         current = turns[-1]
         question = standalone(turns)
         small_talk = _small_talk(current)
-        calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt)
+        computed, alone = calculations(prompt.functions, turns)
+        calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt, computed, alone=alone)
         if calls:
             yield Thought(_doing(calls, prompt))
             for call in calls if prompt.parallel else calls[:1]:
@@ -57,7 +59,7 @@ class ExtractiveModel:
         if small_talk:
             yield Answer(small_talk)
             return
-        if prompt.file_search is not None:
+        if prompt.file_search is not None and not alone:
             yield Thought(phrases.SEARCHING_FILES)
             yield Searching((question,))
             found = await search(prompt.file_search, [question])
@@ -79,23 +81,25 @@ def _small_talk(current: Exchange) -> str:
     return phrases.THANKS if _THANKS.match(current.question) else ""
 
 
-def _calls(question: str, current: Exchange, prompt: Prompt) -> list[Call]:
-    """The calls that are still to be made for this question."""
+def _calls(question: str, current: Exchange, prompt: Prompt, computed: list[Call], *, alone: bool) -> list[Call]:
+    """The calls that are still to be made for this question; ``computed`` are those of calculators."""
+    if alone:
+        return computed
+    functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
     made = {(output.name, looked_up(output)) for output in current.outputs}
-    planned = plan(question, prompt.functions, forced=prompt.forced and not current.outputs)
+    planned = plan(question, functions, forced=prompt.forced and not (current.outputs or computed))
     calls = [call for call in planned if (call.name, asked_for(call.arguments)) not in made]
-    if calls or not current.outputs:
-        return calls
+    if calls or computed or not current.outputs:
+        return [*calls, *computed]
     evidence = gather(current.outputs)
     if _nothing(evidence):
-        return [
-            call for call in fallback(question, prompt.functions) if (call.name, asked_for(call.arguments)) not in made
-        ]
+        return [call for call in fallback(question, functions) if (call.name, asked_for(call.arguments)) not in made]
     return []
 
 
 def _nothing(evidence: Evidence) -> bool:
-    return not (evidence.answerable or evidence.lookups or evidence.pairs or evidence.fields or evidence.failures)
+    found = (evidence.lookups, evidence.pairs, evidence.fields, evidence.calculations, evidence.failures)
+    return not (evidence.answerable or any(found))
 
 
 def _doing(calls: Sequence[Call], prompt: Prompt) -> str:

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
+from chat_app.interface.rendering.tool_steps import finished_name, step_content
 from tools.calculators import calculator_tools, quantities
 from tools.calculators.quantities import Quantity
 from tools.function_tool import FunctionTool
@@ -92,7 +93,7 @@ def test_a_unit_that_could_be_another_is_asked_for() -> None:
 def test_criteria_that_were_not_stated_are_listed_with_the_score_they_could_give() -> None:
     output = call("cha2ds2_vasc", age={"value": 75, "unit": None}, sex="male", hypertension=True, diabetes=False)
     assert isinstance(output.output, dict)
-    assert output.output["result"] == "CHA2DS2-VASc: 3 of 9 points"
+    assert output.output["result"] == "CHA2DS2-VASc 3 of 9 points"
     (note,) = output.output["notes"]
     assert "Previous stroke, TIA or thromboembolism" in note
     assert "Diabetes" not in note
@@ -121,7 +122,7 @@ def test_the_passage_holds_result_formula_inputs_and_source() -> None:
     assert passage.section == "eGFR (CKD-EPI 2021, creatinine)"
     assert passage.url == "https://doi.org/10.1056/NEJMoa2102953"
     for words in (
-        "eGFR: 36 ml/min/1.73 m²",
+        "eGFR 36 ml/min/1.73 m²",
         "140 µmol/l (1.584 mg/dl)",
         "0.9938^age",
         "G3b, 30–44: Moderately to severe",
@@ -137,3 +138,11 @@ def test_other_inputs_make_another_passage() -> None:
     )
     assert one.id != other.id
     assert one.document_id == other.document_id
+
+
+def test_a_step_shows_the_calculator_by_name_and_its_result_or_that_input_is_missing() -> None:
+    done = call("bmi", weight={"value": 70, "unit": "kg"}, height={"value": 175, "unit": "cm"})
+    presentation = TOOLS["calculate_bmi"].presentation
+    assert finished_name(done, presentation).startswith("Body mass index · 22.9 kg/m² · ")
+    assert finished_name(call("bmi"), presentation, "de").startswith("Body-Mass-Index · Angaben fehlen · ")
+    assert "| formula | BMI \\= weight in kg" in step_content(done)

@@ -64,14 +64,18 @@ def calculate_cha2ds2_vasc(
     female sex 1. Also: CHA2DS2-VASc, CHADSVASC, CHADS-VASc, CHA2DS2VASc, CHADS2-VASc, CHADS VASc.
 
     Args:
-        age: Age. Also: Alter.
-        sex: Sex.
+        age: Age. Also: age, aged, Alter.
+        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
+            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
+            Mann = male, männlich = male.
         heart_failure: Congestive heart failure or left ventricular dysfunction. Also: heart failure, CHF, HF, HFrEF,
             HFpEF, CCF, LV dysfunction, Herzinsuffizienz.
         hypertension: Hypertension. Also: hypertension, hypertensive, HTN, high blood pressure, Hypertonie,
-            Bluthochdruck.
-        diabetes: Diabetes mellitus. Also: diabetes, diabetic, DM, T2DM, T1DM, Diabetiker, Diabetikerin.
+            Bluthochdruck. Not: pulmonary hypertension, portal hypertension, intracranial hypertension.
+        diabetes: Diabetes mellitus. Also: diabetes, diabetic, DM, T2DM, T1DM, Diabetiker,
+            Diabetikerin. Not: diabetes insipidus.
         stroke: Previous stroke, TIA or thromboembolism. Also: stroke, TIA, CVA, thromboembolism, Schlaganfall.
+            Not: heat stroke.
         vascular_disease: Vascular disease (previous myocardial infarction, peripheral artery disease, aortic plaque).
             Also: vascular disease, MI, myocardial infarction, heart attack, PAD, PVD, peripheral artery disease,
             aortic plaque, Herzinfarkt, pAVK.
@@ -120,7 +124,7 @@ def calculate_has_bled(
     stroke: bool | None = None,
     bleeding: bool | None = None,
     labile_inr: bool | None = None,
-    drugs: bool | None = None,
+    platelet_drugs: bool | None = None,
     alcohol: bool | None = None,
 ) -> Calculation:
     """Score the risk of major bleeding in atrial fibrillation (HAS-BLED).
@@ -128,7 +132,7 @@ def calculate_has_bled(
     One point each for the nine criteria below; age counts above 65 years. Also: HAS-BLED, HASBLED, HAS BLED.
 
     Args:
-        age: Age. Also: Alter.
+        age: Age. Also: age, aged, Alter.
         uncontrolled_hypertension: Uncontrolled hypertension (systolic >160 mmHg). Also: uncontrolled hypertension,
             uncontrolled HTN, uncontrolled blood pressure, unkontrollierte Hypertonie.
         abnormal_kidney_function: Abnormal kidney function (dialysis, transplantation, creatinine ≥200 µmol/l). Also:
@@ -139,7 +143,7 @@ def calculate_has_bled(
         bleeding: Previous major bleeding or predisposition to bleeding (such as anaemia). Also: bleeding, bleed,
             haemorrhage, hemorrhage, anaemia, anemia, Blutung, Anämie.
         labile_inr: Labile INR (time in therapeutic range <60 %). Also: labile INR, labile INRs, unstable INR.
-        drugs: Antiplatelet agents or NSAIDs. Also: antiplatelet, antiplatelets, NSAID, NSAIDs, NSAR.
+        platelet_drugs: Antiplatelet agents or NSAIDs. Also: antiplatelet, antiplatelets, NSAID, NSAIDs, NSAR.
         alcohol: Alcohol excess (≥8 units a week). Also: alcohol, alcohol excess, alcohol abuse, Alkohol.
     """
     score = add_up(
@@ -150,7 +154,7 @@ def calculate_has_bled(
             Item("Previous stroke", 1, stroke),
             Item("Previous major bleeding or predisposition", 1, bleeding),
             Item("Labile INR", 1, labile_inr),
-            Item("Antiplatelet agents or NSAIDs", 1, drugs),
+            Item("Antiplatelet agents or NSAIDs", 1, platelet_drugs),
             Item("Alcohol excess (≥8 units a week)", 1, alcohol),
         ),
         stated=(Item("Age >65 years", 1, age.amount > 65),),

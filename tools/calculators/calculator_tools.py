@@ -25,33 +25,41 @@ from tools.calculators.pneumonia import calculate_curb65
 from tools.calculators.quantities import Quantity
 from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wells_pe
 from tools.function_tool import FunctionTool
-from tools.types import Passage, ToolResult
+from tools.types import Passage, Phrase, ToolPresentation, ToolResult
 
-_CALCULATORS: tuple[Callable[..., Calculation], ...] = (
-    calculate_egfr,
-    calculate_creatinine_clearance,
-    calculate_bmi,
-    calculate_bsa,
-    calculate_cha2ds2_vasc,
-    calculate_has_bled,
-    calculate_curb65,
-    calculate_qtc,
-    calculate_corrected_calcium,
-    calculate_anion_gap,
-    calculate_opioid_mme,
-    calculate_meld3,
-    calculate_wells_dvt,
-    calculate_wells_pe,
-)
+_CALCULATORS: dict[Callable[..., Calculation], tuple[str, str]] = {
+    calculate_egfr: ("eGFR", "eGFR"),
+    calculate_creatinine_clearance: ("Creatinine clearance", "Kreatinin-Clearance"),
+    calculate_bmi: ("Body mass index", "Body-Mass-Index"),
+    calculate_bsa: ("Body surface area", "Körperoberfläche"),
+    calculate_cha2ds2_vasc: ("CHA2DS2-VASc", "CHA2DS2-VASc"),
+    calculate_has_bled: ("HAS-BLED", "HAS-BLED"),
+    calculate_curb65: ("CURB-65", "CURB-65"),
+    calculate_qtc: ("Corrected QT interval", "Frequenzkorrigierte QT-Zeit"),
+    calculate_corrected_calcium: ("Corrected calcium", "Korrigiertes Calcium"),
+    calculate_anion_gap: ("Anion gap", "Anionenlücke"),
+    calculate_opioid_mme: ("Opioid dose (MME)", "Opioiddosis (MME)"),
+    calculate_meld3: ("MELD 3.0", "MELD 3.0"),
+    calculate_wells_dvt: ("Wells score (DVT)", "Wells-Score (TVT)"),
+    calculate_wells_pe: ("Wells score (PE)", "Wells-Score (LE)"),
+}
+"""Each calculator with its title in English and in German."""
+_NEEDS_INPUT = "needs input"
 _RULE = "Pass null for what the user did not state."
 
 
 def calculator_tools() -> list[FunctionTool]:
     """All calculators; they only compute."""
-    return [calculator_tool(function) for function in _CALCULATORS]
+    return [calculator_tool(function, _presentation(*titles)) for function, titles in _CALCULATORS.items()]
 
 
-def calculator_tool(function: Callable[..., Calculation]) -> FunctionTool:
+def _presentation(title: str, german: str) -> ToolPresentation:
+    translations = {"de": {title: german, _NEEDS_INPUT: "Angaben fehlen"}}
+    # No input names the call: the name of one that does not exist keeps them out of the title.
+    return ToolPresentation(title=title, icon="calculator", subjects=("none",), translations=translations)
+
+
+def calculator_tool(function: Callable[..., Calculation], presentation: ToolPresentation) -> FunctionTool:
     """Make a tool of ``function``: its inputs become nullable, and null for one without a default is asked for."""
     hints = get_type_hints(function)
     parameters = inspect.signature(function).parameters
@@ -62,18 +70,20 @@ def calculator_tool(function: Callable[..., Calculation]) -> FunctionTool:
             given, lines, notes = _checked(inputs, required, labels)
             return _result(function(**given), lines, notes)
         except InputNeeded as needed:
-            return ToolResult(data={"needs": str(needed)}, summary="needs input")
+            return ToolResult(data={"needs": str(needed)}, summary=Phrase(text=_NEEDS_INPUT))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__annotations__ = {**nullable, "return": ToolResult}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [parameter.replace(annotation=nullable[name]) for name, parameter in parameters.items()]
     )
-    tool = FunctionTool(run, idempotent=True)
+    tool = FunctionTool(run, presentation=presentation, idempotent=True)
     tool.definition = tool.definition.model_copy(update={"description": f"{tool.definition.description}\n{_RULE}"})
     described = tool.definition.parameters["properties"]
     labels = {name: _label(described[name], name) for name in parameters}
     required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    for name in parameters.keys() - set(required):
+        described[name]["description"] += " Optional."
     return tool
 
 
@@ -136,7 +146,7 @@ def _shown(value: Any) -> str:
 
 
 def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
-    results = [f"{result.name}: {result.text}" for result in calculation.results]
+    results = [f"{result.name} {result.text}" for result in calculation.results]
     bands = [f"{band.label}: {band.meaning}" for band in calculation.bands]
     fields: dict[str, JsonValue] = {
         "calculation": calculation.title,

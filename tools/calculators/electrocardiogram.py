@@ -19,13 +19,15 @@ _AHA: Final = Source(
 def calculate_qtc(qt: QTInterval, heart_rate: HeartRate, sex: Sex | None = None) -> Calculation:
     """Correct the QT interval for the heart rate (Bazett and Fridericia).
 
-    Bazett: QTc = QT / √RR. Fridericia: QTc = QT / ∛RR. RR in s = 60 / heart rate. Also: QTc, corrected QT, QTcB, QTcF,
-    Bazett, Fridericia.
+    Bazett: QTc = QT / √RR. Fridericia: QTc = QT / ∛RR. RR in s = 60 / heart rate. Result in: ms.
+    Also: QTc, corrected QT, QTcB, QTcF, Bazett, Fridericia.
 
     Args:
         qt: Measured QT interval. Also: QT, QT interval.
         heart_rate: Heart rate. Also: heart rate, HR, rate, pulse, Herzfrequenz, HF, Puls.
-        sex: Sex, for the limits.
+        sex: Sex, for the limits. Also: woman = female, women = female, lady = female, F = female, she = female,
+            her = female, Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male,
+            his = male, Mann = male, männlich = male.
     """
     interval = 60 / heart_rate.amount
     bazett = round(qt.amount / interval**0.5)

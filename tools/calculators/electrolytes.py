@@ -32,8 +32,8 @@ _MG_PER_MMOL: Final = 4.008
 def calculate_corrected_calcium(calcium: Calcium, albumin: Albumin) -> Calculation:
     """Correct total serum calcium for albumin.
 
-    Corrected calcium = calcium + 0.8 × (4.0 − albumin), in mg/dl, albumin in g/dl. Also: corrected calcium, adjusted
-    calcium, calcium correction, albumin-corrected calcium, korrigiertes Calcium.
+    Corrected calcium = calcium + 0.8 × (4.0 − albumin), in mg/dl, albumin in g/dl. Result in: mg/dl, mmol/l.
+    Also: corrected calcium, adjusted calcium, calcium correction, albumin-corrected calcium, korrigiertes Calcium.
 
     Args:
         calcium: Total serum calcium. Also: calcium, Ca, Kalzium.
@@ -64,8 +64,8 @@ def calculate_anion_gap(
 ) -> Calculation:
     """Calculate the serum anion gap, with correction for albumin if it is given.
 
-    Anion gap = Na − (Cl + HCO3), in mmol/l; corrected = anion gap + 2.5 × (4.4 − albumin in g/dl). Also: anion gap,
-    AG, Anionenlücke.
+    Anion gap = Na − (Cl + HCO3), in mmol/l; corrected = anion gap + 2.5 × (4.4 − albumin in g/dl).
+    Result in: mmol/l. Also: anion gap, AG, Anionenlücke.
 
     Args:
         sodium: Serum sodium. Also: sodium, Na, Na+, Natrium.

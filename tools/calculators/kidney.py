@@ -42,8 +42,10 @@ def calculate_egfr(age: AdultAge, sex: Sex, creatinine: Creatinine) -> Calculati
     mg/dl. Also: eGFR, GFR, CKD-EPI, kidney function, renal function, Nierenfunktion.
 
     Args:
-        age: Age. Also: Alter.
-        sex: Sex.
+        age: Age. Also: age, aged, Alter.
+        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
+            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
+            Mann = male, männlich = male.
         creatinine: Serum creatinine. Also: Cr, SCr, creat, creatinine, Kreatinin, Krea.
     """
     female = sex == "female"
@@ -71,8 +73,10 @@ def calculate_creatinine_clearance(age: AdultAge, sex: Sex, weight: AdultWeight,
     Also: CrCl, creatinine clearance, Cockcroft-Gault, Cockcroft, Kreatinin-Clearance.
 
     Args:
-        age: Age. Also: Alter.
-        sex: Sex.
+        age: Age. Also: age, aged, Alter.
+        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
+            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
+            Mann = male, männlich = male.
         weight: Body weight, actual unless stated otherwise. Also: weight, wt, Gewicht.
         creatinine: Serum creatinine. Also: Cr, SCr, creat, creatinine, Kreatinin, Krea.
     """

@@ -42,6 +42,7 @@ class Result(Frozen):
 
     @property
     def text(self) -> str:
+        """The number with its unit."""
         return f"{self.value:.{self.decimals}f} {self.unit}".strip()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from pydantic import Field
+
 from tools.calculators.models import Band, Calculation, InputNeeded, Result, Source, band_of
 from tools.calculators.quantities import Frequency, OpioidAmount
 from tools.types import Frozen
@@ -52,11 +54,9 @@ _DOSES: Final = (
 class OpioidDose(Frozen):
     """One opioid that is taken regularly."""
 
-    drug: Opioid
-    dose: OpioidAmount
-    """The amount of one dose, or the rate of a patch."""
-    frequency: Frequency | None
-    """How often the dose is taken; null for a patch."""
+    drug: Opioid = Field(description="The opioid. Also: fentanyl patch = fentanyl transdermal.")
+    dose: OpioidAmount = Field(description="The amount of one dose, or the rate of a patch.")
+    frequency: Frequency | None = Field(description="How often the dose is taken; null for a patch.")
 
 
 def calculate_opioid_mme(opioids: list[OpioidDose]) -> Calculation:

@@ -38,7 +38,7 @@ def calculate_curb65(
     diastolic, age ≥65 years. Also: CURB-65, CURB65, CURB 65, CURB.
 
     Args:
-        age: Age. Also: Alter.
+        age: Age. Also: age, aged, Alter.
         confusion: New confusion (abbreviated mental test ≤8, or new disorientation in person, place or time). Also:
             confusion, confused, disoriented, disorientated, verwirrt.
         respiratory_rate: Respiratory rate. Also: respiratory rate, RR, resp rate, breathing rate, Atemfrequenz.

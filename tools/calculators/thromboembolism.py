@@ -46,8 +46,8 @@ def calculate_wells_dvt(
 ) -> Calculation:
     """Score the pre-test probability of deep vein thrombosis (Wells, 2003).
 
-    One point for each criterion; −2 when another diagnosis is at least as likely. Also: Wells DVT, Wells score for DVT,
-    DVT Wells, Wells score for deep vein thrombosis, Wells criteria for DVT.
+    One point for each criterion; −2 when another diagnosis is at least as likely. Also: Wells, Wells score, Wells DVT,
+    Wells score for DVT, DVT Wells, Wells score for deep vein thrombosis, Wells criteria for DVT.
 
     Args:
         active_cancer: Active cancer (treatment within 6 months, or palliative). Also: active cancer, cancer,
@@ -111,8 +111,8 @@ def calculate_wells_pe(
     """Score the pre-test probability of pulmonary embolism (Wells, 2000).
 
     Signs of DVT 3, alternative diagnosis less likely 3, heart rate >100/min 1.5, immobilisation or surgery 1.5,
-    previous DVT or PE 1.5, haemoptysis 1, malignancy 1. Also: Wells PE, Wells score for PE, PE Wells, Wells score for
-    pulmonary embolism, Wells criteria for PE.
+    previous DVT or PE 1.5, haemoptysis 1, malignancy 1. Also: Wells, Wells score, Wells PE, Wells score for
+    PE, PE Wells, Wells score for pulmonary embolism, Wells criteria for PE.
 
     Args:
         heart_rate: Heart rate. Also: heart rate, HR, pulse, Herzfrequenz, Puls.

@@ -7,7 +7,7 @@ from typing import Final
 
 from chat_app.offline.extraction import drugs, phrases
 from chat_app.offline.extraction.draft import Draft
-from chat_app.offline.extraction.evidence import Evidence, Fields, Passage
+from chat_app.offline.extraction.evidence import Calculated, Evidence, Fields, Passage
 from chat_app.offline.extraction.selection import Quote, select
 from chat_app.offline.extraction.units import Unit
 from chat_app.offline.wire.model import Answer
@@ -26,6 +26,8 @@ def compose(question: str, evidence: Evidence) -> Answer:
         _quotes(draft, quotes)
     for output in evidence.fields:
         _fields(draft, output)
+    for calculated in evidence.calculations:
+        _calculated(draft, calculated)
     _empty_handed(draft, evidence, quoted=bool(quotes))
     return draft.answer()
 
@@ -75,6 +77,12 @@ def _group(quote: Quote) -> object:
 def _goes_on(group: object, quote: Quote) -> bool:
     """True when a sentence follows those of another passage: one list holds them all."""
     return isinstance(group, int) and quote.unit.table is None
+
+
+def _calculated(draft: Draft, calculated: Calculated) -> None:
+    draft.block(calculated.needs or f"**{calculated.title}**")
+    for index, line in enumerate(() if calculated.needs else calculated.lines):
+        draft.quote(line, Passage(line, cite=calculated.cite), first=index == 0)
 
 
 def _fields(draft: Draft, output: Fields) -> None:

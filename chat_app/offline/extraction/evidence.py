@@ -79,6 +79,16 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Calculated:
+    """What a calculator returned: its result as lines, or the inputs that it needs."""
+
+    title: str
+    lines: tuple[str, ...]
+    cite: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True)
 class Fields:
     """An output of no known shape: its function's name, and name and value of each plain field."""
 
@@ -95,6 +105,7 @@ class Evidence:
     lookups: list[Lookup] = field(default_factory=list[Lookup])
     pairs: list[Pair] = field(default_factory=list[Pair])
     fields: list[Fields] = field(default_factory=list[Fields])
+    calculations: list[Calculated] = field(default_factory=list[Calculated])
     searched_documents: bool = False
     answerable: bool = False
     """False when every document search said that its passages do not answer."""

@@ -16,7 +16,16 @@ import orjson
 
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
-from chat_app.offline.extraction.evidence import DrugRecord, Evidence, Fields, Lookup, Pair, Passage, Product
+from chat_app.offline.extraction.evidence import (
+    Calculated,
+    DrugRecord,
+    Evidence,
+    Fields,
+    Lookup,
+    Pair,
+    Passage,
+    Product,
+)
 from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.wire.model import Found
 
@@ -47,6 +56,9 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
             message = failure.get("message", "") if isinstance(failure, dict) else str(failure)
             evidence.failures.append((output.name, squeeze(str(message))))
             return
+        if isinstance(body.get("needs"), str) or isinstance(body.get("calculation"), str):
+            evidence.calculations.append(_calculated(body))
+            return
         if isinstance(body.get("passages"), list):
             _read_passages(body, evidence)
             return
@@ -57,6 +69,13 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
             _read_records(body, output, evidence)
             return
     _read_other(output.name, body, evidence)
+
+
+def _calculated(body: Json) -> Calculated:
+    """Every field of a calculation as a line, as its passage has it."""
+    fields = {key: "; ".join(_texts(value)) for key, value in body.items() if key not in {"cite", "calculation"}}
+    lines = tuple(f"{key.replace('_', ' ').capitalize()}: {words}" for key, words in fields.items())
+    return Calculated(_text(body.get("calculation")), lines, _text(body.get("cite")), _text(body.get("needs")))
 
 
 def _decoded(text: str) -> Any:

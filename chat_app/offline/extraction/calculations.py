@@ -1,0 +1,324 @@
+"""Calls of calculators: which one a question wants, and its inputs as the question states them.
+
+A calculator is a function with an input that has a value and a unit. Its names and those of its inputs are what its
+descriptions list behind ``Also:``; phrases behind ``Not:`` are no mention, and ``word = option`` maps to an option. A
+number in a unit behind ``Result in:`` that follows the calculator's name is its result, and no input.
+What is not stated is sent as null: the calculator itself asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from chat_app.offline.extraction.dialogue import Exchange
+from chat_app.offline.extraction.measurements import (
+    NUMBER,
+    Measured,
+    any_of,
+    named_value,
+    plain,
+    values_with_unit,
+)
+from chat_app.offline.extraction.schemas import branch, resolve
+from chat_app.offline.wire.model import Call
+from chat_app.offline.wire.requests import FunctionToolIn
+
+Json = dict[str, Any]
+Span = tuple[int, int]
+_LISTED: Final = r"{key}:\s(.+?)\.(?:\s|$)"
+_OPTIONAL: Final = "Optional."
+_WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
+_VALUE: Final = re.compile(
+    rf"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?(?:{NUMBER})"
+)
+_NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
+_NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
+_NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
+_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
+_DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b")
+_ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
+_PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
+_ENOUGH_UNNAMED: Final = 3
+_LONGEST_FOLLOW_UP: Final = 12
+
+
+def is_calculator(function: FunctionToolIn) -> bool:
+    """True when one of the inputs, or a part of one, is a value with a unit."""
+    definitions = (function.parameters or {}).get("$defs")
+    return isinstance(definitions, dict) and any(map(_is_quantity, definitions.values()))
+
+
+def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange]) -> tuple[list[Call], bool]:
+    """The calls of calculators that the last question still wants, and whether it wants nothing else."""
+    calculators = [_Calculator(function) for function in functions if is_calculator(function)]
+    chosen, alone = _chosen(calculators, turns, plain(turns[-1].question)) if calculators else ([], False)
+    done = {output.name for output in turns[-1].outputs}
+    return [reading.call for reading in chosen if reading.calculator.name not in done], alone
+
+
+def _chosen(calculators: Sequence[_Calculator], turns: Sequence[Exchange], text: str) -> tuple[list[_Reading], bool]:
+    named = _named(calculators, text)
+    if named:
+        wanted = [reading for reading in (calculator.read(text) for calculator in named) if reading.wanted(text)]
+        most = max((len(reading.given) for reading in wanted), default=0)
+        best = [reading for reading in wanted if len(reading.given) == most]
+        return best, bool(best) and all(reading.alone(text) for reading in best)
+    followed = _follow_up(calculators, turns, text)
+    if followed:
+        return [followed], True
+    telling = [reading for reading in (calculator.read(text) for calculator in calculators) if reading.is_telling]
+    telling.sort(key=lambda reading: -len(reading.given))
+    return telling[:1], False
+
+
+@dataclass
+class _Reading:
+    """What a text says about the inputs of a calculator."""
+
+    calculator: _Calculator
+    given: Json = field(default_factory=dict[str, Any])
+    spans: list[Span] = field(default_factory=list[Span])
+
+    @property
+    def call(self) -> Call:
+        return Call(self.calculator.name, {name: self.given.get(name) for name in self.calculator.properties})
+
+    @property
+    def is_complete(self) -> bool:
+        criteria = self.calculator.criteria
+        stated = len(self._measured) >= 2 or not criteria or any(name in self.given for name in criteria)
+        return stated and all(name in self.given for name in self.calculator.required)
+
+    @property
+    def _measured(self) -> list[Json]:
+        return [value for value in self.given.values() if isinstance(value, dict)]
+
+    @property
+    def is_telling(self) -> bool:
+        """True when all required inputs are given, and more than a few: the text wants the result without naming it."""
+        return self.is_complete and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
+
+    def wanted(self, text: str) -> bool:
+        """True when the text asks to calculate, or gives inputs; not when it states the result."""
+        if any(self._has_value(text, end) for _, end in self.calculator.mentions(text)):
+            return False
+        return _WANTED.search(text) is not None or self.is_complete or len(self.given) >= 2
+
+    def alone(self, text: str) -> bool:
+        return _WANTED.search(text) is not None or self.is_complete
+
+    def _has_value(self, text: str, end: int) -> bool:
+        match = _VALUE.match(text, end)
+        if match is None:
+            return False
+        is_input = any(start < match.end() <= stop for start, stop in self.spans)
+        return not is_input or any(found.end > match.end() >= found.start for found in self.calculator.results(text))
+
+
+class _Calculator:
+    """A function with its names, and its inputs by kind."""
+
+    def __init__(self, function: FunctionToolIn) -> None:
+        self.name = function.name
+        self._root: Json = function.parameters or {}
+        self._names = any_of(_listed(function.description or "", "Also") or [function.name])
+        self._result_units = _listed(function.description or "", "Result in")
+        self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
+        self.criteria = [name for name, part in self.properties.items() if part.get("type") == "boolean"]
+        self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
+
+    def _plain(self, schema: object) -> Json:
+        """The schema without null and references; its description is always there."""
+        found = resolve(schema, self._root)
+        part = branch(found, self._root)
+        merged = {**resolve(part, self._root), **_described(found)} if part is not None else found
+        kind = merged.get("type")
+        if isinstance(kind, list):
+            merged = {**merged, "type": next((one for one in kind if one != "null"), "null")}
+        return {"description": "", **merged}
+
+    def results(self, text: str) -> list[Measured]:
+        """The numbers in a unit of the result."""
+        return values_with_unit(text, self._result_units) if self._result_units else []
+
+    def mentions(self, text: str) -> list[Span]:
+        return [match.span() for match in re.finditer(self._names, text)]
+
+    def read(self, text: str) -> _Reading:
+        """The inputs that ``text`` states."""
+        reading = _Reading(self)
+        rest = _blanked(text, self.mentions(text))
+        self._read_quantities(self.properties, rest, reading)
+        for name, schema in self.properties.items():
+            if isinstance(schema.get("enum"), list):
+                value: Any = _option(schema, rest)
+            elif schema.get("type") == "boolean":
+                value = _finding(schema, rest)
+            elif schema.get("type") == "array":
+                value = self._items(schema, rest) or None
+            else:
+                continue
+            if value is not None:
+                reading.given[name] = value
+        return reading
+
+    def _read_quantities(self, properties: dict[str, Json], text: str, reading: _Reading) -> None:
+        """Read values by the name of their input, then the rest by a unit that only one input takes."""
+        units = {name: self._units(schema) for name, schema in properties.items() if _is_quantity(schema)}
+        for name, accepted in units.items():
+            aliases = _listed(properties[name]["description"], "Also")
+            found = named_value(text, aliases, accepted) if aliases else None
+            if found is not None and not _taken(found, reading.spans):
+                _keep(reading, name, found)
+        for name, accepted in units.items():
+            own = [unit for unit in accepted if sum(unit in others for others in units.values()) == 1]
+            free = [found for found in values_with_unit(text, own) if not _taken(found, reading.spans)] if own else []
+            if free and name not in reading.given:
+                _keep(reading, name, free[0])
+
+    def _units(self, schema: Json) -> list[str]:
+        unit = self._plain(schema["properties"]["unit"])
+        return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
+
+    def _items(self, schema: Json, text: str) -> list[Json]:
+        """One object for each mention of an option of the items' choice, read from the words up to the next one."""
+        item = self._plain(schema.get("items"))
+        fields = {name: self._plain(part) for name, part in item.get("properties", {}).items()}
+        choice = next((name for name, part in fields.items() if isinstance(part.get("enum"), list)), None)
+        if choice is None:
+            return []
+        found: list[Json] = []
+        for option, words in _by_option(fields[choice], text):
+            part = _Reading(self)
+            self._read_quantities(fields, words, part)
+            read = {name: part.given.get(name) for name in fields}
+            found.append({**read, choice: option})
+        return found if all(any(_is_measured(value) for value in one.values()) for one in found) else []
+
+
+def _is_measured(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _keep(reading: _Reading, name: str, found: Measured) -> None:
+    reading.given[name] = {"value": found.value, "unit": found.unit}
+    reading.spans.append((found.start, found.end))
+
+
+def _taken(found: Measured, spans: Sequence[Span]) -> bool:
+    return any(start < found.end and found.start < end for start, end in spans)
+
+
+def _is_quantity(schema: object) -> bool:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(properties, dict) and set(properties) == {"value", "unit"}
+
+
+def _described(schema: Json) -> Json:
+    return {"description": schema["description"]} if "description" in schema else {}
+
+
+def _listed(description: str, key: str) -> list[str]:
+    match = re.search(_LISTED.format(key=key), description, re.DOTALL)
+    return [" ".join(part.split()) for part in match[1].split(",")] if match else []
+
+
+def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:
+    """The calculators that ``text`` names; a name inside a longer name of another one does not count."""
+    spans = {calculator.name: calculator.mentions(text) for calculator in calculators}
+    everything = [span for found in spans.values() for span in found]
+
+    def counts(span: Span) -> bool:
+        return not any(one[0] <= span[0] and span[1] <= one[1] and one != span for one in everything)
+
+    return [calculator for calculator in calculators if any(map(counts, spans[calculator.name]))]
+
+
+def _blanked(text: str, spans: Sequence[Span]) -> str:
+    for start, end in spans:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text
+
+
+def _option(schema: Json, text: str) -> Any:
+    """The option that ``text`` names first, itself or by another word for it."""
+    named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
+    found = [(match.start(), option) for match, option in named if match]
+    return min(found)[1] if found else None
+
+
+def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
+    pairs = [entry.rpartition(" = ") for entry in _listed(schema["description"], "Also")]
+    return [(option, [option, *(word for word, _, meant in pairs if meant == option)]) for option in schema["enum"]]
+
+
+def _by_option(schema: Json, text: str) -> Iterator[tuple[str, str]]:
+    """Each option that ``text`` names, with the words that belong to it."""
+    option, words = None, ""
+    for part in _PARTS.split(text):
+        named = _option(schema, part)
+        if named is not None:
+            if option is not None:
+                yield option, words
+            option, words = named, part
+        else:
+            words = f"{words} {part}"
+    if option is not None:
+        yield option, words
+
+
+def _finding(schema: Json, text: str) -> bool | None:
+    """True or False when ``text`` states that the criterion is present or absent."""
+    others = _listed(schema["description"], "Not")
+    rest = _blanked(text, [match.span() for match in re.finditer(any_of(others), text)]) if others else text
+    aliases = _listed(schema["description"], "Also")
+    stated = [
+        not _denied(rest, match.start(), match.end())
+        for match in re.finditer(any_of(aliases), rest)
+        if not _NO_FINDING.match(rest, match.end()) and not _NO_PATIENT.search(rest[: match.start()])
+    ] if aliases else []  # fmt: skip
+    return any(stated) if stated else None
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    if _DENIED_AFTER.match(text, end):
+        return True
+    before = _CLAUSE.split(text[:start])[-1]
+    negations = list(_NEGATION.finditer(before))
+    if not negations:
+        return False
+    between = before[negations[-1].end() :]
+    # "no asthma, diabetes or stroke" denies all three; in "no asthma, diabetes" the comma ends the denial.
+    clause = between + _CLAUSE.split(text[start:])[0]
+    return "," not in between or re.search(r"\b(?:or|nor|oder)\b", clause) is not None
+
+
+def _follow_up(calculators: Sequence[_Calculator], turns: Sequence[Exchange], text: str) -> _Reading | None:
+    """A reading of the calculator of the turn before, with what ``text`` adds or changes."""
+    outputs = turns[-2].outputs if len(turns) > 1 else []
+    for output in reversed(outputs):
+        calculator = next((one for one in calculators if one.name == output.name), None)
+        if calculator is None:
+            continue
+        now = calculator.read(text)
+        before = {name: value for name, value in _decoded(output.arguments).items() if value is not None}
+        asked = "needs" in _decoded(output.output)
+        if asked and _ALL_DENIED.match(text):
+            now.given |= dict.fromkeys((name for name in calculator.criteria if name not in before), False)
+        if now.given and (asked or len(text.split()) <= _LONGEST_FOLLOW_UP):
+            now.given = {**before, **now.given}
+            return now
+    return None
+
+
+def _decoded(text: str) -> Json:
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return body if isinstance(body, dict) else {}

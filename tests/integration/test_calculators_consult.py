@@ -1,0 +1,62 @@
+"""A question with a patient's numbers: the offline model calls a calculator, and the answer cites its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chat_app.agent.citations.reference_formats import vancouver_list
+from chat_app.events import AgentEvent, ReferencesReady
+from tests.support.engine import clinic, consult, ended, text_of
+from tests.support.offline_server import offline_server
+from tools.calculators import calculator_tools
+
+QUESTION = "eGFR 67 yo woman creatinine 1.3 mg/dl"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("offline")
+    with offline_server(folder, "--delta-ms", "0") as base_url:
+        yield base_url
+
+
+def references(events: list[AgentEvent]) -> ReferencesReady:
+    return next(event for event in events if isinstance(event, ReferencesReady))
+
+
+async def test_the_answer_states_result_inputs_and_formula_and_cites_the_source(server: str, redis_url: str) -> None:
+    async with clinic(server, redis_url, calculator_tools()) as agent:
+        events = await consult(agent, QUESTION)
+
+    assert ended(events).outcome.kind == "completed"
+    answer = text_of(events)
+    for line in (
+        "**eGFR (CKD-EPI 2021, creatinine)**",
+        "Result: eGFR 45 ml/min/1.73 m²",
+        "Interpretation: G3a, 45–59: Mildly to moderately decreased",
+        "Inputs: Age: 67 years; Sex: female; Serum creatinine: 1.3 mg/dl",
+        "Formula: eGFR = 142 × min(Scr/κ, 1)^α",
+    ):
+        assert line in answer
+    (reference,) = references(events).references
+    assert reference.passage.kind == "calculation"
+    assert "Result: eGFR 45 ml/min/1.73 m²" in reference.quotes
+    assert references(events).dropped == 0
+    listed = vancouver_list([reference])
+    assert "N Engl J Med 2021;385:1737-1749" in listed
+    assert "https://doi.org/10.1056/NEJMoa2102953" in listed
+
+
+async def test_what_is_missing_is_asked_and_the_next_message_completes_it(server: str, redis_url: str) -> None:
+    async with clinic(server, redis_url, calculator_tools()) as agent:
+        asked = await consult(agent, "What is the eGFR of a 67 year old woman?")
+        conversation = next(event.conversation_id for event in asked if event.type == "turn_started")
+        answered = await consult(agent, "Her creatinine is 115 µmol/l", conversation_id=conversation)
+
+    assert text_of(asked) == "Give: Serum creatinine."
+    assert not any(event.type == "citation" for event in asked)
+    assert "Result: eGFR 45 ml/min/1.73 m²" in text_of(answered)
+    assert "Serum creatinine: 115 µmol/l (1.301 mg/dl)" in text_of(answered)

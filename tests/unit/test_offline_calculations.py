@@ -1,0 +1,225 @@
+"""Which calculator a question wants, and its inputs in ordinary words.
+
+The function declarations are those of the real calculators: the reader knows nothing but what they describe.
+"""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from chat_app.offline.extraction.calculations import calculations
+from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
+from chat_app.offline.extraction.measurements import plain
+from chat_app.offline.wire.requests import FunctionToolIn
+from tools.calculators import calculator_tools
+
+TOOLS = {tool.name: tool for tool in calculator_tools()}
+DECLARED = [FunctionToolIn.model_validate(tool.definition.model_dump()) for tool in TOOLS.values()]
+
+
+def read(*turns: Exchange) -> list[tuple[str, dict[str, Any]]]:
+    """The calls: the name without its prefix, and the inputs that are given, quantities as text."""
+    found, _ = calculations(DECLARED, turns)
+    return [(call.name.removeprefix("calculate_"), _short(call.arguments)) for call in found]
+
+
+def _short(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: f"{value['value']:g} {value['unit'] or '?'}" if isinstance(value, dict) else value
+        for name, value in arguments.items()
+        if value is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "inputs"),
+    [
+        (
+            "eGFR 67 yo woman creatinine 1.3 mg/dl",
+            "egfr",
+            {"age": "67 years", "sex": "female", "creatinine": "1.3 mg/dl"},
+        ),
+        (
+            "CrCl 72 kg 80 y male Cr 140 µmol/l",
+            "creatinine_clearance",
+            {"age": "80 years", "sex": "male", "weight": "72 kg", "creatinine": "140 µmol/l"},
+        ),
+        (
+            "eGFR einer 67-jährigen Frau mit Kreatinin 1,3 mg/dl?",
+            "egfr",
+            {"age": "67 years", "sex": "female", "creatinine": "1.3 mg/dl"},
+        ),
+        (
+            "Please calculate her GFR: SCr was 98 umol/L, age 54",
+            "egfr",
+            {"age": "54 ?", "sex": "female", "creatinine": "98 µmol/l"},
+        ),
+        (
+            "CHADSVASC 75 m htn dm",
+            "cha2ds2_vasc",
+            {"age": "75 years", "sex": "male", "hypertension": True, "diabetes": True},
+        ),
+        (
+            "CHA₂DS₂-VASc for a 66-year-old woman with heart failure, without hypertension or diabetes",
+            "cha2ds2_vasc",
+            {"age": "66 years", "sex": "female", "heart_failure": True, "hypertension": False, "diabetes": False},
+        ),
+        (
+            "cha2ds2vasc stroke risk 70F, pulmonary hypertension, family history of stroke, prior MI",
+            "cha2ds2_vasc",
+            {"age": "70 years", "sex": "female", "vascular_disease": True},
+        ),
+        ("BMI 5'11\" 180 lbs", "bmi", {"weight": "180 lb", "height": "71 in"}),
+        ("What is the BSA of someone 1.75 m tall and 70 kg?", "bsa", {"weight": "70 kg", "height": "1.75 m"}),
+        (
+            "CURB-65: 78F confused, urea 9 mmol/l, RR 32, BP 85/55",
+            "curb65",
+            {
+                "age": "78 years",
+                "confusion": True,
+                "urea": "9 mmol/l",
+                "respiratory_rate": "32 ?",
+                "systolic": "85 mmHg",
+                "diastolic": "55 mmHg",
+            },
+        ),
+        (
+            "HAS-BLED in a 70 yo with cirrhosis, no alcohol, on NSAIDs",
+            "has_bled",
+            {"age": "70 years", "abnormal_liver_function": True, "alcohol": False, "platelet_drugs": True},
+        ),
+        ("QTc: QT 400 ms, HR 75, male", "qtc", {"qt": "400 ms", "heart_rate": "75 ?", "sex": "male"}),
+        (
+            "corrected calcium Ca 1.95 mmol/l albumin 25 g/l",
+            "corrected_calcium",
+            {"calcium": "1.95 mmol/l", "albumin": "25 g/l"},
+        ),
+        (
+            "anion gap Na+ 140 Cl- 104 HCO3- 18",
+            "anion_gap",
+            {"sodium": "140 ?", "chloride": "104 ?", "bicarbonate": "18 ?"},
+        ),
+        (
+            "MELD 3.0 woman bilirubin 3 mg/dl Na 128 INR 1.8 creatinine 2 mg/dl albumin 2.8 g/dl",
+            "meld3",
+            {
+                "sex": "female",
+                "bilirubin": "3 mg/dl",
+                "sodium": "128 ?",
+                "inr": "1.8 ?",
+                "creatinine": "2 mg/dl",
+                "albumin": "2.8 g/dl",
+            },
+        ),
+        (
+            "Wells score for DVT: active cancer, calf swelling 4 cm, no previous DVT",
+            "wells_dvt",
+            {"active_cancer": True, "calf_difference": "4 cm", "previous_dvt": False},
+        ),
+        (
+            "Wells, HR 110, haemoptysis, surgery 2 weeks ago",
+            "wells_pe",
+            {"heart_rate": "110 ?", "haemoptysis": True, "immobilised": True},
+        ),
+        ("Calculate the eGFR", "egfr", {}),
+    ],
+)
+def test_a_question_that_names_a_calculator(question: str, name: str, inputs: dict[str, Any]) -> None:
+    assert read(Exchange(question)) == [(name, inputs)]
+
+
+def test_a_list_of_drugs_with_doses_and_frequencies() -> None:
+    ((name, inputs),) = read(Exchange("MME of oxycodone 10 mg bid, fentanyl patch 25 mcg/h and morphine 30 mg q12h"))
+    assert name == "opioid_mme"
+    assert [(one["drug"], one["dose"]["value"], one["frequency"]) for one in inputs["opioids"]] == [
+        ("oxycodone", 10, {"value": 2, "unit": "times a day"}),
+        ("fentanyl transdermal", 25, None),
+        ("morphine", 30, {"value": 2, "unit": "times a day"}),
+    ]
+
+
+def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> None:
+    ((name, inputs),) = read(Exchange("Apixaban in an 82 year old man weighing 58 kg with creatinine 1.6 mg/dl?"))
+    assert name == "creatinine_clearance"
+    assert inputs == {"age": "82 years", "sex": "male", "weight": "58 kg", "creatinine": "1.6 mg/dl"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What CHA2DS2-VASc score needs anticoagulation?",
+        "Dose of metformin with an eGFR of 25?",
+        "Which antibiotic for a 70 year-old with CURB-65 of 3?",
+        "QTc 480 ms in a 60-year-old woman on citalopram",
+        "Treatment of hypertension in a 75 year old man with diabetes",
+        "Is a target of 130/80 mmHg right in diabetes?",
+        "How is creatinine clearance calculated?",
+        "Amoxicillin/clavulanate 875/125 mg twice daily for a 70 kg man",
+        "BMI above 30: which drugs are approved for a woman of 50 years?",
+    ],
+)
+def test_other_questions_call_no_calculator(question: str) -> None:
+    assert read(Exchange(question)) == []
+
+
+def test_a_value_in_a_unit_that_the_input_does_not_take_is_left_out() -> None:
+    ((_, inputs),) = read(Exchange("eGFR 67 yo woman creatinine 1.3 g/l"))
+    assert "creatinine" not in inputs
+
+
+def _asked(question: str) -> Exchange:
+    """A turn in which the real tool was called with what was read."""
+    (call,) = calculations(DECLARED, [Exchange(question)])[0]
+    output = TOOLS[call.name].call(**call.arguments).output
+    done = ToolOutput(call.name, orjson.dumps(call.arguments).decode(), orjson.dumps(output).decode())
+    return Exchange(question, outputs=[done])
+
+
+def test_a_follow_up_gives_what_was_missing() -> None:
+    before = _asked("eGFR of a 67 year old woman")
+    assert '"needs"' in before.outputs[0].output
+    expected = {"age": "67 years", "sex": "female", "creatinine": "1.3 mg/dl"}
+    assert read(before, Exchange("1.3 mg/dl")) == [("egfr", expected)]
+    assert read(before, Exchange("Her creatinine is 1.3 mg/dl")) == [("egfr", expected)]
+
+
+def test_a_follow_up_changes_one_input() -> None:
+    before = _asked("eGFR 67 yo woman creatinine 1.3 mg/dl")
+    ((_, inputs),) = read(before, Exchange("And with creatinine 1.8 mg/dl?"))
+    assert inputs == {"age": "67 years", "sex": "female", "creatinine": "1.8 mg/dl"}
+
+
+def test_none_of_these_denies_every_criterion_that_was_asked_for() -> None:
+    before = _asked("Calculate CHA2DS2-VASc of a 70 year old man")
+    ((_, inputs),) = read(before, Exchange("None of these."))
+    assert inputs["age"] == "70 years"
+    criteria = ("heart_failure", "hypertension", "diabetes", "stroke", "vascular_disease")
+    assert [inputs[name] for name in criteria] == [False] * 5
+
+
+def test_another_question_after_a_calculation_is_no_follow_up() -> None:
+    assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("What is the dose of metformin?")) == []
+
+
+def test_a_call_that_was_made_is_not_made_again() -> None:
+    assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl")) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("1,3 mg", "1.3 mg"),
+        ("5 ft 11 in", "71 in"),
+        ("BP 110/70", "bp systolic 110 mmhg diastolic 70 mmhg"),
+        ("875/125 mg", "875/125 mg"),
+        ("75M", "75 years m"),
+        ("1.80 m", "1.80 m"),
+        ("30 mg/day", "30 mg 1 times a day"),
+        ("10 mg every 6 hours", "10 mg 4 times a day"),
+        ("10 mg three times daily", "10 mg 3 times a day"),
+        ("10 mg tds", "10 mg 3 times a day"),
+    ],
+)
+def test_shorthand_is_written_out(written: str, expected: str) -> None:
+    assert plain(written) == expected
