@@ -17,8 +17,9 @@ from pydantic import JsonValue
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 from chat_app.agent.citations.cited_sections import cited_sections
 from chat_app.agent.citations.passage_choice import best_source
-from chat_app.agent.citations.quotes import last_sentence, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
+from tools.language.quotes import quotes_in
+from tools.language.sentences import last_sentence
 from tools.types import FunctionOutput, Passage
 
 logger = logging.getLogger(__name__)

@@ -22,10 +22,10 @@ from tools.documents.pdf.pdf_lines import read_page
 from tools.documents.pdf.running_heads import find_running_heads
 from tools.documents.row_places import row_stands_on
 from tools.documents.tables.page_tables import row_text
-from tools.documents.tables.table_rows import APART
 from tools.guidelines import GuidelineLibrary
 from tools.guidelines.library import DEMO_FOLDER
-from tools.language.terms import comparable, sentences
+from tools.language.folding import CELL_BREAK, folded
+from tools.language.sentences import sentences
 
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "guideline_questions.json"
 REAL = (
@@ -52,7 +52,7 @@ def path_of(name: str, request: pytest.FixtureRequest) -> Path:
 
 
 def letters(texts: list[str]) -> Counter[str]:
-    return Counter(comparable("".join(texts)))
+    return Counter(folded("".join(texts), ignore_case=True).replace("-", ""))
 
 
 @pytest.mark.parametrize("name", [*REAL, *DEMO])
@@ -88,7 +88,9 @@ def test_only_running_heads_are_dropped(name: str) -> None:
 def test_nearly_every_sentence_stands_word_for_word_on_its_page(name: str, request: pytest.FixtureRequest) -> None:
     path = path_of(name, request)
     document = pdfium.PdfDocument(path)
-    printed = [comparable(document[index].get_textpage().get_text_range()) for index in range(len(document))]
+    printed = [
+        folded(document[index].get_textpage().get_text_range(), ignore_case=True) for index in range(len(document))
+    ]
     document.close()
     found = missing = 0
     for passage in passages(read(path)):
@@ -96,7 +98,7 @@ def test_nearly_every_sentence_stands_word_for_word_on_its_page(name: str, reque
             for line in passage.text.splitlines():
                 for sentence in sentences(line) if "\t" not in line else ():
                     found += 1
-                    missing += comparable(sentence) not in printed[passage.page - 1]
+                    missing += folded(sentence, ignore_case=True) not in printed[passage.page - 1]
 
     # What is missing runs over the page's end, or was drawn in pieces with other text between them.
     assert missing <= 0.025 * found, f"{missing} of {found}"
@@ -118,7 +120,7 @@ def test_the_row_of_a_printed_table_is_a_passage(
     name: str, page: int, row: str, request: pytest.FixtureRequest
 ) -> None:
     found = passages(read(path_of(name, request)))
-    rows = [passage.text.replace(APART, "") for passage in found if passage.page == page]
+    rows = [passage.text.replace(CELL_BREAK, "") for passage in found if passage.page == page]
 
     assert any(row in text for text in rows if text.startswith(("Table", "TABLE")))
 
@@ -160,7 +162,7 @@ def test_every_row_that_may_be_quoted_stands_on_its_page(name: str, request: pyt
         for row in block.table.rows
         if sum(map(bool, row)) > 1
     ]
-    quotable = [(page, row) for page, row in rows if APART not in row]
+    quotable = [(page, row) for page, row in rows if CELL_BREAK not in row]
     astray = [(page, row) for page, row in quotable if not stands_on(row, page, texts)]
 
     assert [row for page, row in astray if not row_stands_on(path, page, row)] == []

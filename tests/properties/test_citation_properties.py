@@ -1,4 +1,4 @@
-"""Citation markers and quotes, for any text and any slicing."""
+"""Citation markers, for any text and any slicing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
-from chat_app.agent.citations.quotes import find_quote, quotes_in
 
 thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(
@@ -107,67 +106,3 @@ def test_only_the_beginning_of_a_marker_is_held_back(text: str) -> None:
     held = text[len(given_out) :]
     assert held == "" or re.fullmatch(r"\[[\d,; \u2013-]*\]?", held)
     assert len(held) <= 40
-
-
-clinical = st.lists(
-    st.sampled_from(
-        [
-            "do",
-            "not",
-            "give",
-            "metformin",
-            "when",
-            "the",
-            "eGFR",
-            "is",
-            "below",
-            "30",
-            "mg",
-            "once",
-            "daily",
-            "5-10",
-            "µg",
-            "≥",
-            "heart\u2010failure",
-            "(",
-            ")",
-            "“stable”",
-            "CHA2DS2-VASc",
-            ".",
-        ]
-    ),
-    min_size=6,
-    max_size=30,
-)
-
-
-@thorough
-@given(clinical, st.data())
-def test_a_stretch_of_the_source_is_found_and_given_in_the_sources_own_words(
-    words: list[str], data: st.DataObject
-) -> None:
-    source = " ".join(words)
-    start = data.draw(st.integers(0, len(words) - 5))
-    end = data.draw(st.integers(start + 5, len(words)))
-    breaks = data.draw(st.lists(st.sampled_from([" ", "\n", "  ", " \n "]), min_size=end, max_size=end))
-    candidate = "".join(word + space for word, space in zip(words[start:end], breaks, strict=False)).strip()
-    quote = find_quote(candidate, source)
-    if len(candidate) >= 20 and len(candidate.split()) >= 4:
-        assert quote is not None
-        assert quote in source
-        assert "".join(quote.split()) == "".join(candidate.split())
-
-
-@thorough
-@given(clinical, st.integers(0, 1_000), st.sampled_from(["never", "60", "contraindicated"]))
-def test_a_changed_word_is_no_quote(words: list[str], place: int, other: str) -> None:
-    changed = list(words)
-    changed[place % len(words)] = other
-    assert find_quote(" ".join(changed), " ".join(words)) is None
-
-
-@thorough
-@given(st.text(max_size=200), st.text(max_size=200))
-def test_whatever_is_called_a_quote_stands_in_the_source(statement: str, source: str) -> None:
-    for quote in quotes_in(statement, source):
-        assert quote in source

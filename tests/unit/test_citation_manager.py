@@ -10,7 +10,6 @@ import pytest
 
 from chat_app.agent.citation_manager import DROPPED, CitationManager
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
-from chat_app.agent.citations.quotes import find_quote, quotes_in
 from chat_app.events import CitationAdded, CitationReceived, TextDelta
 from tests.support.engine import passage
 from tools.types import Function, FunctionOutput, Passage, SectionStart
@@ -257,34 +256,3 @@ def test_markers_are_told_from_what_only_looks_like_them(text: str, markers: lis
     parts = [*parser.feed(text), *parser.flush()]
     assert [part.raw for part in parts if isinstance(part, Marker)] == markers
     assert parser.feed("") == []
-
-
-@pytest.mark.parametrize(
-    ("candidate", "found"),
-    [
-        ("Do not use it when the eGFR is below 30.", "Do not use it when the eGFR is below 30."),
-        ("do not use it when the eGFR is below 30.", None),
-        ("Do not use it when the eGFR is below 60.", None),
-        ("Do use it when the eGFR is below 30.", None),
-        ("below 30.", None),
-        ("Do\nnot  use it when the\u00a0eGFR is below 30.", "Do not use it when the eGFR is below 30."),
-        ("", None),
-        ("-----------------------  - - -", None),
-    ],
-)
-def test_a_quote_is_word_for_word(candidate: str, found: str | None) -> None:
-    assert find_quote(candidate, START.text) == found
-
-
-def test_only_the_quoted_part_of_a_sentence_may_be_the_quote() -> None:
-    said = 'The source warns: "Do not use it when the eGFR is below 30." That is firm.'
-    assert quotes_in(said, START.text) == ("Do not use it when the eGFR is below 30.",)
-    assert quotes_in("Something else entirely is said here.", START.text) == ()
-
-
-def test_a_quote_does_not_run_across_cells_that_the_file_keeps_apart() -> None:
-    row = "Metformin hydrochloride tablets\t500 mg twice a day"
-    assert quotes_in("Metformin hydrochloride tablets | 500 mg twice a day", row) == (row,)
-    apart = row.replace("\t", "\t\u2063")
-    assert quotes_in("Metformin hydrochloride tablets | 500 mg twice a day", apart) == ()
-    assert quotes_in(apart, apart) == ()

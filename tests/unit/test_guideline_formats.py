@@ -13,7 +13,6 @@ from tests.support.pdf_pages import Pages
 from tools.documents.docx_format import read_docx
 from tools.documents.models import Block, Extraction
 from tools.documents.ocr import paragraphs
-from tools.documents.page_image import find_quote
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 
@@ -243,34 +242,6 @@ def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
 
     words = " ".join(texts(extraction.pages[0].blocks))
     assert words.index("left line 5") < words.index("right line 0")
-
-
-@pytest.mark.parametrize(
-    "quote",
-    ["never give both drugs", "Never  give\nboth drugs", "never-give both drugs", "give both drugs"],
-)
-def test_a_quote_is_found_whatever_its_white_space_hyphens_and_case(quote: str) -> None:
-    text = "First words. Never give both\r\ndrugs together."
-    span = find_quote(text, quote)
-
-    assert span is not None
-    assert comparable_words(text[span[0] : span[1]]) == comparable_words(quote)
-
-
-def comparable_words(text: str) -> str:
-    return text.lower().replace("-", "").replace(" ", "").replace("\r\n", "").replace("\n", "")
-
-
-def test_a_quote_that_is_not_there_marks_nothing() -> None:
-    assert find_quote("First words. Never give both drugs together.", "always give all three of the drugs") is None
-
-
-def test_a_quote_that_runs_over_the_page_is_marked_as_far_as_it_stands_there() -> None:
-    text = "The page ends with a sentence that must not be given to patients"
-    span = find_quote(text, "must not be given to patients with a history of angioedema.")
-
-    assert span is not None
-    assert text[span[0] : span[1]].startswith("must not be given")
 
 
 def test_recognised_text_is_cut_into_paragraphs() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from reportlab.pdfbase.pdfmetrics import stringWidth
 
 from tests.support.pdf_pages import Drawn, Pages
-from tools.language.terms import comparable
+from tools.language.folding import folded
 
 LARGE, SMALL = 16.0, 12.0
 INSIDE, BETWEEN = 5.0, 10.0
@@ -61,7 +61,7 @@ def test_a_comma_stands_at_its_word_and_the_characters_stay_those_of_the_page(tm
 
     (words,) = first_words(tmp_path, line)
     assert words == "EVALUATION, AND TREATMENT"
-    assert comparable(words) == comparable("E VALUATION , AND TREATMENT")
+    assert folded(words) == folded("E VALUATION , AND TREATMENT")
 
 
 def test_the_title_of_a_page_keeps_the_few_words_that_are_set_smaller(tmp_path: Path) -> None:

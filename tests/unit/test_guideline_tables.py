@@ -13,7 +13,7 @@ from tools.documents.models import Extraction, TableRows
 from tools.documents.page_image import quote_spans
 from tools.documents.passages import passages
 from tools.documents.row_places import row_stands_on
-from tools.documents.tables.table_rows import APART
+from tools.language.folding import CELL_BREAK
 
 DOSES = [
     ("Drug", "Dose", "Times a day"),
@@ -286,7 +286,7 @@ def test_a_row_of_cells_that_do_not_stand_beside_each_other_is_kept_from_being_q
     drawn = column_by_column(rows, leading=11)
 
     (table,) = tables(Pages(tmp_path / "table.pdf").page(caption, *drawn, *prose(560)).read())
-    assert table.rows == (("Lisinopril", "10-40 mg"), ("Captopril Hypertensive", f"{APART}25-100 mg"))
+    assert table.rows == (("Lisinopril", "10-40 mg"), ("Captopril Hypertensive", f"{CELL_BREAK}25-100 mg"))
 
 
 @pytest.fixture

@@ -16,27 +16,8 @@ from tools.guidelines.search.passage_index import dimension_of, passage_weights,
 from tools.guidelines.search.ranking import closeness, fuse
 from tools.guidelines.storage.document_store import document_id
 from tools.language.term_weights import weight_of
-from tools.language.terms import clean, comparable, sentences, terms
+from tools.language.terms import clean, terms
 from tools.milvus.passage_collection import Hit, quoted
-
-
-@pytest.mark.parametrize(
-    ("paragraph", "expected"),
-    [
-        ("BP falls during sleep.59 It rises on waking.", ["BP falls during sleep.59", "It rises on waking."]),
-        ("Give e.g. Amoxicillin 1 g. Stop after 5 days.", ["Give e.g. Amoxicillin 1 g.", "Stop after 5 days."]),
-        ("The dose is 2.5 mg. Double it weekly.", ["The dose is 2.5 mg.", "Double it weekly."]),
-        ("See Smith et al. The trial was small.", ["See Smith et al. The trial was small."]),
-        ("Do not give it (see fig. 3).", ["Do not give it (see fig. 3)."]),
-    ],
-)
-def test_a_sentence_ends_where_a_reader_would_end_it(paragraph: str, expected: list[str]) -> None:
-    assert sentences(paragraph) == expected
-
-
-@given(st.text(alphabet="abcXYZ .!?\"'()19–-", max_size=200))
-def test_no_word_is_lost_between_sentences(text: str) -> None:
-    assert " ".join(" ".join(sentences(text)).split()) == " ".join(text.split())
 
 
 def test_question_and_passage_meet_in_their_stems() -> None:
@@ -46,12 +27,6 @@ def test_question_and_passage_meet_in_their_stems() -> None:
 
 def test_ligatures_and_soft_hyphens_do_not_hide_a_word() -> None:
     assert clean("e\ufb03cacy  of\u00a0\ufb02uids\ufeff") == "efficacy of fluids"
-
-
-@given(st.text(max_size=80))
-def test_a_quote_is_compared_without_white_space_and_hyphens(text: str) -> None:
-    spread = " ".join(text).replace("-", "\u2010")
-    assert comparable(spread) == comparable(text)
 
 
 def page(number: int, *blocks: Block) -> PageContent:

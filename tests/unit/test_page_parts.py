@@ -12,7 +12,7 @@ from chat_app.interface.api.export import conversation_markdown
 from chat_app.interface.conversation.page_options import PageOptions, left_out, page_options, settings_panel
 from chat_app.interface.conversation.uploads import Upload, check_upload, safe_name
 from chat_app.interface.page.starters import starter_questions
-from chat_app.interface.rendering.reference_cards import marked_segments, reference_list, where
+from chat_app.interface.rendering.reference_cards import reference_list, where
 from chat_app.interface.rendering.tool_steps import finished_name, step_content, step_name
 from chat_app.interface.security.identity import Identity, NotOwner, Unauthenticated, require_owner
 from chat_app.interface.security.passwords import hash_password, parse_users, verify_password
@@ -196,14 +196,6 @@ def test_an_export_holds_questions_answers_and_how_each_ended() -> None:
 
 
 # -- references and steps ---------------------------------------------------------------------------------------------
-
-
-def test_marks_cover_the_quotes_and_the_passage_stays_whole() -> None:
-    text = "One two.\nThree  four. One two."
-    segments = marked_segments(text, ["two. Three four.", "not there"])
-    assert "".join(part for part, _ in segments) == text
-    assert [part for part, marked in segments if marked] == ["two.\nThree  four."]
-    assert marked_segments("", ["x"]) == []
 
 
 def test_the_copied_answer_ends_in_the_references_in_vancouver_style() -> None:

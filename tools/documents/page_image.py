@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.documents.pdf.pdf_open import open_pdf
 from tools.documents.row_places import row_spans
 from tools.errors import SourceRejected
-from tools.language.terms import comparable
+from tools.language.quotes import find_longest, find_span
+from tools.language.sentences import Span
 
 MAX_PIXELS = 40_000_000
 """An A4 page at scale 5; larger pages are drawn at a smaller scale."""
@@ -68,62 +69,27 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
         text_page.close()
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(spans: Iterable[Span]) -> list[Span]:
     """The spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and span.start < joined[-1].end:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
         else:
-            joined.append((start, end))
+            joined.append(span)
     return joined
 
 
-def quote_spans(text_page: Any, quote: str) -> list[tuple[int, int]]:
+def quote_spans(text_page: Any, quote: str) -> list[Span]:
     """The spans of ``quote`` in the text of an open page: one, or several for a table's row; none where it is not."""
     text: str = text_page.get_text_range()
-    whole = _find(text, comparable(quote))
+    whole = find_span(quote, text, ignore_case=True, whole_words=False)
     if whole is not None:
         return [whole]
     if "\t" in quote:
         return row_spans(text_page, quote)
-    part = find_quote(text, quote)
+    part = find_longest(quote, text, least=_MIN_MATCH)
     return [part] if part is not None else []
-
-
-def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """First and last+1 index in ``text`` of the words of ``quote``, or of its beginning or end; or None."""
-    needle = comparable(quote)
-    haystack = comparable(text)
-    if needle in haystack:
-        return _find(text, needle)
-    start = _longest(len(needle), lambda size: needle[:size] in haystack)
-    end = _longest(len(needle), lambda size: needle[-size:] in haystack)
-    part = needle[:start] if start >= end else needle[-end:]
-    return _find(text, part) if len(part) >= _MIN_MATCH else None
-
-
-def _longest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
-
-
-def _find(text: str, wanted: str) -> tuple[int, int] | None:
-    """Where the letters and signs ``wanted`` stand in ``text``, counted in its own characters."""
-    if not wanted:
-        return None
-    signs: list[str] = []
-    places: list[int] = []
-    for at, char in enumerate(text):
-        for sign in comparable(char):
-            signs.append(sign)
-            places.append(at)
-    at = "".join(signs).find(wanted)
-    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
 
 
 def _rows(bitmap: Any) -> list[bytearray]:

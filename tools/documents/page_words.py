@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 import zipfile
 from pathlib import Path
 
 import pypdfium2
 
 from tools.errors import SourceRejected
+from tools.language.folding import folded
 
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-_IGNORED = re.compile("[\\s\u0002\ufffe\u00ad\u200b\u2060\ufeff\\-\u2010-\u2015\u2212]+")
-_QUOTATION_MARKS = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
 """Signs that at least stand on either page of a quote that runs over the page's end."""
 _RUNNING_HEAD = 300
@@ -49,16 +47,16 @@ def stands_on(quote: str, page: int, texts: list[str]) -> bool:
     White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
     label of a table or figure may stand apart from its caption, as files often keep them.
     """
-    words = compared(quote)
+    words = folded(quote)
     if not words or not 1 <= page <= len(texts):
         return False
-    here = compared(texts[page - 1])
+    here = folded(texts[page - 1])
     if words in here:
         return True
     label = _LABEL.match(quote)
-    if label and compared(label[0]) in here:
+    if label and folded(label[0]) in here:
         return stands_on(quote[label.end() :], page, texts)
-    following = compared(texts[page]) if page < len(texts) else ""
+    following = folded(texts[page]) if page < len(texts) else ""
     return any(
         words[:cut] in here and words[cut:] in following[: _RUNNING_HEAD + len(words) - cut]
         for cut in range(_LEAST_BEFORE, len(words) - _LEAST_AFTER + 1)
@@ -75,7 +73,3 @@ def _pdf(path: Path) -> list[str]:
 
 def _untagged(text: str) -> str:
     return html.unescape(_TAGS.sub(" ", text))
-
-
-def compared(text: str) -> str:
-    return _IGNORED.sub("", unicodedata.normalize("NFKC", text.translate(_QUOTATION_MARKS)))

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 
 from tools.documents.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
 from tools.documents.tables.page_tables import row_text
-from tools.language.terms import sentences
+from tools.language.sentences import sentences
 from tools.types import SectionStart
 
 TARGET_WORDS = 350

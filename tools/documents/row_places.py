@@ -7,21 +7,19 @@ are read is used here: a row that was put together wrongly is not found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tools.documents.page_words import compared
 from tools.documents.pdf.pdf_open import open_pdf
+from tools.language.folding import fold
+from tools.language.quotes import places
+from tools.language.sentences import Span
 
-Span = tuple[int, int]
-"""First and last+1 index in the page's text."""
 _MOST_TRIES = 20_000
 """Of one row: what repeats in a cell and on its page goes together in endless ways. Real ones need up to 10,000."""
-_PLAIN = re.compile(r"[!-,./0-~]")
 _MOST_PLACES = 200
 """Of one cell: a figure may stand on its page many times."""
 _SHORT = 12
@@ -66,7 +64,8 @@ def row_spans(text_page: Any, quote: str) -> list[Span]:
     words = _PageWords(text_page)
     found: list[Span] = []
     for line in quote.splitlines():
-        row = words.row([cell for cell in map(compared, line.split("\t")) if cell])
+        cells = (fold(cell, ranges=False).text for cell in line.split("\t"))
+        row = words.row([cell for cell in cells if cell])
         if row is None:
             return []
         found += (span for place in row for span in place.spans)
@@ -79,13 +78,7 @@ class _PageWords:
     def __init__(self, text_page: Any) -> None:
         self._page = text_page
         self._text: str = text_page.get_text_range()
-        signs: list[str] = []
-        self._indices: list[int] = []
-        for at, character in enumerate(self._text):
-            for sign in character if _PLAIN.match(character) else compared(character):
-                signs.append(sign)
-                self._indices.append(at)
-        self._signs = "".join(signs)
+        self._folded = fold(self._text, ranges=False)
         self._tries = 0
 
     def row(self, cells: Sequence[str]) -> list[_Place] | None:
@@ -115,7 +108,7 @@ class _PageWords:
     def _longest(self, words: str) -> int:
         """How many of the first signs of ``words`` stand together somewhere, but not all of them."""
         size = 0
-        while size < len(words) - 1 and words[: size + 1] in self._signs:
+        while size < len(words) - 1 and words[: size + 1] in self._folded.text:
             size += 1
         return size
 
@@ -130,15 +123,8 @@ class _PageWords:
                 yield _Place((*earlier, span), _around([*boxed, *boxes]), boxes[-1])
 
     def _spans(self, wanted: str) -> Iterator[Span]:
-        """Where ``wanted`` stands and no letter or figure is cut off: a 2 is not found in 120."""
-        at = self._signs.find(wanted) if wanted else -1
-        while at >= 0:
-            start, end = self._indices[at], self._indices[at + len(wanted) - 1] + 1
-            cut_before = start > 0 and self._text[start - 1].isalnum() and self._text[start].isalnum()
-            cut_behind = self._text[end - 1].isalnum() and self._text[end : end + 1].isalnum()
-            if not cut_before and not cut_behind:
-                yield start, end
-            at = self._signs.find(wanted, at + 1)
+        """Yield where ``wanted`` is and cuts no word or number: a 2 is not found in 120."""
+        return places(wanted, self._folded, self._text)
 
     def _boxes(self, span: Span) -> list[_Box]:
         """The boxes of a span's letters, one for each line."""

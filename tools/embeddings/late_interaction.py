@@ -14,8 +14,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.language.sentences import sentences
 from tools.language.term_weights import Weight
-from tools.language.terms import sentences, terms
+from tools.language.terms import terms
 
 READ = 250
 """Characters of a passage, about two sentences; 400 and 800 tell no more, and take two and four times as long."""

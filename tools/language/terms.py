@@ -14,12 +14,6 @@ import snowballstemmer
 
 from tools.language.word_forms import usual_form
 
-LINE_HYPHENS = "\x02\ufffe\u00ad"
-"""What PDFium writes for a hyphen at a line end (it depends on its version), and the soft hyphen itself."""
-
-BULLETS = "■●•▪◆◦‣►▸✓❏☐□"
-"""Marks that stand before the items of a list and nowhere else."""
-
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]")
 _SPACE = re.compile(r"\s+")
 _LIGATURES = str.maketrans(
@@ -35,65 +29,7 @@ _LIGATURES = str.maketrans(
 )
 _UNCLEAN = re.compile("[\ufb00-\ufb06\u200b\u200c\u200d\u2060\ufeff\x00-\x08\x0e-\x1f]|[^\\S ]|  ")
 """What ``clean`` has to change in a text, but for spaces around it."""
-_NOT_COMPARED = re.compile("[\\s\\-‐‑‒–—\u00ad\x02\ufffe\u200b\u2063\ufeff]+")
 _TOKEN = re.compile(r"[^\W_]+")
-_NOT_A_SENTENCE_END = frozenset(
-    {
-        "al",
-        "approx",
-        "ca",
-        "cf",
-        "chap",
-        "dr",
-        "ed",
-        "eds",
-        "e.g",
-        "eg",
-        "eq",
-        "esp",
-        "etc",
-        "fig",
-        "figs",
-        "i.e",
-        "ie",
-        "incl",
-        "jr",
-        "max",
-        "min",
-        "mr",
-        "mrs",
-        "ms",
-        "no",
-        "nos",
-        "p",
-        "pp",
-        "prof",
-        "ref",
-        "refs",
-        "resp",
-        "sec",
-        "sr",
-        "st",
-        "suppl",
-        "tab",
-        "viz",
-        "vol",
-        "vs",
-        "u.s",
-        "u.k",
-        "e.u",
-        "m.d",
-        "ph.d",
-        "b.i.d",
-        "t.i.d",
-        "q.i.d",
-        "a.m",
-        "p.m",
-    }
-)
-# A sentence ends at . ! ? (then closing quotes, brackets, superscript reference numbers) before white space and
-# the beginning of another; reference numbers stick to the full stop in print: "sleep.59 BP has".
-_SENTENCE_END = re.compile(r"""[.!?](?:["'”’)\]]*)(?:\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s+["'“‘(\[]?[A-Z0-9≥≤<>•■–-])""")
 _STOP = frozenset(
     {
         "a",
@@ -216,25 +152,6 @@ def clean(text: str) -> str:
     return _SPACE.sub(" ", _INVISIBLE.sub("", text.translate(_LIGATURES))).strip()
 
 
-def sentences(text: str) -> list[str]:
-    """Splits one paragraph at its sentence bounds; joined by a space they give the paragraph again."""
-    found: list[str] = []
-    start = 0
-    for match in _SENTENCE_END.finditer(text):
-        if text[match.start()] == "." and _is_abbreviation(text, match.start()):
-            continue
-        found.append(text[start : match.end()].strip())
-        start = match.end()
-    rest = text[start:].strip()
-    return [*found, rest] if rest else found
-
-
-def _is_abbreviation(text: str, stop: int) -> bool:
-    word = text[max(0, stop - 12) : stop].rsplit(" ", 1)[-1].lstrip("([\"'“‘").lower()
-    initial = len(word) == 1 and text[stop - 1].isupper()
-    return word in _NOT_A_SENTENCE_END or initial
-
-
 def terms(text: str) -> list[str]:
     """The stemmed terms of ``text`` in order, stop words left out: what is indexed and what is searched for."""
     folded = unicodedata.normalize("NFKC", text).lower()
@@ -244,9 +161,3 @@ def terms(text: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _stem(token: str) -> str:
     return str(_STEMMER.stemWord(usual_form(token)))
-
-
-def comparable(text: str) -> str:
-    """Letters, digits and signs alone, in lower case: equal for texts that differ in white space and hyphens only."""
-    normal = unicodedata.normalize("NFKC", text).lower()
-    return _NOT_COMPARED.sub("", normal)

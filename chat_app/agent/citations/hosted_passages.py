@@ -17,7 +17,8 @@ from pydantic import JsonValue
 
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID, GUIDELINE_VERSION
 from tools.errors import ToolError
-from tools.language.terms import comparable, sentences
+from tools.language.folding import folded
+from tools.language.sentences import sentences
 from tools.search_presentation import passage_count
 from tools.types import FunctionOutput, Passage
 
@@ -48,7 +49,7 @@ class _Sentences:
         self._by_start: dict[str, list[tuple[str, int]]] = {}
         for place, passage in enumerate(passages):
             for line in passage.text.split("\n"):
-                for sentence in map(comparable, sentences(line)):
+                for sentence in (folded(each, ignore_case=True) for each in sentences(line)):
                     if len(sentence) >= _LEAST_SIGNS:
                         self._by_start.setdefault(sentence[:_LEAST_SIGNS], []).append((sentence, place))
 
@@ -58,7 +59,7 @@ class _Sentences:
         One that shares only what others share more of is left out, such as a table's row of which nothing but the
         caption was found.
         """
-        words = comparable(text)
+        words = folded(text, ignore_case=True)
         found: dict[int, dict[int, int]] = {}
         for at in range(len(words) - _LEAST_SIGNS + 1):
             for sentence, place in self._by_start.get(words[at : at + _LEAST_SIGNS], ()):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from chat_app.agent.citations.quotes import quotes_in
+from tools.language.quotes import quotes_in
 from tools.language.terms import terms
 from tools.types import Passage
 

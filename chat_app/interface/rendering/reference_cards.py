@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from chat_app.agent.citations.reference_formats import vancouver_list
 from chat_app.events import Reference
 from chat_app.interface.i18n.translation import Language, say
-
-
-def marked_segments(text: str, quotes: Sequence[str]) -> list[tuple[str, bool]]:
-    """``text`` cut into stretches, each with whether it is quoted. Joined, the stretches are ``text`` again.
-
-    A quote is found whatever its white space; one that does not stand in the text marks nothing.
-    """
-    marked = bytearray(len(text))
-    for quote in quotes:
-        words = quote.split()
-        found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-        if found:
-            marked[found.start() : found.end()] = b"\1" * (found.end() - found.start())
-    segments: list[tuple[str, bool]] = []
-    start = 0
-    for at in range(1, len(text) + 1):
-        if at == len(text) or marked[at] != marked[start]:
-            segments.append((text[start:at], bool(marked[start])))
-            start = at
-    return segments
+from tools.language.quotes import marked_segments
 
 
 def card(reference: Reference, language: Language = "en") -> dict[str, Any]:

@@ -15,7 +15,8 @@ from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.running_heads import find_running_heads
 from tools.documents.tables.page_tables import find_tables, table_text
 from tools.documents.tables.table_rows import FoundTable
-from tools.language.terms import BULLETS, comparable
+from tools.language.folding import folded
+from tools.language.sentences import BULLETS
 
 _BULLET = re.compile(rf"^[{BULLETS}*–-]\s+(?=\S)|^[{BULLETS}]\s*$")
 _ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
@@ -124,11 +125,11 @@ class Layout:
         return BELOW_OUTLINE if self._outline else self._levels.get(_face(draft.lines[0]), MAX_LEVEL)
 
     def _entry(self, text: str, page: int) -> OutlineEntry | None:
-        words = comparable(text)
+        words = folded(text, ignore_case=True)
         return next((entry for entry in self._outline.get(page, ()) if _same_heading(words, entry)), None)
 
     def _unprinted(self, page: PdfPage, blocks: Sequence[Block]) -> tuple[tuple[int, str], ...]:
-        printed = [comparable(block.text) for block in blocks if block.kind == "heading"]
+        printed = [folded(block.text, ignore_case=True) for block in blocks if block.kind == "heading"]
         return tuple(
             (entry.level, entry.title)
             for entry in self._outline.get(page.number, ())
@@ -208,7 +209,7 @@ def _by_page(outline: Sequence[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
 
 def _same_heading(printed: str, entry: OutlineEntry) -> bool:
     """True when the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
-    named = comparable(entry.title)
+    named = folded(entry.title, ignore_case=True)
     short, long = sorted((printed, named), key=len)
     return short == long or (len(short) >= 6 and short in long)
 

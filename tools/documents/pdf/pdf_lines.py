@@ -21,7 +21,8 @@ from tools.documents.pdf.pdf_characters import PageCharacters
 from tools.documents.pdf.pdf_parts import Parts, parts_of, units
 from tools.documents.pdf.pdf_rules import Rule, read_rules
 from tools.documents.pdf.small_capitals import with_whole_words
-from tools.language.terms import BULLETS, clean
+from tools.language.sentences import BULLETS
+from tools.language.terms import clean
 
 BOLD_WEIGHT = 600
 LEAST_ROWS = 3

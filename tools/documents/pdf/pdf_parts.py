@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tools.language.terms import LINE_HYPHENS, clean
+from tools.language.folding import LINE_HYPHENS
+from tools.language.terms import clean
 
 _HYPHEN_ENDS = frozenset(LINE_HYPHENS)
 

@@ -9,8 +9,8 @@ from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.tables.aligned_tables import aligned_tables
 from tools.documents.tables.captioned_tables import captioned_tables
 from tools.documents.tables.ruled_tables import ruled_tables
-from tools.documents.tables.table_rows import APART, FoundTable
-from tools.language.terms import comparable
+from tools.documents.tables.table_rows import FoundTable
+from tools.language.folding import CELL_BREAK, folded
 
 
 def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
@@ -25,11 +25,11 @@ def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[
 
 def _with_whole_rows(found: FoundTable, page: PdfPage) -> FoundTable:
     """The table, without marks in the rows whose words follow each other in the file itself."""
-    if not any(cell.startswith(APART) for row in found.table.rows for cell in row):
+    if not any(cell.startswith(CELL_BREAK) for row in found.table.rows for cell in row):
         return found
-    printed = comparable("".join(line.text for line in page.lines))
+    printed = folded("".join(line.text for line in page.lines))
     rows = tuple(
-        tuple(cell.removeprefix(APART) for cell in row) if comparable("".join(row)) in printed else row
+        tuple(cell.removeprefix(CELL_BREAK) for cell in row) if folded("".join(row)) in printed else row
         for row in found.table.rows
     )
     return FoundTable(found.lines, found.table.model_copy(update={"rows": rows}))

@@ -15,14 +15,9 @@ from itertools import pairwise
 from tools.documents.models import TableRows
 from tools.documents.pdf.pdf_cells import Cell
 from tools.documents.pdf.pdf_lines import Line
+from tools.language.folding import CELL_BREAK
 
 _BULLETS = "■•▪◆–"
-APART = "\u2063"
-"""Unicode's invisible separator: it stands before cells that are not sure to belong to those before.
-
-Such a row was put together here from pieces that neither follow each other in the file nor stand as one row on the
-page, so that no quotation may run across its cells.
-"""
 SAME_EDGE = 4.0
 """Points by which a row's cells may begin higher or end lower than its tallest one."""
 LINE_BELOW = 2.2
@@ -88,7 +83,7 @@ def _marked(group: Sequence[Row], columns: Sequence[Column]) -> tuple[str, ...]:
     if _stands_together(group, columns):
         return tuple(cells)
     first = next((at for at, cell in enumerate(cells) if cell), 0)
-    return tuple(f"{APART}{cell}" if cell and at > first else cell for at, cell in enumerate(cells))
+    return tuple(f"{CELL_BREAK}{cell}" if cell and at > first else cell for at, cell in enumerate(cells))
 
 
 def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:

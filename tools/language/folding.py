@@ -1,0 +1,81 @@
+"""Fold text for comparison: what line ends and typesetting change does not count.
+
+White space, hyphens and dashes are left out, since line ends and page turns put them anywhere; only a dash between two
+digits is kept, so that 5–10 differs from 510. Typographic quotation marks and compatibility characters (ligatures,
+superscripts) become plain ones.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+LINE_HYPHENS: Final = "\x02\ufffe\u00ad"
+"""What PDFium writes for a hyphen at a line end (it depends on its version), and the soft hyphen itself."""
+CELL_BREAK: Final = "\u2063"
+"""Unicode's invisible separator, before a cell that may not belong to the one before it.
+
+Such a row was put together from pieces that neither follow each other in the file nor share a row on the page, so no
+quote may run across its cells.
+"""
+
+_DASHES: Final = f"\\-\u2010-\u2015\u2212{LINE_HYPHENS}"
+_PIECE: Final = re.compile(
+    f"(?P<plain>[!-,./0-~]+)|(?P<dash>[{_DASHES}])|(?P<ignored>[\\s\u200b\u2060\ufeff{CELL_BREAK}\x00-\x1f])"
+    "|.[\u0300-\u036f]*",
+    re.DOTALL,
+)
+_PLAIN_QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"'})
+_LEFT_OUT: Final = re.compile(f"[\\s\u200b\u2060\ufeff{_DASHES}]+")
+
+
+class Folded(NamedTuple):
+    """Folded text, and for each of its characters the place in the source that it comes from."""
+
+    text: str
+    places: tuple[int, ...]
+
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where the folded characters from ``start`` to ``end`` are in the source."""
+        return self.places[start], self.places[end - 1] + 1
+
+
+@lru_cache(maxsize=256)
+def fold(text: str, *, ignore_case: bool = False, ranges: bool = True) -> Folded:
+    """Return ``text`` folded, with the way back to the source.
+
+    ``ranges`` keeps the dash between two digits. Leave it out for words whose lines may be in any order on the page.
+    """
+    folded: list[str] = []
+    places: list[int] = []
+    dash: int | None = None
+    for piece in _PIECE.finditer(text):
+        if piece.lastgroup == "ignored":
+            continue
+        at = piece.start()
+        if piece.lastgroup == "dash":
+            dash = at if dash is None else dash
+            continue
+        signs = piece[0] if piece.lastgroup == "plain" else _plain(piece[0])
+        if ignore_case:
+            signs = signs.lower()
+        if not signs:
+            continue
+        if ranges and dash is not None and folded and folded[-1][-1].isdigit() and signs[0].isdigit():
+            folded.append("-")
+            places.append(dash)
+        dash = None
+        folded.append(signs)
+        places += range(at, at + len(signs)) if len(signs) == len(piece[0]) else [at] * len(signs)
+    return Folded("".join(folded), tuple(places))
+
+
+def folded(text: str, *, ignore_case: bool = False) -> str:
+    """Return ``text`` folded: equal for texts that differ in white space, hyphens and typesetting only."""
+    return fold(text, ignore_case=ignore_case).text
+
+
+def _plain(cluster: str) -> str:
+    return _LEFT_OUT.sub("", unicodedata.normalize("NFKC", cluster.translate(_PLAIN_QUOTES)))

@@ -1,0 +1,214 @@
+"""Find quotes in their source, word for word, and refuse those that leave out what would change their meaning.
+
+``find_span`` is the one matcher: whatever compares a quote with a passage or a page uses it or the folding beneath it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from tools.language.folding import CELL_BREAK, Folded, fold
+from tools.language.sentences import LIST_MARK, Sentence, Span, sentence_spans
+from tools.language.word_lists import word_list
+
+MIN_WORDS: Final = 4
+MIN_CHARS: Final = 20
+
+_MARKUP: Final = re.compile(r"\*\*|__|`|\\(?=[\[\]|])|(?<!\\)\||\u2063")
+"""Emphasis, code, a backslash before a bracket, and what parts a table row's cells: not the source's words."""
+_LEAD_MARKS: Final = re.compile(r"^(?:\s*(?:[-*+>|•]|#{1,6}|\d{1,3}[.)])\s+)+")
+_QUOTED: Final = re.compile(r"[\u201c\"]([^\u201c\u201d\"]+)[\u201d\"]")
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER_JOINT: Final = ".,/–-"
+_CLAUSE_END: Final = re.compile(r"\s*[,;:.!?(\[–—]")
+_UNFINISHED: Final = re.compile(r"[,(–-]$")
+
+
+def find_span(quote: str, text: str, *, ignore_case: bool = False, whole_words: bool = True) -> Span | None:
+    """Return the first place of ``quote`` in ``text``, or None.
+
+    With ``whole_words`` no word, number or range is cut: neither "5 mg" in "2.5 mg" nor "10" in "5-10" is found.
+    """
+    needle = fold(quote, ignore_case=ignore_case).text
+    return next(places(needle, fold(text, ignore_case=ignore_case), text if whole_words else None), None)
+
+
+def find_longest(quote: str, text: str, *, least: int) -> Span | None:
+    """Return the place of ``quote`` in ``text``, or of its longest beginning or end of at least ``least`` signs.
+
+    Case does not count. For quotes that run over the end of a page.
+    """
+    needle, haystack = fold(quote, ignore_case=True).text, fold(text, ignore_case=True)
+    if not needle:
+        return None
+    whole = next(places(needle, haystack, None), None)
+    if whole is not None:
+        return whole
+    start = _longest(len(needle), lambda size: needle[:size] in haystack.text)
+    end = _longest(len(needle), lambda size: needle[len(needle) - size :] in haystack.text)
+    part = needle[:start] if start >= end else needle[len(needle) - end :]
+    return next(places(part, haystack, None), None) if len(part) >= least else None
+
+
+def quotes_in(statement: str, source: str) -> tuple[str, ...]:
+    """Return the parts of ``statement`` that are whole quotes from ``source``, in the source's words.
+
+    Tried are all of it, its list items with the words that lead into their list, its last sentence, and what it sets in
+    quotation marks. A part that begins or ends inside a sentence of the source counts only where what it leaves out
+    holds no negation and no condition.
+    """
+    plain = _LEAD_MARKS.sub("", _MARKUP.sub("", statement)).strip()
+    if not plain:
+        return ()
+    whole = _whole_quote(plain, source)
+    if whole:
+        return (whole,)
+    listed = _with_lead(plain, source)
+    if listed:
+        return listed
+    last = sentence_spans(plain)[-1]
+    quote = _whole_quote(plain[last.start : last.end], source) if last.start else None
+    if quote:
+        return (quote,)
+    spans = (_whole_quote(span, source) for span in _QUOTED.findall(plain))
+    return tuple(span for span in spans if span is not None)
+
+
+def marked_segments(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
+    """Cut ``text`` into stretches, each with whether it is quoted; joined they are ``text`` again."""
+    spans = [span for quote in quotes if (span := find_span(quote, text, whole_words=False))]
+    bounds = sorted({0, len(text), *(at for span in spans for at in span)})
+    segments: list[tuple[str, bool]] = []
+    for start, end in pairwise(bounds):
+        quoted = any(span.start <= start and end <= span.end for span in spans)
+        if segments and segments[-1][1] == quoted:
+            segments[-1] = (segments[-1][0] + text[start:end], quoted)
+        else:
+            segments.append((text[start:end], quoted))
+    return segments
+
+
+def cuts_word(text: str, start: int, end: int) -> bool:
+    """Return whether the stretch begins or ends inside a word, a number or a range of ``text``."""
+    return _joins(text, start) or _joins(text, end)
+
+
+def _joins(text: str, at: int) -> bool:
+    """True when the characters before and at ``at`` belong to one word or number."""
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    if before.isalnum() and behind.isalnum():
+        return True
+    inside_before = before in _NUMBER_JOINT and behind.isdigit() and text[at - 2 : at - 1].isdigit()
+    inside_behind = behind in _NUMBER_JOINT and before.isdigit() and text[at + 1 : at + 2].isdigit()
+    return inside_before or inside_behind
+
+
+def places(needle: str, source: Folded, whole_in: str | None) -> Iterator[Span]:
+    """Yield every place of the folded ``needle``, leaving out those that cut a word of ``whole_in``."""
+    at = source.text.find(needle) if needle else -1
+    while at >= 0:
+        span = Span(*source.source_span(at, at + len(needle)))
+        if whole_in is None or not cuts_word(whole_in, *span):
+            yield span
+        at = source.text.find(needle, at + 1)
+
+
+def _longest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _quotable_spans(candidate: str, source: str) -> Iterator[Span]:
+    if len(candidate) < MIN_CHARS or len(candidate.split()) < MIN_WORDS:
+        return
+    for span in places(fold(candidate).text, fold(source), source):
+        if CELL_BREAK not in source[span.start : span.end]:
+            yield span
+
+
+def _whole_quote(candidate: str, source: str) -> str | None:
+    """The first place of ``candidate`` at which it loses nothing. The source may lack its full stop."""
+    for wanted in dict.fromkeys((candidate, candidate.rstrip(". "))):
+        for span in _quotable_spans(wanted, source):
+            if _is_whole(source, span):
+                return source[span.start : span.end]
+    return None
+
+
+def _with_lead(statement: str, source: str) -> tuple[str, ...]:
+    """The lead-in and the items of a list, where ``statement`` is the lead-in followed by some of them."""
+    sentences = sentence_spans(source)
+    for lead in dict.fromkeys(sentence.lead for sentence in sentences if sentence.lead):
+        led = fold(source[lead.start : lead.end]).text
+        said = fold(statement).text
+        if not said.startswith(led) or not _is_whole(source, lead):
+            continue
+        items = _items(said[len(led) :], source, [sentence for sentence in sentences if sentence.lead == lead])
+        if items:
+            return (source[lead.start : lead.end], *items)
+    return ()
+
+
+def _items(said: str, source: str, items: Sequence[Sentence]) -> tuple[str, ...]:
+    """The items whose words, in order, are all of ``said``."""
+    found: list[str] = []
+    for item in items:
+        mark = LIST_MARK.match(source, item.start, item.end)
+        text = source[mark.end() if mark else item.start : item.end]
+        for words in (fold(source[item.start : item.end]).text, fold(text).text):
+            if words and (said.startswith(words) or said == words.rstrip(".;,")):
+                found.append(text)
+                said = said[len(words) :].lstrip(";,")
+                break
+    return tuple(found) if not said.strip(".") else ()
+
+
+def _is_whole(source: str, span: Span) -> bool:
+    """Return whether the quote at ``span`` leaves nothing out of its sentences that changes what they say."""
+    held = [sentence for sentence in sentence_spans(source) if sentence.start < span.end and span.start < sentence.end]
+    first, last = held[0], held[-1]
+    if first.lead and first.lead.end <= span.start and _words(source, *first.lead) & _turning():
+        return False
+    return _may_begin(source, first, span.start) and _may_end(source, last, span.end)
+
+
+def _may_begin(source: str, sentence: Sentence, at: int) -> bool:
+    mark = LIST_MARK.match(source, sentence.start, sentence.end)
+    start = mark.end() if mark else sentence.start
+    if at <= start:
+        # A passage that begins in small letters begins inside a sentence.
+        return sentence.start > 0 or mark is not None or not source[at].islower()
+    before = source[start:at]
+    if "\t" in before:
+        return before.endswith("\t")
+    return not before.rstrip().endswith(":") and not _words(source, start, at) & (_turning() | word_list("qualifiers"))
+
+
+def _may_end(source: str, sentence: Sentence, at: int) -> bool:
+    rest = source[at : sentence.end]
+    if not rest.strip(" .;!?\"'”’)]"):
+        last_word = _WORD.findall(source[sentence.start : at])[-1:]
+        unfinished = last_word and last_word[0].lower() in word_list("qualifiers") | {"a", "an", "the", "der", "die"}
+        return not (at >= len(source.rstrip()) and (unfinished or _UNFINISHED.search(source[:at].rstrip())))
+    if rest.startswith("\t"):
+        return True
+    if not _CLAUSE_END.match(rest):
+        return False
+    return not _words(source, at, sentence.end) & (_turning() | word_list("qualifiers"))
+
+
+def _turning() -> frozenset[str]:
+    return word_list("negations") | word_list("conditions")
+
+
+def _words(text: str, start: int, end: int) -> frozenset[str]:
+    return frozenset(word.lower().replace("'", "").replace("’", "") for word in _WORD.findall(text[start:end]))

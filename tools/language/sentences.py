@@ -1,0 +1,166 @@
+"""Split text into sentences, each an exact slice of the text, in English and German.
+
+A sentence never ends inside a number, a dose range or an ellipsis, nor after an abbreviation, an initial or the number
+of a list item. List items, table rows, headings and paragraphs are bounds as well; a line that is only wrapped is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from tools.language.word_lists import word_list
+
+BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
+"""Marks that stand before the items of a list and nowhere else."""
+LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)]\s+)")
+"""The bullet, number or letter before a list item."""
+
+_END: Final = re.compile(r"""(?:\.{2,}|…|[.!?]+)["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s)""")
+"""What may end a sentence; a reference number may stick to it in print: "sleep.59 BP has"."""
+_BREAK: Final = re.compile(rf"[^\S\n]*\n\s*|\s+(?=[{BULLETS}])")
+_OPENS: Final = re.compile(rf"""["'“„‘«(\[]*(?:[\d≥≤<>{BULLETS}–-]|(?P<letter>[^\W\d_]))""")
+_DOTTED: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_ENUMERATOR: Final = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivxIVX]{1,4})")
+_NAMED: Final = re.compile(r"(?:^|[\s(,&])(?:[A-Z]\w*[.,]?|by|and|von|van|de)$")
+_SPACE: Final = re.compile(r"\s*")
+_CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$""")
+_LONG_LINE: Final = 60
+"""Characters; a line this long without an end was wrapped."""
+_ABBREVIATION_REACH: Final = 24
+_BEFORE_REACH: Final = 40
+
+
+class Span(NamedTuple):
+    """First and last+1 index in a text."""
+
+    start: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """A sentence, list item, heading or table row by its place in the text."""
+
+    start: int
+    end: int
+    lead: Span | None = None
+    """The sentence that leads into the list to which this item belongs."""
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of ``text``, each an exact slice of it without the white space around it."""
+    return [text[start:end] for start, end, _ in sentence_spans(text)]
+
+
+def last_sentence(text: str) -> str:
+    """Return the last sentence of ``text``, or nothing."""
+    return next((text[start:end] for start, end, _ in reversed(sentence_spans(text))), "")
+
+
+@lru_cache(maxsize=512)
+def sentence_spans(text: str) -> tuple[Sentence, ...]:
+    """Return the places of the sentences of ``text``; between them is only white space."""
+    found: list[Sentence] = []
+    leads: list[tuple[str, Span]] = []
+    in_items = False
+    for block in _blocks(text):
+        mark = LIST_MARK.match(text, *block)
+        kind = _kind(mark[0]) if mark else ""
+        if (in_items and not kind) or any(kind and kind == of for of, _ in leads):
+            leads = [each for each in leads if kind and each[0] != kind]
+        spans = list(_of_block(text, *block))
+        found += [Sentence(*span, leads[-1][1] if leads else None) for span in spans]
+        if text.endswith(":", block.start, block.end):
+            leads = [*leads, (kind, spans[-1])] if kind else [("", spans[-1])]
+            in_items = bool(kind)
+        elif kind:
+            in_items = True
+        elif _CLOSED.search(text, *block):
+            leads, in_items = [], False
+    return tuple(found)
+
+
+def _kind(mark: str) -> str:
+    """The kind of a list mark: the bullet itself, or how its items are counted."""
+    sign = mark.strip(" \t(.)")
+    return "1" if sign.isdigit() else "a" if sign.isalpha() else sign
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """The paragraphs, list items, headings and table rows, without white space around them."""
+    start = len(text) - len(text.lstrip())
+    stop = len(text.rstrip())
+    for gap in _BREAK.finditer(text, start, stop):
+        if not _is_wrapped(text, start, gap.start(), gap.end()):
+            yield Span(start, gap.start())
+            start = gap.end()
+    if start < stop:
+        yield Span(start, stop)
+
+
+def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
+    """True when the line break after ``end`` only wraps the block that began at ``start``."""
+    line_start = text.rfind("\n", start, end) + 1 or start
+    line = text[max(line_start, start) : end]
+    line_end = text.find("\n", following)
+    below = text[following : line_end if line_end >= 0 else len(text)]
+    if LIST_MARK.match(below) or "\t" in line or "\t" in below or below.startswith("|") or _CLOSED.search(line):
+        return False
+    last_word = line.rpartition(" ")[2].lower()
+    unfinished = line.endswith((",", "-")) or last_word in word_list("qualifiers") | word_list("negations")
+    wrapped = len(line) >= _LONG_LINE and text.count("\n", end, following) == 1
+    return below[:1].islower() or unfinished or wrapped
+
+
+def _of_block(text: str, start: int, end: int) -> Iterator[Span]:
+    for match in _END.finditer(text, start, end):
+        if match.end() < end and _ends(text, start, match):
+            yield Span(start, match.end())
+            start = _after_space(text, match.end())
+    yield Span(start, end)
+
+
+def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+    """True when a sentence that began at ``start`` ends at ``match``."""
+    stop = match.start()
+    follows = _after_space(text, match.end())
+    opened = _OPENS.match(text, follows)
+    if opened is None or (opened["letter"] and not opened["letter"].isupper()):
+        return False
+    if match["reference"] and text[stop - 1 : stop].isdigit():
+        return False
+    if match[0].startswith(("..", "…")):
+        return not text[follows].isdigit()
+    return text[stop] != "." or not _is_abbreviated(text, start, stop, follows)
+
+
+def _after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _is_abbreviated(text: str, start: int, stop: int, follows: int) -> bool:
+    """True when the full stop at ``stop`` belongs to the word before it."""
+    begin = max(start, stop - _ABBREVIATION_REACH)
+    word = re.split(r"""[\s("'“‘„«\[]""", text[begin:stop])[-1]
+    before = text[max(start, stop - len(word) - _BEFORE_REACH) : stop - len(word)].rstrip()
+    if not word or (not before and _ENUMERATOR.fullmatch(word)):
+        return True
+    lowered = word.lower().rstrip(".")
+    if lowered in word_list("abbreviations"):
+        return not (before[-1:].isdigit() and lowered in word_list("abbreviations_of_units"))
+    if lowered in word_list("abbreviations_before_numbers"):
+        return text[follows].isdigit() or text[follows : follows + 2].isupper()
+    if word.isdigit():
+        return len(word) <= 2 and before.rpartition(" ")[2].lower() in word_list("ordinal_markers")
+    if len(word) == 1 and word.isupper():
+        return not text[follows].isdigit() and _NAMED.search(before) is not None
+    return _DOTTED.fullmatch(word) is not None and word.isupper() and not _begins_sentence(text, follows)
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    """True when the capitalised word at ``at`` is one that a name or title does not begin with."""
+    word = text[at : at + _ABBREVIATION_REACH].partition(" ")[0].lower()
+    return word in word_list("qualifiers") | word_list("conditions") | {"a", "an", "it", "the", "this", "these", "they"}

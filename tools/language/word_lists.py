@@ -1,0 +1,29 @@
+"""Load the word lists of ``tools/language/words``; the README there names their sources."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+WordList = Literal[
+    "abbreviations",
+    "abbreviations_before_numbers",
+    "abbreviations_of_units",
+    "conditions",
+    "negations",
+    "ordinal_markers",
+    "qualifiers",
+]
+
+
+@cache
+def word_list(name: WordList) -> frozenset[str]:
+    """Return one list in lower case."""
+    return frozenset(word for line in word_lines(name) for word in line.split())
+
+
+def word_lines(name: str) -> list[str]:
+    """Return the lines of one list without comments and blank lines."""
+    text = (resources.files("tools.language") / "words" / f"{name}.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
