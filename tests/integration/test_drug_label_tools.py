@@ -86,21 +86,39 @@ async def test_labels_that_mention_each_other_are_quoted(drugs: DrugDatabase, on
 async def test_labels_that_do_not_mention_each_other_are_never_called_safe(drugs: DrugDatabase) -> None:
     output = await call(drugs, "check_drug_interactions", names=["metformin", "amoxicillin"])
     assert isinstance(output.output, dict)
-    assert output.summary == "not mentioned in these labels"
+    assert output.summary == "no statement found in these labels"
     assert output.output["results"] == []
     assert output.output["pairs"][0]["note"].endswith("That is no evidence that the combination is safe.")
 
 
-async def test_an_unknown_name_is_left_out_and_said_so(drugs: DrugDatabase) -> None:
+async def test_an_unknown_name_is_said_and_searched_in_the_labels(drugs: DrugDatabase) -> None:
     output = await call(drugs, "check_drug_interactions", names=["warfarin", "ibuprofen", "unobtainium"])
     assert isinstance(output.output, dict)
     assert [one["name"] for one in output.output["unknown"]] == ["unobtainium"]
-    assert len(output.output["pairs"]) == 1
+    notes = {tuple(pair["medicines"]): pair["note"] for pair in output.output["pairs"]}
+    assert len(notes) == 3
+    assert notes["warfarin", "unobtainium"].startswith("unobtainium is not in the drug database")
 
 
-async def test_one_name_is_too_few(drugs: DrugDatabase) -> None:
-    output = await call(drugs, "check_drug_interactions", names=["warfarin"])
-    assert output.error == "Give two to 8 names of medicines."
+async def test_a_multi_word_name_is_checked_whole(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=["sildenafil", "isosorbide mononitrate"])
+    assert isinstance(output.output, dict)
+    assert output.output["pairs"][0]["medicines"] == ["sildenafil", "isosorbide mononitrate"]
+    assert output.output["results"][0]["severity"] == "contraindicated"
+    assert str(output.summary).startswith("contraindicated")
+
+
+async def test_one_name_lists_the_statements_about_others_by_severity(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=["lithium"])
+    assert isinstance(output.output, dict)
+    assert {row["label_of"] for row in output.output["results"]} == {"lithium"}
+    assert "Interactions" in {row["section"] for row in output.output["results"]}
+    assert output.output["pairs"] == []
+
+
+async def test_no_name_is_too_few(drugs: DrugDatabase) -> None:
+    output = await call(drugs, "check_drug_interactions", names=[])
+    assert output.error == "Give one to 8 names of medicines."
 
 
 async def test_a_look_alike_is_flagged(drugs: DrugDatabase) -> None:

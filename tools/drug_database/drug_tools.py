@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.labels.label_tools import interaction_result, label_result
+from tools.drug_database.labels.interaction_output import interaction_result
+from tools.drug_database.labels.label_tools import label_result
 from tools.drug_database.labels.record_rendering import tool_result
 from tools.drug_database.records import SectionName
 from tools.drug_database.records.queries import DrugQuery
@@ -54,9 +55,13 @@ INTERACTIONS = ToolPresentation(
     translations={
         "de": {
             "Interactions": "Wechselwirkungen",
-            "1 label section": "1 Abschnitt der Fachinformation",
-            "{count} label sections": "{count} Abschnitte der Fachinformation",
-            "not mentioned in these labels": "in diesen Fachinformationen nicht erwähnt",
+            "contraindicated (label sections: {count})": "kontraindiziert (Abschnitte: {count})",
+            "avoid (label sections: {count})": "vermeiden (Abschnitte: {count})",
+            "adjust dose (label sections: {count})": "Dosis anpassen (Abschnitte: {count})",
+            "monitor (label sections: {count})": "überwachen (Abschnitte: {count})",
+            "described (label sections: {count})": "beschrieben (Abschnitte: {count})",
+            "shared risks only (label sections: {count})": "nur gemeinsame Risiken (Abschnitte: {count})",
+            "no statement found in these labels": "keine Aussage in diesen Fachinformationen gefunden",
         }
     },
 )
@@ -125,15 +130,19 @@ def _label_tool(database: DrugDatabase) -> Tool:
 
 def _interaction_tool(database: DrugDatabase) -> Tool:
     async def check_drug_interactions(names: list[str]) -> ToolResult:
-        """Quotes what the labels of the named medicines say about each other, pair by pair.
+        """Quotes what the labels of the named medicines say about every pair of them, the most severe first.
 
-        Labels that do not mention each other are reported as such; that never means that a combination is safe.
+        Call it whenever a question names two or more medicines, or asks what may not be taken with one. The severity
+        is contraindicated, avoid, adjust dose, monitor or described. Rows with `matched_by` "shared risk" quote a
+        risk that both labels state without naming each other. No statement found never means that a combination is
+        safe.
 
         Args:
-            names: Two to eight medicines, each by its brand or generic name.
+            names: One to eight medicines or classes, each by its whole brand, generic or class name. With one name,
+                the statements of its label about other medicines.
         """
-        if not 2 <= len(names) <= _MOST_MEDICINES:
-            raise ToolArgumentsInvalid(f"Give two to {_MOST_MEDICINES} names of medicines.")
+        if not 1 <= len(names) <= _MOST_MEDICINES:
+            raise ToolArgumentsInvalid(f"Give one to {_MOST_MEDICINES} names of medicines.")
         _check_names(names)
         return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
 

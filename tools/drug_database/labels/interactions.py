@@ -1,123 +1,140 @@
-"""What the labels of two medicines say about each other: quotations, never a verdict.
+"""What labels say about a combination of medicines: quotations by severity, never a verdict.
 
-A label mentions a medicine by one of its names or by its class. A sentence is quoted when it holds such a word;
-finding none is "not mentioned in these labels", which says nothing about safety.
+A label is searched for the other medicine's names, its classes, and the enzymes it inhibits, induces or is a substrate
+of. Where neither label names the other medicine, risks that both labels state are quoted from each of them. Finding
+nothing is "no statement found", which says nothing about safety.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
 
-from tools.drug_database.names.aliases import Aliases, singular
-from tools.drug_database.names.name_keys import class_name, fold
+from tools.drug_database.labels.interaction_parties import Party
+from tools.drug_database.labels.severity import SEVERITIES, Severity, severity_of
+from tools.drug_database.labels.shared_risks import shared_risks, states
+from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import DrugRecord, Label, SectionName
 from tools.types import Frozen
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
-    "contraindications",
     "boxed_warning",
+    "contraindications",
     "interactions",
     "warnings",
     "dosage",
+    "renal_dosing",
+    "hepatic_dosing",
 )
-MOST_QUOTES: Final = 5
-"""Sentences quoted from one section."""
-_LABELS_A_RECORD: Final = 3
-_ACRONYM: Final = 3
-"""Letters of an acronym that counts in capitals alone: ARB is a class, "arb" is not."""
-_ENZYME = re.compile(r"^cytochrome p450 (\w+) (inhibitor|inducer|substrate)s?$")
-_TOO_GENERAL: Final = frozenset({"drug", "agent", "salt", "acid", "calcium", "vitamin", "amino acid", "macrolide drug"})
+MOST_QUOTES: Final = 40
+"""Sentences quoted for one pair."""
+MOST_BY_CLASS: Final = 12
+"""Of these, sentences that name a class or enzyme and not the medicine."""
+_TOGETHER = re.compile(
+    r"\bconcomitant\w*|\bconcurrent\w*|\bco-?\s?administ\w*|\bcombin\w*|\btogether with\b|\badded to\b"
+    r"|\b(?:taking|receiving|treated)\b|(?<!like )(?<!unlike )(?<!as with )(?<!than )\bother\b|\bco-?prescri\w*"
+    r"|\buse[ds]? with\b|\balso contain\w*|\bduplicat\w*|\binteract\w*",
+    re.IGNORECASE,
+)
+How = Literal["name", "class", "shared risk", "own section"]
+_HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "shared risk")
 
 
-class Mention(Frozen):
-    """Sentences of one section of one label that mention the other medicine."""
+class Statement(Frozen):
+    """One sentence of a label that bears on the combination."""
 
     label_of: str
     about: str
+    how: How
     mentioned_as: tuple[str, ...]
-    """The names or classes of the other medicine that the sentences use."""
+    """The names, classes or enzyme roles of the other medicine that the sentence uses; for a shared risk, its name."""
+    severity: Severity
     section: SectionName
-    quotes: tuple[str, ...]
+    quote: str
     label: Label
 
 
-def terms_of(record: DrugRecord, aliases: Aliases) -> Mapping[str, str]:
-    """What a label may call the medicine: folded words and the name or class that they stand for."""
-    terms: dict[str, str] = {}
-    names = [record.generic_name, *record.ingredients]
-    names += [fact.value for fact in (*record.substances, *record.brand_names, *record.synonyms)]
-    for name in names:
-        if len(fold(name)) >= 4:
-            terms.setdefault(fold(name), name)
-    for fact in record.drug_classes:
-        plain = class_name(fact.value)
-        for written in (*_spellings(plain), *aliases.nicknames(plain)):
-            form = singular(fold(written))
-            if form not in _TOO_GENERAL and (len(form) >= 4 or _is_acronym(written)):
-                terms.setdefault(form, plain)
-    return terms
+def pair_statements(one: Party, other: Party) -> list[Statement]:
+    """What the labels of either medicine say about the other, the most severe first; then the shared risks."""
+    found = [*_mentions(one, other), *_mentions(other, one)]
+    return [*_limited(found), *_risks(one, other, found)]
 
 
-def _spellings(drug_class: str) -> Iterable[str]:
-    """``Nonsteroidal anti-inflammatory drug (NSAID)`` is called by either name."""
-    outer, _, inner = drug_class.rstrip(")").partition(" (")
-    return (outer, *filter(None, (inner,)), *_enzyme(drug_class))
+def single_statements(party: Party) -> list[Statement]:
+    """What the labels of one medicine say about its combinations, the most severe first."""
+    found = [
+        _statement(party, "", "own section", (), section, sentence, label)
+        for label, section, sentence in _sentences(party.record)
+        if section == "interactions" or (section != "dosage" and _TOGETHER.search(sentence))
+    ]
+    return sorted(found, key=_order)[:MOST_QUOTES]
 
 
-def _is_acronym(written: str) -> bool:
-    return len(written) == _ACRONYM and written.isupper()
-
-
-def _enzyme(drug_class: str) -> Iterable[str]:
-    """``Cytochrome P450 3A4 Inhibitors`` stands in labels as ``CYP3A4 inhibitors``."""
-    found = _ENZYME.match(fold(drug_class))
-    return (f"cyp{found[1]} {found[2]}", f"cyp {found[1]} {found[2]}") if found else ()
-
-
-def mentions(of: DrugRecord, about: DrugRecord, terms: Mapping[str, str]) -> list[Mention]:
-    """Where the labels ``of`` one medicine mention the other, section by section; each sentence once."""
-    found: list[Mention] = []
-    quoted: set[str] = set()
-    own = {fold(name) for name in (of.generic_name, *of.ingredients)}
-    wanted = {term: name for term, name in terms.items() if term not in own}
-    for label in of.labels[:_LABELS_A_RECORD]:
+def _sentences(record: DrugRecord | None) -> Iterator[tuple[Label, SectionName, str]]:
+    """Every sentence of the searched sections of all labels, each wording once."""
+    seen: set[str] = set()
+    for label in record.labels if record else ():
         for section in SEARCHED:
-            hits = _hits(label.sections.get(section, ()), wanted, quoted)
-            if hits:
-                quotes = tuple(hits)[:MOST_QUOTES]
-                names = tuple(dict.fromkeys(name for quote in quotes for name in hits[quote]))
-                found.append(
-                    Mention(
-                        label_of=of.generic_name,
-                        about=about.generic_name,
-                        mentioned_as=names,
-                        section=section,
-                        quotes=quotes,
-                        label=label,
-                    )
-                )
-    return found
+            for sentence in label.sections.get(section, ()):
+                if fold(sentence) not in seen:
+                    seen.add(fold(sentence))
+                    yield label, section, sentence
 
 
-def _hits(sentences: Sequence[str], wanted: Mapping[str, str], quoted: set[str]) -> dict[str, list[str]]:
-    hits: dict[str, list[str]] = {}
-    for sentence in sentences:
-        folded = fold(sentence)
-        if folded in quoted:
-            continue
-        padded = f" {folded} "
-        names = [
-            name
-            for term, name in wanted.items()
-            if (f" {term} " in padded or f" {term}s " in padded) and _in_capitals(term, sentence)
-        ]
-        if names:
-            quoted.add(folded)
-            hits[sentence] = names
-    return hits
+def _mentions(of: Party, about: Party) -> Iterator[Statement]:
+    """Sentences in labels ``of`` one medicine that name the other or a class of it.
+
+    A name or class that both medicines share means the label's own medicine, unless the sentence is about use with
+    others.
+    """
+    for label, section, sentence in _sentences(of.record):
+        together = _TOGETHER.search(sentence) is not None
+        names = tuple(name for name in about.named_in(sentence) if together or fold(name) not in of.own)
+        classes = tuple(name for name in about.classed_in(sentence) if together or name not in of.groups)
+        if names or classes:
+            how: How = "name" if names else "class"
+            yield _statement(of, about.name, how, names or classes, section, sentence, label)
 
 
-def _in_capitals(term: str, sentence: str) -> bool:
-    return len(term) > _ACRONYM or term.upper() in sentence
+def _statement(  # noqa: PLR0917
+    of: Party, about: str, how: How, mentioned: tuple[str, ...], section: SectionName, sentence: str, label: Label
+) -> Statement:
+    return Statement(
+        label_of=of.name,
+        about=about,
+        how=how,
+        mentioned_as=mentioned,
+        severity=severity_of(sentence, section),
+        section=section,
+        quote=sentence,
+        label=label,
+    )
+
+
+def _limited(found: Sequence[Statement]) -> list[Statement]:
+    """The most severe statements, within the limits for a pair."""
+    ranked = sorted(found, key=_order)
+    by_class = [one for one in ranked if one.how == "class"][:MOST_BY_CLASS]
+    by_name = [one for one in ranked if one.how == "name"][: MOST_QUOTES - len(by_class)]
+    return sorted([*by_name, *by_class], key=_order)
+
+
+def _order(statement: Statement) -> tuple[int, int, int]:
+    return (
+        SEVERITIES.index(statement.severity),
+        _HOW_ORDER.index(statement.how),
+        SEARCHED.index(statement.section),
+    )
+
+
+def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Statement]:
+    """The risks that both medicines carry, unless a statement that names the other medicine already says so."""
+    said = [statement.quote for statement in found]
+    return [
+        _statement(of, about.name, "shared risk", (risk,), quote.section, quote.quote, quote.label)
+        for risk, quotes in shared_risks(one, other).items()
+        if not any(states(quote, risk) for quote in said)
+        for of, about, quote in ((one, other, quotes[0]), (other, one, quotes[1]))
+        if quote
+    ]

@@ -1,26 +1,20 @@
-"""The outputs of ``get_drug_label`` and ``check_drug_interactions``: quotations with the section they stand in."""
+"""The output of ``get_drug_label``, and what it shares with that of ``check_drug_interactions``."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from itertools import combinations
 
 from pydantic import JsonValue
 
-from tools.drug_database.labels.interactions import Mention, mentions, terms_of
-from tools.drug_database.names.aliases import aliases
-from tools.drug_database.names.name_keys import base_moieties, joined
+from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugSearchResult
 from tools.types import Passage, Phrase, ToolResult
 
-_NO_LABEL = "No label of this medicine is loaded in the drug database."
+NO_LABEL = "No label of this medicine is loaded in the drug database."
 _NOT_THE_NAME = (
     "No medicine of exactly that name is in the drug database: ask which one is meant before quoting a label."
-)
-_NOT_MENTIONED = (
-    "These labels do not mention each other's medicine or class. That is no evidence that the combination is safe."
 )
 _KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 
@@ -56,7 +50,7 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
         return ToolResult(data=data | {"note": _NOT_THE_NAME}, summary="no match")
     label = next(iter(record.labels), None)
     if label is None:
-        return ToolResult(data=data | {"note": f"{record.generic_name}: {_NO_LABEL}"}, summary="no label")
+        return ToolResult(data=data | {"note": f"{record.generic_name}: {NO_LABEL}"}, summary="no label")
     held: list[SectionName] = [name for name in SECTIONS if label.sections.get(name)]
     sections: list[SectionName] = [name for name in held if not wanted or name in wanted]
     missing = [SECTION_TITLES[name].lower() for name in wanted or () if name not in sections]
@@ -74,68 +68,13 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
         for name, passage in zip(sections, passages, strict=True)
     ]
     notes = [f"This label has no section on {joined(missing)}."] if missing else []
-    data["note"] = " ".join([*_alias_notes([result]), *notes])
+    data["note"] = " ".join([*alias_notes([result]), *notes])
     return ToolResult(data=data, passages=passages, summary=_counted(len(sections), "section"))
 
 
-def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
-    """What the labels of each pair of the named medicines say about the other."""
-    records = [record for record in map(named_record, found) if record is not None]
-    unknown = [result for result in found if named_record(result) is None]
-    passages: dict[str, Passage] = {}
-    pairs: list[JsonValue] = []
-    results: list[JsonValue] = []
-    for one, other in combinations({record.key: record for record in records}.values(), 2):
-        both = mentions(one, other, terms_of(other, aliases())) + mentions(other, one, terms_of(one, aliases()))
-        owner = {one.generic_name: one, other.generic_name: other}
-        rows: list[JsonValue] = []
-        for mention in both:
-            passage = section_passage(owner[mention.label_of], mention.label, mention.section)
-            passages[passage.id] = passage
-            rows.append(_row(mention, passage.id))
-        results += rows
-        pairs.append(
-            {
-                "medicines": [one.generic_name, other.generic_name],
-                "mentions": len(rows),
-                "note": _pair_note(one, other, found_any=bool(rows)),
-            }
-        )
-    data: dict[str, JsonValue] = {
-        "pairs": pairs,
-        "results": results,
-        "unknown": [{"name": result.query.name, "did_you_mean": list(result.did_you_mean)} for result in unknown],
-        "note": " ".join([*_alias_notes(found), *([f"{_NOT_THE_NAME} They were left out."] if unknown else [])]),
-    }
-    summary = _counted(len(results), "label section") if results else "not mentioned in these labels"
-    return ToolResult(data=data, passages=tuple(passages.values()), summary=summary)
-
-
-def _alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
+def alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
     """The warnings about abbreviations that were typed."""
     return [result.note for result in found if result.note and result.hits and result.hits[0].matched.how == "synonym"]
-
-
-def _row(mention: Mention, cite: str) -> dict[str, JsonValue]:
-    return {
-        "cite": cite,
-        "label_of": mention.label_of,
-        "about": mention.about,
-        "section": SECTION_TITLES[mention.section],
-        "mentioned_as": list(mention.mentioned_as),
-        "label": {mention.section: list(mention.quotes)},
-    }
-
-
-def _pair_note(one: DrugRecord, other: DrugRecord, *, found_any: bool) -> str:
-    notes: list[str] = []
-    shared = [name for name in base_moieties(one.ingredients) if name in base_moieties(other.ingredients)]
-    if shared:
-        notes.append(f"Both contain {joined(shared)}.")
-    notes += [f"{record.generic_name}: {_NO_LABEL}" for record in (one, other) if not record.labels]
-    if not found_any:
-        notes.append(_NOT_MENTIONED)
-    return " ".join(notes)
 
 
 def _counted(count: int, what: str) -> Phrase:

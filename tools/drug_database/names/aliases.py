@@ -61,9 +61,12 @@ class Aliases:
         self._names: dict[str, NameAlias] = {}
         self._classes: dict[str, ClassAlias] = {}
         self._nicknames: dict[str, list[str]] = defaultdict(list)
+        self._other_names: dict[str, list[str]] = defaultdict(list)
         for name in data.names:
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
+            if len(name.names) == 1:
+                self._other_names[fold(name.names[0])].append(name.alias)
         for group in data.classes:
             for form in _forms(group.alias):
                 self._classes.setdefault(form, group)
@@ -80,6 +83,10 @@ class Aliases:
     def drug_class(self, text: str) -> ClassAlias | None:
         folded = fold(text)
         return self._classes.get(folded) or self._classes.get(singular(folded))
+
+    def other_names(self, name: str) -> Sequence[str]:
+        """The aliases that mean this medicine alone."""
+        return self._other_names.get(fold(name), ())
 
     def nicknames(self, drug_class: str) -> Sequence[str]:
         """What clinicians call a class that has this name in the database."""

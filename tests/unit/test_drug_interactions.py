@@ -1,0 +1,266 @@
+"""The interaction checker over records written here: every pair, both labels, every section, ranked by severity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tools.drug_database.labels.interaction_output import NOTHING_FOUND, interaction_result
+from tools.drug_database.labels.interactions import MOST_QUOTES, SEARCHED
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.severity import SEVERITIES, figures, severity_of
+from tools.drug_database.labels.shared_risks import RISKS, states
+from tools.drug_database.records import SECTION_TITLES, DrugRecord, Fact, Label, SectionName, Source
+from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.types import ToolResult
+
+Sections = dict[SectionName, tuple[str, ...]]
+
+
+def record(name: str, sections: Sections | None = None, *, brands: Sequence[str] = (), **more: Any) -> DrugRecord:
+    source = Source(id=f"label:{name}", title=f"{name} label", publisher="test")
+    return DrugRecord(
+        key=name,
+        generic_name=name,
+        ingredients=more.get("ingredients", (name,)),
+        brand_names=tuple(Fact(value=brand, sources=("test",)) for brand in brands),
+        drug_classes=tuple(Fact(value=one, sources=("test",)) for one in more.get("classes", ())),
+        labels=(Label(source=source, sections=sections),) if sections else (),
+    )
+
+
+def check(*asked: DrugRecord | str) -> ToolResult:
+    return interaction_result([_found(one) for one in asked])
+
+
+def _found(asked: DrugRecord | str) -> DrugSearchResult:
+    if isinstance(asked, str):
+        return DrugSearchResult(query=DrugQuery(name=asked))
+    hit = DrugHit(record=asked, matched=Match(how="exact", on=asked.generic_name), score=100.0)
+    return DrugSearchResult(query=DrugQuery(name=asked.generic_name), hits=(hit,))
+
+
+def rows(result: ToolResult) -> list[Any]:
+    assert isinstance(result.data, dict)
+    return list(result.data["results"])  # type: ignore[arg-type]
+
+
+def pairs(result: ToolResult) -> list[Any]:
+    assert isinstance(result.data, dict)
+    return list(result.data["pairs"])  # type: ignore[arg-type]
+
+
+def quoted(result: ToolResult) -> list[str]:
+    return [sentence for row in rows(result) for section in row["label"].values() for sentence in section]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_both_labels_are_read(place: int) -> None:
+    speaking = record("alphadrug", {"interactions": ("Betadrug raises the levels of alphadrug.",)})
+    silent = record("betadrug", {"interactions": ("Take with food.",)})
+    asked = [silent]
+    asked.insert(place, speaking)
+    assert quoted(check(*asked)) == ["Betadrug raises the levels of alphadrug."]
+
+
+def test_a_quote_is_cited_by_the_label_it_is_in() -> None:
+    one = record("alphadrug", {"interactions": ("Betadrug raises its levels.",)})
+    other = record("betadrug", {"warnings": ("Alphadrug needs care.",)})
+    result = check(one, other)
+    passages = {passage.id: passage for passage in result.passages}
+    cited = {row["label_of"]: (row["about"], passages[row["cite"]]) for row in rows(result)}
+    assert cited["alphadrug"][0] == "betadrug"
+    assert cited["alphadrug"][1].document_id == "drug:alphadrug"
+    assert cited["alphadrug"][1].text == "Betadrug raises its levels."
+    assert cited["betadrug"][0] == "alphadrug"
+    assert cited["betadrug"][1].title == "betadrug label"
+
+
+@pytest.mark.parametrize("section", SEARCHED)
+def test_every_section_about_use_is_searched(section: SectionName) -> None:
+    sentence = "Patients with betadrug should be followed."
+    result = check(record("alphadrug", {section: (sentence,)}), record("betadrug"))
+    assert quoted(result) == [sentence]
+    assert rows(result)[0]["section"] == SECTION_TITLES[section]
+
+
+def test_every_pair_of_three_is_checked() -> None:
+    one = record("alphadrug", {"interactions": ("Gammadrug raises alphadrug.",)})
+    other = record("betadrug", {"interactions": ("Gammadrug lowers betadrug.",)})
+    third = record("gammadrug", {"interactions": ("Take with food.",)})
+    result = check(one, other, third)
+    assert [pair["medicines"] for pair in pairs(result)] == [
+        ["alphadrug", "betadrug"],
+        ["alphadrug", "gammadrug"],
+        ["betadrug", "gammadrug"],
+    ]
+    assert [pair["mentions"] for pair in pairs(result)] == [0, 1, 1]
+    assert set(quoted(result)) == {"Gammadrug raises alphadrug.", "Gammadrug lowers betadrug."}
+
+
+def test_a_shared_ingredient_is_noted() -> None:
+    whole = record("alphadrug and betadrug", ingredients=("alphadrug", "betadrug hydrochloride"))
+    assert "Both contain betadrug." in pairs(check(whole, record("betadrug")))[0]["note"]
+
+
+def test_quotes_come_by_severity_and_not_by_their_place() -> None:
+    sentences = (
+        "Betadrug raises the levels of alphadrug.",
+        "Monitor blood pressure with betadrug.",
+        "Limit the dose of alphadrug to 10 mg daily with betadrug.",
+        "Avoid alphadrug with betadrug.",
+        "Betadrug is contraindicated with alphadrug.",
+    )
+    result = check(record("alphadrug", {"interactions": sentences}), record("betadrug"))
+    assert quoted(result) == list(reversed(sentences))
+    assert [row["severity"] for row in rows(result)] == list(SEVERITIES)
+    assert rows(result)[2]["figures"] == ["10 mg daily"]
+    assert pairs(result)[0]["severity"] == "contraindicated"
+
+
+def test_the_severest_statement_survives_the_limit() -> None:
+    many = tuple(f"Betadrug was given in study {number}." for number in range(MOST_QUOTES + 5))
+    result = check(record("alphadrug", {"warnings": (*many, "Never exceed 5 mg with betadrug.")}), record("betadrug"))
+    assert len(quoted(result)) == MOST_QUOTES
+    assert quoted(result)[0] == "Never exceed 5 mg with betadrug."
+
+
+def test_no_statement_is_never_worded_as_safe() -> None:
+    silent: Sections = {"interactions": ("Take with food.",)}
+    result = check(record("alphadrug", silent), record("betadrug", silent))
+    assert pairs(result)[0]["note"] == NOTHING_FOUND
+    assert pairs(result)[0]["severity"] is None
+    assert "safe" not in str(result.summary)
+
+
+def test_a_risk_in_both_labels_is_quoted_from_each() -> None:
+    one = record("alphadrug", {"warnings": ("Alphadrug prolongs the QT interval.",)})
+    other = record("betadrug", {"warnings": ("Torsades de pointes has occurred with betadrug.",)})
+    result = check(one, other)
+    assert {(row["label_of"], row["matched_by"], row["mentioned_as"][0]) for row in rows(result)} == {
+        ("alphadrug", "shared risk", "QT prolongation"),
+        ("betadrug", "shared risk", "QT prolongation"),
+    }
+    assert pairs(result)[0]["shared_risks"] == ["QT prolongation"]
+    assert pairs(result)[0]["severity"] is None
+
+
+def test_a_risk_that_one_label_denies_is_not_shared() -> None:
+    one = record("alphadrug", {"warnings": ("Alphadrug prolongs the QT interval.",)})
+    other = record("betadrug", {"warnings": ("Betadrug did not prolong the QT interval.",)})
+    assert rows(check(one, other)) == []
+
+
+def test_a_risk_of_a_listed_medicine_without_a_label_is_quoted_and_marked() -> None:
+    one = record("alphadrug", {"warnings": ("Alphadrug prolongs the QT interval.",)})
+    result = check(one, record("dofetilide"))
+    assert [row["label_of"] for row in rows(result)] == ["alphadrug"]
+    assert "dofetilide is listed among medicines with the risk QT prolongation" in pairs(result)[0]["note"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "medicine", "found"),
+    [
+        ("Thiazide diuretics raise its levels.", "furosemide", False),
+        ("Diuretics raise its levels.", "furosemide", True),
+        ("Strong CYP3A4 inhibitors raise its levels.", "clarithromycin", True),
+        ("Strong inhibitors of the CYP3A4 isoenzyme raise its levels.", "fluconazole", False),
+        ("Moderate CYP3A inhibitors raise its levels.", "fluconazole", True),
+        ("Drugs that induce or inhibit P-glycoprotein change its levels.", "rifampin", True),
+        ("The antihypertensive effect of alphadrug lasts a day.", "furosemide", False),
+        ("Nitrates in any form are contraindicated.", "isosorbide mononitrate", True),
+    ],
+)
+def test_a_class_or_enzyme_role_names_its_members(sentence: str, medicine: str, *, found: bool) -> None:
+    result = check(record("alphadrug", {"interactions": (sentence,)}), record(medicine))
+    assert quoted(result) == ([sentence] if found else [])
+
+
+def test_the_labels_own_class_is_no_mention() -> None:
+    sentence = "ACE inhibitors can cause cough."
+    result = check(record("lisinopril", {"warnings": (sentence,)}), record("ramipril"))
+    assert quoted(result) == []
+
+
+def test_a_name_that_is_no_record_is_searched_in_the_other_label_and_marked() -> None:
+    one = record("alphadrug", {"interactions": ("Kaolin-pectin lowers the levels of alphadrug.",)})
+    result = check(one, "kaolin-pectin")
+    assert quoted(result) == ["Kaolin-pectin lowers the levels of alphadrug."]
+    assert "kaolin-pectin is not in the drug database" in pairs(result)[0]["note"]
+
+
+def test_a_class_can_be_asked() -> None:
+    one = record("alphadrug", {"interactions": ("NSAIDs reduce its effect.", "Take with food.")})
+    result = check(one, "NSAIDs")
+    assert quoted(result) == ["NSAIDs reduce its effect."]
+    assert "NSAIDs is a class" in pairs(result)[0]["note"]
+
+
+def test_one_medicine_lists_its_interactions_by_severity() -> None:
+    one = record(
+        "alphadrug",
+        {
+            "interactions": ("NSAIDs raise its levels.", "Avoid use with betadrug."),
+            "contraindications": ("Contraindicated in combination with gammadrug.", "Contraindicated in asthma."),
+        },
+    )
+    result = check(one)
+    assert quoted(result) == [
+        "Contraindicated in combination with gammadrug.",
+        "Avoid use with betadrug.",
+        "NSAIDs raise its levels.",
+    ]
+
+
+def test_the_label_of_the_named_brand_is_quoted_first() -> None:
+    labels = tuple(
+        Label(
+            source=Source(id=f"x:{brand}", title=brand, publisher="test"),
+            brand_name=brand,
+            sections={"interactions": (f"Betadrug raises {brand}.",)},
+        )
+        for brand in ("Firstbrand", "Otherbrand")
+    )
+    both = record("alphadrug", brands=("Firstbrand", "Otherbrand")).model_copy(update={"labels": labels})
+    hit = DrugHit(record=both, matched=Match(how="brand", on="Otherbrand"), score=100.0)
+    asked = DrugSearchResult(query=DrugQuery(name="Otherbrand"), hits=(hit,))
+    assert quoted(interaction_result([asked, _found(record("betadrug"))]))[0] == "Betadrug raises Otherbrand."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "severity"),
+    [
+        ("Concomitant use is contraindicated.", "contraindicated"),
+        ("Do not use within 14 days of it.", "avoid"),
+        ("Concomitant use is not recommended.", "avoid"),
+        ("Do not exceed 20 mg once daily.", "adjust dose"),
+        ("Reduce the dose by half.", "adjust dose"),
+        ("No dose adjustment is needed.", "described"),
+        ("Monitor serum levels closely.", "monitor"),
+        ("It raised the AUC by 58%.", "described"),
+        ("It is not contraindicated with nitrates.", "described"),
+    ],
+)
+def test_severity_follows_the_wording(sentence: str, severity: str) -> None:
+    assert severity_of(sentence, "interactions") == severity
+
+
+def test_figures_are_read_as_written() -> None:
+    assert figures("Give 2.5 mg to 5 mg twice daily at least 2 hours before.") == (
+        "2.5 mg",
+        "5 mg twice daily",
+        "2 hours",
+    )
+
+
+def test_a_risk_is_stated_unless_it_is_denied() -> None:
+    assert states("Bleeding can be fatal.", "bleeding")
+    assert not states("No bleeding was seen.", "bleeding")
+    assert not states("Vaginal bleeding may occur.", "bleeding")
+
+
+def test_every_risk_has_a_group_with_members() -> None:
+    terms = label_terms()
+    assert all(terms.group_named(risk.group) for risk in RISKS.values())

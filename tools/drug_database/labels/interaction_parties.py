@@ -1,0 +1,132 @@
+"""What a label may call a medicine that was asked about: its names, its classes, and what it does to enzymes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
+from tools.drug_database.names.aliases import Aliases, aliases, singular
+from tools.drug_database.names.name_keys import base_moiety, class_name, fold
+from tools.drug_database.records import DrugRecord
+
+_SHORTEST: Final = 4
+_ACRONYM: Final = 5
+"""Letters up to which an abbreviation counts only in capitals: ARB is a class, "arb" is not."""
+_PARTS: Final = re.compile(r"\s*(?:/|\+|\bin combination with\b|\band\b|\bwith\b|\bplus\b)\s*", re.IGNORECASE)
+"""Between the ingredients of a combination."""
+_TOO_GENERAL: Final = frozenset(
+    ("drug", "agent", "salt", "acid", "calcium", "vitamin", "amino acid", "potassium", "sodium", "iron", "water")
+)
+
+
+@dataclass(frozen=True)
+class Party:
+    """One medicine or class of an interaction check."""
+
+    name: str
+    record: DrugRecord | None
+    names: PhraseIndex[str]
+    classes: PhraseIndex[str]
+    """Wordings of its database classes that are no group of the vocabulary."""
+    own: frozenset[str]
+    """Its names and ingredients, folded."""
+    groups: frozenset[str]
+    roles: frozenset[EnzymeRole]
+    is_class: bool = False
+
+    def named_in(self, sentence: str) -> tuple[str, ...]:
+        """The names of the medicine that ``sentence`` uses."""
+        found = self.names.find(tokens(sentence))
+        return tuple(dict.fromkeys(name for _, _, name in found if _is_written(name, sentence)))
+
+    def classed_in(self, sentence: str) -> tuple[str, ...]:
+        """The classes and enzyme roles in ``sentence`` that the medicine belongs to."""
+        terms = label_terms()
+        found = sorted(self.groups & terms.groups_in(sentence))
+        found += (name for _, _, name in self.classes.find(tokens(sentence)) if _is_written(name, sentence))
+        if self.roles:
+            found += [
+                wanted.title() for wanted in terms.roles_in(sentence) if any(_fits(wanted, has) for has in self.roles)
+            ]
+        return tuple(dict.fromkeys(found))
+
+
+def medicine(record: DrugRecord) -> Party:
+    """The party of a medicine in the database."""
+    known = aliases()
+    plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
+    plain += [base_moiety(name) for name in plain]
+    others = [name for one in dict.fromkeys(map(fold, plain)) for name in known.other_names(one)]
+    marked = [fact.value for fact in (*record.brand_names, *record.synonyms)]
+    classes = [class_name(fact.value) for fact in record.drug_classes]
+    terms = label_terms()
+    return Party(
+        name=record.generic_name,
+        record=record,
+        names=_index([*plain, *others], marked),
+        classes=_index(_class_wordings(classes, known), ()),
+        own=frozenset(map(fold, plain)),
+        groups=terms.groups_of(plain, [part for one in classes for part in _spellings(one)]),
+        roles=terms.roles_of(plain),
+    )
+
+
+def unlisted(name: str) -> Party:
+    """The party of a name that is no record: a class, or a medicine that only labels may name."""
+    alias = aliases().name(name)
+    names = [name, *(alias.names if alias else aliases().other_names(fold(name)))]
+    names += [part for part in _PARTS.split(name) if part != name]
+    terms = label_terms()
+    wording = terms.group_named(name)
+    return Party(
+        name=name,
+        record=None,
+        names=_index(names, ()),
+        classes=_index((), ()),
+        own=frozenset(map(fold, names)),
+        groups=wording or terms.groups_of(names),
+        roles=terms.roles_of(names) | frozenset(terms.roles_in(name)),
+        is_class=bool(wording),
+    )
+
+
+def _index(plain: Iterable[str], others: Iterable[str]) -> PhraseIndex[str]:
+    kept = [name for name in dict.fromkeys((*plain, *others)) if _is_telling(name)]
+    return PhraseIndex((name, name) for name in kept)
+
+
+def _is_telling(name: str) -> bool:
+    folded = fold(name)
+    return (
+        folded not in _TOO_GENERAL
+        and singular(folded) not in _TOO_GENERAL
+        and (len(folded) >= _SHORTEST or (len(name) == _SHORTEST - 1 and name.isupper()))
+    )
+
+
+def _is_written(name: str, sentence: str) -> bool:
+    """Whether a short name or a brand is written as one: capitals for an acronym, a capital letter for a brand."""
+    if name.isupper() and len(name) <= _ACRONYM:
+        return name in sentence
+    return name[0].islower() or not name[0].isalpha() or name in sentence or name.upper() in sentence
+
+
+def _class_wordings(classes: Iterable[str], known: Aliases) -> list[str]:
+    wordings = [part for one in classes for part in (*_spellings(one), *known.nicknames(one))]
+    unknown = [part for part in wordings if not label_terms().group_named(part)]
+    return [part if part.isupper() else part.lower() for part in unknown]
+
+
+def _spellings(drug_class: str) -> tuple[str, ...]:
+    """``Nonsteroidal anti-inflammatory drug (NSAID)`` is called by either name."""
+    outer, _, inner = drug_class.rstrip(")").partition(" (")
+    return tuple(filter(None, (outer, inner)))
+
+
+def _fits(wanted: EnzymeRole, has: EnzymeRole) -> bool:
+    """Whether a medicine that ``has`` this role is among those a label means."""
+    same = wanted.enzyme == has.enzyme and wanted.role == has.role
+    return same and (not wanted.strength or not has.strength or wanted.strength == has.strength)

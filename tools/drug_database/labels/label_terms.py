@@ -1,0 +1,212 @@
+"""The vocabulary in which labels name other medicines: classes, enzymes and transporters.
+
+``data/label_terms.json`` holds the classes with their wordings and members, and the inhibitors, inducers and substrates
+of each enzyme. A label's sentence is searched for the longest wording at each place, so that "thiazide diuretics" names
+thiazides and not every diuretic.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from tools.drug_database.names.aliases import singular
+from tools.drug_database.names.name_keys import DATA, base_moiety, fold
+from tools.types import Frozen
+
+T = TypeVar("T")
+Tokens = tuple[str, ...]
+_EFFECTS: Final = frozenset({"effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"})
+"""Nouns after which a class name describes an effect, as in "the antihypertensive effect of lisinopril"."""
+_NEAR: Final = 7
+"""Words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
+_STRENGTHS: Final = {
+    "strong": "strong",
+    "potent": "strong",
+    "powerful": "strong",
+    "moderate": "moderate",
+    "weak": "weak",
+}
+_PARENTHESES = re.compile(r"\([^()]{1,12}\)")
+_MEANT: Final = r"\b(?:that|which|known to|may|can) (?:\w+ ){0,3}"
+_ROLES: Final = (
+    ("inhibitor", re.compile(rf"\binhibitors\b|{_MEANT}inhibit\b|\binhibiting\b")),
+    ("inducer", re.compile(rf"\binducers\b|{_MEANT}induce\b|\binducing\b")),
+    (
+        "substrate",
+        re.compile(
+            r"\bsubstrates\b|\b(?:drugs|products|agents|medicines|medications|substances|compounds)(?: \w+){0,4}"
+            r" (?:metabolized|metabolised|transported|eliminated|cleared)\b"
+        ),
+    ),
+)
+_SINGULAR_ROLE: Final = r"\b(?:an?|any|each|other|another|with) (?:\w+ ){{0,4}}{}\b"
+
+
+class Group(Frozen):
+    """A class as labels word it. Members are named, or belong by a database class that equals one of ``phrases``."""
+
+    name: str
+    phrases: tuple[str, ...]
+    names: tuple[str, ...]
+    within: tuple[str, ...]
+    """Wider groups that hold the members of this one."""
+
+
+class Enzyme(Frozen):
+    """An enzyme or transporter: its spellings, and its inhibitors and inducers by strength."""
+
+    name: str
+    spellings: tuple[str, ...]
+    inhibitors: dict[str, tuple[str, ...]]
+    inducers: dict[str, tuple[str, ...]]
+    substrates: tuple[str, ...]
+
+
+class TermFile(Frozen):
+    sources: dict[str, str]
+    enzymes: tuple[Enzyme, ...]
+    groups: tuple[Group, ...]
+
+
+class EnzymeRole(NamedTuple):
+    """What a medicine does to an enzyme, or which medicines a label means."""
+
+    enzyme: str
+    role: str
+    strength: str = ""
+    """``strong``, ``moderate`` or ``weak``; empty when it is not rated."""
+
+    def title(self) -> str:
+        return " ".join(filter(None, (self.strength, self.enzyme, self.role)))
+
+
+@lru_cache(maxsize=65_536)
+def tokens(text: str) -> Tokens:
+    """The folded words of ``text``, each in the singular."""
+    return tuple(map(singular, fold(text).split()))
+
+
+class PhraseIndex(Generic[T]):
+    """Finds phrases in a sentence, the longest at each place."""
+
+    def __init__(self, phrases: Iterable[tuple[str, T]]) -> None:
+        self._by_first: dict[str, dict[Tokens, list[T]]] = {}
+        for phrase, value in phrases:
+            words = tokens(phrase)
+            if words:
+                self._by_first.setdefault(words[0], {}).setdefault(words, []).append(value)
+
+    def find(self, words: Tokens) -> list[tuple[int, int, T]]:
+        """The places of phrases in ``words``: start, end and value."""
+        found: list[tuple[int, int, T]] = []
+        place = 0
+        while place < len(words):
+            starting = self._by_first.get(words[place], {})
+            fitting = [phrase for phrase in starting if words[place : place + len(phrase)] == phrase]
+            longest = max(fitting, key=len, default=())
+            found += ((place, place + len(longest), value) for value in starting.get(longest, ()))
+            place += len(longest) or 1
+        return found
+
+
+class LabelTerms:
+    """Membership and wordings of groups and enzymes."""
+
+    def __init__(self, data: TermFile) -> None:
+        self._groups: Mapping[str, Group] = {group.name: group for group in data.groups}
+        self._phrases = PhraseIndex((phrase, group.name) for group in data.groups for phrase in group.phrases)
+        self._by_phrase: dict[Tokens, set[str]] = {}
+        self._by_member: dict[str, set[str]] = {}
+        for group in data.groups:
+            for phrase in (group.name, *group.phrases):
+                self._by_phrase.setdefault(tokens(phrase), set()).add(group.name)
+            for name in group.names:
+                self._by_member.setdefault(fold(name), set()).add(group.name)
+        self._roles = _roles_by_name(data.enzymes)
+        self._spellings = {fold(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
+        longest_first = sorted(self._spellings, key=len, reverse=True)
+        self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+
+    def groups_of(self, names: Iterable[str], classes: Iterable[str] = ()) -> frozenset[str]:
+        """The groups that medicines of these names or database classes belong to, with the wider ones."""
+        found: set[str] = set()
+        for name in names:
+            found |= self._by_member.get(fold(name), set()) | self._by_member.get(base_moiety(name), set())
+        for drug_class in classes:
+            found |= self._by_phrase.get(tokens(drug_class), set())
+        return self._closed(found)
+
+    def group_named(self, text: str) -> frozenset[str]:
+        """The groups whose wording ``text`` is, with the narrower ones."""
+        found = set(self._by_phrase.get(tokens(text), ()))
+        return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
+
+    def _closed(self, names: Iterable[str]) -> frozenset[str]:
+        found: set[str] = set()
+        left = list(names)
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += self._groups[name].within
+        return frozenset(found)
+
+    def groups_in(self, sentence: str) -> frozenset[str]:
+        """The groups that ``sentence`` names."""
+        texts = {sentence, _PARENTHESES.sub(" ", sentence)}
+        found: set[str] = set()
+        for words in map(tokens, texts):
+            for start, end, name in self._phrases.find(words):
+                described = end < len(words) and words[end] in _EFFECTS
+                if not described and _is_written(words[start:end], sentence):
+                    found.add(name)
+        return frozenset(found)
+
+    def roles_of(self, names: Iterable[str]) -> frozenset[EnzymeRole]:
+        """What medicines of these names do to enzymes and transporters."""
+        folded = [form for name in names for form in (fold(name), base_moiety(name))]
+        return frozenset(role for name in folded for role in self._roles.get(name, ()))
+
+    def roles_in(self, sentence: str) -> list[EnzymeRole]:
+        """The kinds of inhibitors, inducers and substrates that ``sentence`` names."""
+        folded = fold(sentence)
+        found: dict[EnzymeRole, None] = {}
+        for match in self._enzyme.finditer(folded):
+            before = " ".join(folded[: match.start()].split()[-_NEAR:])
+            after = " ".join(folded[match.end() :].split()[:_NEAR])
+            near = f"{before} {match[0]} {after}"
+            strengths = {_STRENGTHS[word] for word in before.split() + after.split()[:3] if word in _STRENGTHS} or {""}
+            roles = [role for role, wording in _ROLES if wording.search(near)]
+            roles += [role for role, _ in _ROLES if re.search(_SINGULAR_ROLE.format(role), near)]
+            for role in roles:
+                for strength in strengths:
+                    found[EnzymeRole(self._spellings[match[0]], role, strength)] = None
+        return list(found)
+
+
+def _roles_by_name(enzymes: Sequence[Enzyme]) -> dict[str, list[EnzymeRole]]:
+    found: dict[str, list[EnzymeRole]] = {}
+    for enzyme in enzymes:
+        for role, rated in (("inhibitor", enzyme.inhibitors), ("inducer", enzyme.inducers)):
+            for strength, names in rated.items():
+                for name in names:
+                    kept = EnzymeRole(enzyme.name, role, strength if strength in _STRENGTHS else "")
+                    found.setdefault(fold(name), []).append(kept)
+        for name in enzyme.substrates:
+            found.setdefault(fold(name), []).append(EnzymeRole(enzyme.name, "substrate"))
+    return found
+
+
+def _is_written(words: Tokens, sentence: str) -> bool:
+    """Whether an acronym of up to three letters is written in capitals; longer wordings always count."""
+    return len(words) > 1 or len(words[0]) > 3 or words[0].upper() in sentence
+
+
+@cache
+def label_terms() -> LabelTerms:
+    """The vocabulary of ``data/label_terms.json``."""
+    return LabelTerms(TermFile.model_validate(json.loads((DATA / "label_terms.json").read_text(encoding="utf-8"))))

@@ -1,0 +1,74 @@
+"""How strongly a label's sentence warns, by its wording alone.
+
+The levels follow the verbs of FDA's labeling guidance (21 CFR 201.57): a use that is contraindicated, one to avoid, one
+that needs another dose, and one to monitor. A sentence that only describes an effect is ``described``. The wording is
+general: no medicine is named here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, get_args
+
+from tools.drug_database.records import SectionName
+
+Severity = Literal["contraindicated", "avoid", "adjust dose", "monitor", "described"]
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+
+_NEVER = re.compile(
+    r"\bcontra-?indicat\w*|\bmust (?:not|never)\b|\bshould never\b|\bmust be avoided\b"
+    r"|\bkontraindiziert\b|\bgegenangezeigt\b|\bdarf nicht\b|\bdürfen nicht\b",
+    re.IGNORECASE,
+)
+_NOT_NEVER = re.compile(r"\b(?:not|no longer|nor) (?:absolutely |strictly )?contra-?indicat", re.IGNORECASE)
+_AVOID = re.compile(
+    r"\bavoid(?:ed|ing|ance)?\b|\b(?:not|never) (?:be )?(?:recommended|advised|advisable)\b|\bnot recommend\b"
+    r"|\bshould not (?:generally |usually |ordinarily )?(?:be )?(?:us|tak|giv|administ|co-?admin|combin|receiv|start"
+    r"|initiat|prescrib|treat|undergo|drink|consum)\w*"
+    r"|\bdo not (?:use|take|give|co-?administer|administer|initiate|start|combine|drink|prescribe|inject|mix)\b"
+    r"|\bwithh(?:eld|old)\b|\b(?:consider|use) (?:an )?alternative|\bdiscontinued?\b|\bstop (?:taking|using)\b"
+    r"|\bnicht empfohlen\b|\bvermeiden\b|\bvermieden\b",
+    re.IGNORECASE,
+)
+_DOSE = re.compile(
+    r"\b(?:dos(?:e|es|age|ing)|strength)\b[^.;]{0,80}\b(?:adjust\w*|reduc\w*|lower\w*|decreas\w*|increas\w*|halv\w*"
+    r"|titrat\w*|limit\w*|modif\w*|not exceed\w*)\b"
+    r"|\b(?:adjust\w*|reduc\w*|lower|decreas\w*|halv\w*|limit\w*|titrat\w*|modif\w*)\b[^.;]{0,60}"
+    r"\b(?:dos(?:e|es|age)|strength)\b"
+    r"|\b(?:not|never) exceed\b|\bmaximum (?:recommended )?(?:daily )?dos|\bhalf (?:the|of the) (?:usual )?dos"
+    r"|\b(?:at least|within) \w+ (?:hours?|minutes) (?:before|after|apart|prior)|\bhours (?:before|after|apart)\b"
+    r"|\bDosis\b",
+    re.IGNORECASE,
+)
+_NO_CHANGE = re.compile(
+    r"\b(?:no|not|without)\b[^.;]{0,60}\b(?:adjust\w*|modif\w*)|\b(?:adjust\w*|modif\w*)[^.;]{0,40}\b(?:not|unnecessary)\b",
+    re.IGNORECASE,
+)
+_MONITOR = re.compile(
+    r"\bmonitor\w*|\bcaution\w*|\bcareful\w*|\bclosely\b|\bobserv(?:e|ed|ation)\b|\bcheck\w*|\bmeasure[ds]?\b|\bwatch\b"
+    r"|\bperiodic\w*|\bsupervis\w*|\bassess\w*|\bshould be (?:considered|weighed|alert|aware)\b"
+    r"|\bwarn(?:ed)?\b|\brisks?\b|\bfrequent(?:ly)?\b|\büberwach\w*|\bVorsicht\b|\bkontrollier\w*",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    r"\b\d+(?:[.,]\d+)?(?:\s*(?:to|-|–)\s*\d+(?:[.,]\d+)?)?\s*"
+    r"(?:mg|mcg|micrograms?|g|mL|units?|mEq|%|hours?|days?|weeks?|-fold)(?:/(?:kg|day|h|hour|m2|dose))*"
+    r"(?:\s+(?:(?:once|twice|three times) (?:daily|a day)|daily|per day|a day|every \w+ \w+))?",
+    re.IGNORECASE,
+)
+
+
+def severity_of(sentence: str, section: SectionName) -> Severity:
+    """The level of ``sentence``, which is in ``section`` of a label."""
+    if _NOT_NEVER.search(sentence) is None and (section == "contraindications" or _NEVER.search(sentence)):
+        return "contraindicated"
+    if _AVOID.search(sentence):
+        return "avoid"
+    if _DOSE.search(sentence) and not _NO_CHANGE.search(sentence):
+        return "adjust dose"
+    return "monitor" if section == "boxed_warning" or _MONITOR.search(sentence) else "described"
+
+
+def figures(sentence: str) -> tuple[str, ...]:
+    """The amounts and intervals in ``sentence``, as written."""
+    return tuple(dict.fromkeys(match[0] for match in _FIGURE.finditer(sentence)))
