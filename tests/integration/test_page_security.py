@@ -181,6 +181,7 @@ async def test_a_socket_from_another_origin_is_refused(demo_page: ServedPage) ->
 
 
 def test_the_page_comes_with_a_policy_that_lets_nothing_else_in(demo_page: ServedPage) -> None:
+    """Row 42."""
     answer = signed_in(demo_page, None).get("/", headers={"accept": "text/html"})
     policy = answer.headers["content-security-policy"]
     assert "default-src 'self'" in policy
@@ -201,6 +202,7 @@ def test_too_large_bodies_are_refused_and_errors_do_not_repeat_what_was_sent(dem
 
 
 def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -> None:
+    """Row 37."""
     client = signed_in(demo_page, "demo")
     for path in (
         "/public/../.chainlit/config.toml",

@@ -69,6 +69,7 @@ def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(texts)
 def test_no_html_link_image_or_directive_is_left_outside_code(text: str) -> None:
+    """Row 42."""
     whole = MarkdownFold()
     written = whole.feed(text.replace("`", "").replace("~", "").replace("https", "").replace("www", "")) + whole.close()
     assert not re.search(r"(?<!\\)(?:\\\\)*[<\[]", written)

@@ -1,6 +1,6 @@
-"""The README's table of settings, made from the settings themselves.
+"""The table in ``docs/settings.md``, generated from the settings themselves.
 
-``python -m tests.support.settings_table`` writes it into the README.
+``python -m tests.support.settings_table`` writes it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from chat_app.settings import SECTIONS, variable_name
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->", "<!-- /settings -->"
 
 
 def settings_table() -> str:
-    """One Markdown table: variable, default, meaning; grouped by the section's first line."""
+    """Return one Markdown table: variable, default and meaning, grouped by section."""
     lines = ["| variable | default | meaning |", "| --- | --- | --- |"]
     for section in SECTIONS:
         lines.append(f"| **{(section.__doc__ or '').strip().splitlines()[0]}** | | |")
@@ -29,10 +29,11 @@ def settings_table() -> str:
     return "\n".join(lines)
 
 
-def with_table(readme: str) -> str:
+def with_table(page: str) -> str:
+    """Return ``page`` with the current table."""
     block = f"{BEGIN}\n{settings_table()}\n{END}"
-    return re.sub(f"{BEGIN}.*?{END}", lambda _: block, readme, flags=re.DOTALL)
+    return re.sub(f"{BEGIN}.*?{END}", lambda _: block, page, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text("utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Settings: read from the environment, documented in the README, and refused where they would be unsafe."""
+"""Settings: read from the environment, documented, and refused where they would be unsafe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import SECTIONS, Settings, variable_name
-from tests.support.settings_table import README, settings_table
+from tests.support.settings_table import PAGE, settings_table
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +20,9 @@ def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.delenv("OPENAI_MODEL", raising=False)
 
 
-def test_the_readme_documents_every_setting_with_its_default() -> None:
-    assert settings_table() in README.read_text(encoding="utf-8"), (
-        "the README's table is out of date: run `python -m tests.support.settings_table`"
+def test_every_setting_is_documented_with_its_default() -> None:
+    assert settings_table() in PAGE.read_text("utf-8"), (
+        "docs/settings.md is out of date: run `python -m tests.support.settings_table`"
     )
 
 
@@ -80,6 +80,7 @@ def test_a_dot_env_file_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
 def test_the_demo_user_is_refused_beyond_loopback(host: str) -> None:
+    """Row 40."""
     with pytest.raises(ConfigurationError, match="ASCLEPIUS_AUTH"):
         Settings(server={"host": host}).check()
 
@@ -95,6 +96,7 @@ def test_password_login_without_users_is_refused() -> None:
 
 
 def test_any_origin_is_refused() -> None:
+    """Row 40."""
     with pytest.raises(ConfigurationError, match="ASCLEPIUS_ALLOWED_ORIGINS"):
         Settings(server={"allowed_origins": "*"}).check()
 
