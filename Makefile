@@ -1,5 +1,4 @@
-# One command runs the app, one passes the tests: `make run`, `make test`. Nothing but python3 (3.11 to 3.13), pip and
-# make has to be there before.
+# `make run` starts the app, `make test` runs the tests. Both need only python3 (3.11 to 3.13), pip and make.
 
 PYTHON ?= python3
 UV := .uv/bin/uv
@@ -12,13 +11,13 @@ AIMOCK := @copilotkit/aimock@1.43.0
 # AdalFlow loads a tokenizer as it is imported; LiteLLM brings it along.
 TOKENIZERS = $(wildcard $(LITELLM)/lib/python3.*/site-packages/litellm/litellm_core_utils/tokenizers)
 BENCH = $(if $(wildcard $(PEERS)/.done),TIKTOKEN_CACHE_DIR=$(TOKENIZERS) $(PEERS),$(VENV))/bin/python
-# Debian's Python has no ensurepip, and its pip may not touch the system: uv goes into a folder of its own.
+# Debian's Python has no ensurepip, and its pip must not change the system, so uv is installed in its own folder.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-postgres test-peers test-milvus check bench browser screenshots clean
+.PHONY: help install dev run test test-fast test-postgres test-peers test-milvus check bench browser screenshots clean
 
-help: ## Show what can be made
+help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 $(UV):
@@ -34,13 +33,13 @@ $(VENV)/.run: $(UV) pyproject.toml uv.lock
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	@echo "Installing what the tests need ..."
+	@echo "Installing development tools ..."
 	@$(UV) sync --quiet --frozen --inexact
 	@touch $@
 
-install: $(VENV)/.run ## Make the environment in .venv
+install: $(VENV)/.run ## Create the environment in .venv
 
-dev: $(VENV)/.dev ## The same, with what development needs
+dev: $(VENV)/.dev ## Create the environment with the development tools
 
 run: install ## Start the app on http://127.0.0.1:8000
 	@$(BIN)/asclepius serve
@@ -48,10 +47,13 @@ run: install ## Start the app on http://127.0.0.1:8000
 browser: dev
 	@$(BIN)/python -m tests.support.install_browser
 
-test: browser ## Run all tests, on all cores, those of the engine last, with what they cover
+test: browser ## Run all tests (about 15 minutes on 2 cores)
 	@$(BIN)/python -m tests.run
 
-test-postgres: browser ## Run the tests that need PostgreSQL, which `make test` runs where it is installed
+test-fast: dev ## Run the tests that need neither a browser nor the served app (about 2 minutes)
+	@$(BIN)/python -m tests.run fast
+
+test-postgres: browser ## Install PostgreSQL and run the tests that need it
 	@$(BIN)/python -m tests.support.install_postgres
 	@$(BIN)/python -m pytest tests/integration/test_page_history_store.py tests/e2e/test_page_postgres.py
 
@@ -63,28 +65,28 @@ $(PEERS)/.done: $(UV) pyproject.toml uv.lock
 	  echo "aimock was not installed (it needs npm and Node.js 20): its tests will be skipped."
 	@touch $@
 
-test-peers: $(PEERS)/.done ## Run our client against other servers, and other clients against ours
+test-peers: $(PEERS)/.done ## Test our client against other servers, and other clients against ours
 	@$(PEERS)/bin/python -m pytest --peers tests/peers
 
-test-milvus: dev ## Run the tests of the indexes against a Milvus server (2.5 or newer) at MILVUS_URI
-	@test -n "$(MILVUS_URI)" || { echo "Say where the server is: make test-milvus MILVUS_URI=http://host:19530"; exit 1; }
+test-milvus: dev ## Run the index tests against a Milvus server (2.5 or newer) at MILVUS_URI
+	@test -n "$(MILVUS_URI)" || { echo "Name the server: make test-milvus MILVUS_URI=http://host:19530"; exit 1; }
 	@env -u MILVUS_URI ASCLEPIUS_TEST_MILVUS_URI="$(MILVUS_URI)" $(BIN)/python -m pytest tests/integration/test_drug_*.py \
 	  tests/integration/test_guideline_search.py tests/integration/test_guideline_library.py \
 	  tests/faults/test_drug_import_faults.py
 
-check: dev ## Lint, format, types, import directions
+check: dev ## Check format, lint, docstrings, types and imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 
-bench: browser ## Measure, as ratios within one run (beside other libraries after `make test-peers`)
+bench: browser ## Measure speed as ratios within one run (and other libraries after `make test-peers`)
 	@$(BENCH) -m tests.benchmarks.bench_engine
 	@for part in offline drugs guidelines page; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
 
-screenshots: browser ## Take the tour of screenshots into build/screenshots
+screenshots: browser ## Take screenshots of every page state into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour
 
-clean: ## Remove what was made, but not the data directory
+clean: ## Remove everything but the data directory
 	@rm -rf $(VENV) $(PEERS) $(LITELLM) .uv build dist .pytest_cache .mypy_cache .ruff_cache .coverage .coverage.*

@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: the shared data folder and the real services, started once for a run."""
+"""Fixtures for all tests: the shared data folder, and real services started once per run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import pytest
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
 
-# Chainlit writes where it is imported: into a folder of this run's, never into the working directory.
-# It is gone with the process.
+# Chainlit writes files when it is imported: into a temporary folder, not into the working directory.
 _CHAINLIT_ROOT = tempfile.TemporaryDirectory(prefix="asclepius-chainlit-")
 os.environ.setdefault("CHAINLIT_APP_ROOT", _CHAINLIT_ROOT.name)
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# Tracing takes half as much time again, and three times as much for thousands of generated examples (tests/properties).
+# Coverage slows tests by half, and the generated examples of tests/properties threefold.
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
 ENGINE = re.compile(
     r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager)|tests\.support\.engine)\b", re.MULTILINE
@@ -32,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine",
         choices=("only", "without"),
-        help="only the tests by which the engine's coverage is measured, or all others",
+        help="run only the tests that measure the engine's coverage, or all others",
     )
 
 
@@ -40,12 +39,12 @@ _OFTEN = gc.get_threshold()
 
 
 def pytest_configure() -> None:
-    """While all is imported, hardly anything is garbage."""
+    """Collect garbage rarely while modules are imported: they create hardly any."""
     gc.set_threshold(50_000)
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: thousands of generated examples need not have it looked through for garbage."""
+    """Exempt imported modules from garbage collection, which speeds up thousands of generated examples."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_OFTEN)
@@ -59,20 +58,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if bool(tests_engine) != (wanted == "only") else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use the whole served app."""
+    for item in items:
+        if "served" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.served)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with real FDA, RxNorm and guideline files; tests that need it are skipped where it is absent."""
+    """Return the folder with real FDA, RxNorm and guideline files; skip the test where it is absent."""
     folder = Path(os.environ.get("ASCLEPIUS_SHARED", PROJECT.parent / "shared"))
     if not (folder / "data").is_dir():
-        pytest.skip("the shared data folder is not here (ASCLEPIUS_SHARED)")
+        pytest.skip(f"needs the shared data folder: {folder / 'data'} does not exist (ASCLEPIUS_SHARED)")
     return folder
 
 
 @pytest.fixture(scope="session")
 def milvus_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Milvus Lite server of this run's own. Tests share it: use collection names of your own.
+    """Yield the URI of a Milvus Lite server that all tests share: use unique collection names.
 
-    ``make test-milvus`` gives the address of a Milvus server instead.
+    ``make test-milvus`` supplies the URI of a Milvus server instead.
     """
     if given := os.environ.get("ASCLEPIUS_TEST_MILVUS_URI"):
         yield given
@@ -83,13 +89,13 @@ def milvus_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real Redis of this run's own, on a Unix socket."""
+    """Yield the URL of a Redis for this run, on a Unix socket."""
     with redis_server(tmp_path_factory.mktemp("redis")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The whole app as ``asclepius serve`` runs it, with the demonstration content; shared by the run."""
+    """Yield the whole app as ``asclepius serve`` runs it, with demonstration content; all tests share it."""
     with serve(tmp_path_factory.mktemp("served") / "data") as running:
         yield running

@@ -15,8 +15,8 @@ import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer.main
 
@@ -48,6 +48,7 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(PROJECT))
 
 
+pytestmark = pytest.mark.served
 TESTED = [page for page in PAGES if any("test" in block.info for block in blocks(page))]
 
 
@@ -81,21 +82,19 @@ def commands(page: Path) -> Iterator[list[str]]:
     text = page.read_text("utf-8")
     lines = [line for block in blocks(page) if block.info[:1] == ("sh",) for line in block.text.splitlines()]
     for line in [*lines, *re.findall(r"`(asclepius [^`]*)`", text)]:
-        if re.search(r"(^|[\w\"] )asclepius ", line):
-            words = shlex.split(line[line.index("asclepius ") :], comments=True)
-            stop = next((place for place, word in enumerate(words) if word in {"|", ">", "&&"}), len(words))
-            yield words[1:stop]
+        for command in re.findall(r"(?<![\w./-])asclepius ([^)|>]*)", line):
+            yield shlex.split(command, comments=True)
 
 
-def options_of(command: click.Command) -> set[str]:
+def options_of(command: Any) -> set[str]:
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_commands_of_a_page_exist(page: Path) -> None:
     for words in commands(page):
-        command = typer.main.get_command(cli)
-        while words and isinstance(command, click.Group) and not words[0].startswith("-"):
+        command: Any = typer.main.get_command(cli)
+        while words and hasattr(command, "commands") and not words[0].startswith("-"):
             assert words[0] in command.commands, f"no command {words[0]}"
             command = command.commands[words.pop(0)]
         unknown = {word for word in words if word.startswith("--")} - options_of(command)
