@@ -52,8 +52,9 @@ def content_at(services: EmbeddedServices, settings: Settings) -> Content:
     uri = services.urls.milvus_uri
     token = settings.storage.milvus_token.get_secret_value() if settings.storage.milvus_token else None
     folder = settings.storage.data_dir / "guidelines"
-    library = GuidelineLibrary(uri, folder, token, embedder=embedder(settings))
-    return Content(settings, services, DrugDatabase(uri, token), library)
+    drugs = DrugDatabase(uri, token)
+    library = GuidelineLibrary(uri, folder, token, embedder=embedder(settings), expand=drugs.expand)
+    return Content(settings, services, drugs, library)
 
 
 def embedder(settings: Settings) -> Embedder | None:

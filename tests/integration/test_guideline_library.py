@@ -16,7 +16,9 @@ from chat_app.agent.citation_manager import CitationManager
 from tests.support.pdfs import write_pdf
 from tools.errors import SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
+from tools.guidelines.guideline_tool import as_tool_result
 from tools.guidelines.library import DEMO_FOLDER
+from tools.language.query_expansion import Expansion, QueryExpansion
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 HEPARIN = "Heparin must not be given to patients with a history of heparin-induced thrombocytopenia."
@@ -278,3 +280,23 @@ async def test_many_files_at_once_are_all_taken_in_while_searches_go_on(
     assert [document.id for document in await adding] == [path.stem for path in paths]
     assert len((await library.search("aspirin", limit=10)).passages) == 6
     assert answered > 1
+
+
+async def test_a_brand_finds_the_passage_that_names_its_generic(milvus_uri: str, tmp_path: Path) -> None:
+    async def expand(question: str) -> QueryExpansion:
+        same = ("aspirin",) if "Aspro" in question else ()
+        return QueryExpansion(expansions=(Expansion(asked="aspro", same=same),))
+
+    plain = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
+    collection = plain._retriever.terms.name
+    expanding = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=collection, expand=expand)
+    await plain.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN, HEPARIN))
+
+    assert not (await plain.search("Aspro?")).passages
+    found = await expanding.search("Aspro?")
+    output = as_tool_result("Aspro?", found)
+    await plain.aclose()
+    await expanding.aclose()
+
+    assert ASPIRIN in found.passages[0].text
+    assert output.data["expanded"] == {"aspro": ["aspirin"]}

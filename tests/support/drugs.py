@@ -11,6 +11,7 @@ from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.rollup import roll_up
+from tools.drug_database.names.name_keys import record_key
 from tools.drug_database.storage.staging import Staging
 
 NDC_COLUMNS = (
@@ -46,6 +47,30 @@ async def drug_database(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
         await database.clear()
     finally:
         await database.aclose()
+
+
+def index_entry(
+    key: str,
+    *,
+    brands: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    substances: Sequence[str] = (),
+    products: int = 1,
+) -> dict[str, object]:
+    """An entry of the list of names; the ingredients of ``key`` are joined by ``+``."""
+    ingredients = key.split("+")
+    return {
+        "k": record_key(ingredients),
+        "g": " and ".join(ingredients),
+        "i": ingredients,
+        "s": list(substances),
+        "b": list(brands),
+        "y": [],
+        "c": list(classes),
+        "n": products,
+        "m": products,
+        "l": False,
+    }
 
 
 def ndc_row(code: str, substance: str, **columns: str) -> dict[str, str]:

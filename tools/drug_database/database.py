@@ -13,13 +13,17 @@ from tools.drug_database.importers import demo
 from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.import_run import ImportJob, run_import
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
+from tools.drug_database.query_expansion import QueryExpander
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.generations import CALL_SECONDS, drop
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
+from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client, CollectionGone, MilvusConnection
 
 T = TypeVar("T")
@@ -48,6 +52,16 @@ class DrugDatabase:
 
     async def search(self, query: DrugQuery) -> DrugSearchResult:
         return await self._read(lambda client: self._searcher.search(client, query), SEARCH_SECONDS)
+
+    async def expand(self, question: str) -> QueryExpansion:
+        """Return other words for the words of a clinical question.
+
+        Without a readable index the shipped aliases and vocabulary alone are used.
+        """
+        try:
+            return await self._read(lambda client: self._searcher.expand(client, question), SEARCH_SECONDS)
+        except ToolError:
+            return QueryExpander(NameIndex(()), aliases()).expand(question)
 
     async def record(self, key: str) -> DrugRecord | None:
         """The whole record of a key such as ``metformin``; None when there is none."""

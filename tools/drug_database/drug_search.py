@@ -24,11 +24,13 @@ from tools.drug_database.names.name_resolution import Candidate
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.names.query_words import Question, understand
 from tools.drug_database.names.resolve import Reading, read
+from tools.drug_database.query_expansion import QueryExpander
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import Catalog
 from tools.drug_database.storage.generations import Generation
+from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client
 from tools.milvus.expressions import one_of
 
@@ -63,6 +65,7 @@ class Searcher:
     def __init__(self, alias: str) -> None:
         self._alias = alias
         self._snapshot: Snapshot | None = None
+        self._expander: tuple[NameIndex, QueryExpander] | None = None
         self._lock = threading.Lock()
 
     def snapshot(self, client: Client) -> Snapshot | None:
@@ -82,6 +85,14 @@ class Searcher:
     def forget(self) -> None:
         """Drops what is held, so that the next search loads the index again."""
         self._snapshot = None
+
+    def expand(self, client: Client, question: str) -> QueryExpansion:
+        """Return other words for the words of ``question``, from the current state."""
+        state = self.snapshot(client)
+        index = state.index if state is not None else NameIndex(())
+        if self._expander is None or (self._expander[0] is not index and state is not None):
+            self._expander = (index, QueryExpander(index, aliases()))
+        return self._expander[1].expand(question)
 
     def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
         state = self.snapshot(client)

@@ -66,6 +66,8 @@ def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
         "question": question,
         "answerable": result.answerable,
         "passages": [_entry(passage) for passage in result.passages],
+        "question_language": result.expansion.language,
+        "expanded": {one.asked: [*one.same, *one.related] for one in result.expansion.expansions},
         "note": note,
     }
     return ToolResult(data=data, passages=result.passages, summary=passage_count(count, answerable=result.answerable))

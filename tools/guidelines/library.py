@@ -24,6 +24,7 @@ from tools.guidelines.storage.intake import Intake
 from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope
 from tools.guidelines.storage.shelves import Shelves
+from tools.language.query_expansion import Expand, QueryExpansion
 from tools.milvus.passage_collection import Connection
 from tools.types import Passage
 
@@ -47,11 +48,13 @@ class GuidelineLibrary:
         *,
         embedder: Embedder | None = None,
         collection: str = COLLECTION,
+        expand: Expand | None = None,
     ) -> None:
         self._shelves = Shelves(folder)
         self._connection = Connection(uri, token)
         self._retriever = Retriever(self._connection, collection, embedder)
         self._searcher = LibrarySearch(self._shelves, self._retriever)
+        self._expand = expand
         self._run = Threads()
         self._intake = Intake(self._shelves, self._retriever, self._run)
 
@@ -75,8 +78,9 @@ class GuidelineLibrary:
         wanted = chosen or SearchFilter()
         if documents is not None:
             wanted = wanted.model_copy(update={"documents": tuple(documents)})
+        expansion = await self._expand(question) if self._expand is not None else QueryExpansion()
         return await self._run(
-            lambda: self._searcher.search(question, max(1, min(limit, MAX_LIMIT)), wanted, scope),
+            lambda: self._searcher.search(question, max(1, min(limit, MAX_LIMIT)), wanted, scope, expansion),
             seconds=SEARCH_SECONDS,
         )
 

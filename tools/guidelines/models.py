@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from tools.language.query_expansion import QueryExpansion
 from tools.types import Frozen, Passage
 
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
@@ -117,3 +118,5 @@ class GuidelineSearchResult(Frozen):
     answerable: bool
     score: float
     """Confidence that the best passage answers, 0 to 1; ``answerable`` is this score against a fixed threshold."""
+    expansion: QueryExpansion = QueryExpansion()
+    """Other words that were searched beside the words of the question, and the question's language."""

@@ -27,7 +27,7 @@ class NameAlias(Frozen):
 
     alias: str
     names: tuple[str, ...] = Field(min_length=1)
-    kind: Literal["inn", "abbreviation", "nickname"]
+    kind: Literal["inn", "abbreviation", "brand"]
     source: str
     note: str = ""
     """A warning for the reader, such as a known confusion."""
@@ -57,16 +57,21 @@ class Aliases:
 
     def __init__(self, data: AliasFile) -> None:
         self.sources = data.sources
+        self.classes = data.classes
         self.in_files = tuple(one for one in data.names if one.in_files)
         self._names: dict[str, NameAlias] = {}
         self._classes: dict[str, ClassAlias] = {}
         self._nicknames: dict[str, list[str]] = defaultdict(list)
         self._other_names: dict[str, list[str]] = defaultdict(list)
+        self._substance_names: dict[str, dict[str, None]] = defaultdict(dict)
         for name in data.names:
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
             if len(name.names) == 1:
                 self._other_names[fold(name.names[0])].append(name.alias)
+            if len(name.names) == 1 and name.kind == "inn":
+                self._substance_names[fold(name.names[0])][name.alias] = None
+                self._substance_names[fold(name.alias)][name.names[0]] = None
         for group in data.classes:
             for form in _forms(group.alias):
                 self._classes.setdefault(form, group)
@@ -79,6 +84,10 @@ class Aliases:
 
     def name(self, text: str) -> NameAlias | None:
         return self._names.get(fold(text))
+
+    def substance_names(self, name: str) -> Sequence[str]:
+        """Return the INN, BAN or USAN of the same substance beside ``name``."""
+        return list(self._substance_names.get(fold(name), ()))
 
     def drug_class(self, text: str) -> ClassAlias | None:
         folded = fold(text)

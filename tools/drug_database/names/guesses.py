@@ -8,15 +8,21 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.class_members import class_named
+from tools.drug_database.names.foreign_names import english_ions, ions_of
 from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.name_resolution import Candidate, distinct, leading, named
-from tools.drug_database.names.spelling import ENOUGH, Spelling
+from tools.drug_database.names.spelling import ENOUGH, Spelling, closeness
+from tools.language.clinical_vocabulary import is_clinical_word
+from tools.language.common_words import is_ordinary
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
 """Single words and pairs of words of a long question that are looked up."""
 _SURE_WORD: Final = 80.0
 """A single word of a question has to come nearer than a whole name that was typed alone."""
+_SURE_IONS: Final = 90.0
+"""A single word has to come nearer than that to the name of a salt."""
 _CLASS_LEAD: Final = 2.0
 """Points by which a class has to be nearer than any name."""
 _MEANINGS: Final = 3
@@ -34,11 +40,12 @@ class Guess(NamedTuple):
 
 
 def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
-    """What ``text`` as a whole may be a misspelling of."""
-    by_name = sorted(
-        [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)],
-        key=lambda one: -one.score,
-    )
+    """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words."""
+    words = fold(text).split()
+    if all(is_ordinary(word) or is_clinical_word(word) for word in words):
+        return Guess()
+    near = [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)]
+    by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)
     by_class = sorted(
         [
             *index.class_spellings.near(text, least=max(least, ENOUGH), most=3),
@@ -49,6 +56,21 @@ def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUG
     if by_class and (not by_name or by_class[0].score > by_name[0].score + _CLASS_LEAD):
         return _class_guess(index, aliases, by_class[0])
     return _name_guess(index, aliases, by_name[:20])
+
+
+def same_ions(words: Sequence[str], name: str) -> bool:
+    """Return whether every ion of ``name`` is spelt in ``words``: potassium is no slip of calcium.
+
+    A typed word that is an ion itself spells no other one.
+    """
+    typed, meant = ions_of(" ".join(words)), english_ions(name)
+    if not typed and not meant:
+        return True
+    if len(words) == 1 and not typed:
+        return closeness(words[0], fold(name).replace(" ", "")) >= _SURE_IONS
+    free = [word for word in words if not ions_of(word)]
+    missing = [ion for ion in meant - typed if not any(closeness(word, ion) >= _SURE_WORD for word in free)]
+    return not missing and (typed <= meant or not meant)
 
 
 def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Guess:

@@ -6,11 +6,13 @@ are dictionary reads; misspellings are found by ``Spellings``.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from tools.drug_database.names.aliases import singular
+from tools.drug_database.names.foreign_names import InternationalNames
 from tools.drug_database.names.name_keys import base_moiety, class_name, fold, record_key
 from tools.drug_database.names.spelling import Spellings
 from tools.drug_database.records import DrugRecord
@@ -76,8 +78,15 @@ class NameIndex:
             members.sort(key=self.prominence, reverse=True)
         self._keep_brand_starts()
         self.names: list[str] = [*self._exact, *self._brand_starts]
+        self._sorted = sorted(self._exact)
         self.spellings = Spellings(self.names, [self.products[self.exact(name)[0].entry] for name in self.names])
         self.class_spellings = Spellings(list(self.class_names))
+        self.international = InternationalNames(
+            (name, known.entry)
+            for name, meanings in self._exact.items()
+            for known in meanings
+            if known.kind in {"generic", "substance"} and len(self.ingredients[known.entry]) == 1
+        )
 
     def _add(self, entry: IndexEntry) -> None:
         number = len(self.keys)
@@ -155,6 +164,13 @@ class NameIndex:
         if found is None:
             found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))
         return found if found is not None else ()
+
+    def starting(self, start: str) -> Iterator[str]:
+        """Yield the folded names that begin with ``start``."""
+        place = bisect_left(self._sorted, start)
+        while place < len(self._sorted) and self._sorted[place].startswith(start):
+            yield self._sorted[place]
+            place += 1
 
     def ingredient_set(self, names: Sequence[str]) -> int | None:
         """The record of exactly these ingredients, whose salts do not matter."""

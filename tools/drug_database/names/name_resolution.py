@@ -7,14 +7,19 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
+from tools.drug_database.names.foreign_names import english_forms
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
-from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
+from tools.drug_database.names.name_keys import acid_or_ion, base_moiety, fold
 from tools.drug_database.names.query_words import JOINING
 from tools.drug_database.records.queries import How
 
 LONGEST_NAME: Final = 8
 """Words of the longest name that is looked for inside a question."""
 _MOST_PARTS: Final = 16
+_SHORTEST_START: Final = 4
+_SHORTEST_PART: Final = 3
+"""Letters of an abbreviated name and of its abbreviated salt."""
+_READ_AS: Final = "{} was read as {}."
 _HOW: Final[dict[NameKind, How]] = {
     "generic": "exact",
     "substance": "exact",
@@ -57,7 +62,20 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Can
         found = [_candidate(one) for one in leading(index, index.exact(base_moiety(text)))]
     if not found and (other := acid_or_ion(text)):
         found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
+    if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
+        return [Candidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
     return found, note
+
+
+def foreign_name(index: NameIndex, text: str) -> Known | None:
+    """Return the one record that a German or Spanish name means, by its parts and endings; None for another text."""
+    for form in (text, *english_forms(text)):
+        known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
+        entries = {one.entry for one in known if one.kind != "brand"}
+        entry = next(iter(entries)) if len(entries) == 1 else index.international.find(fold(form))
+        if entry is not None:
+            return Known(entry, "synonym", index.generics[entry])
+    return None
 
 
 def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
@@ -111,13 +129,33 @@ def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Can
             start += 1
             continue
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
-        tried = ((end, _by_name(index, aliases, " ".join(words[start:end]))[0]) for end in ends)
+        tried = ((end, _part(index, aliases, " ".join(words[start:end]))) for end in ends)
         end, found = next(((end, found) for end, found in tried if found), (0, []))
         if not found:
             return None
         parts.append(found[0])
         start = end
     return together(index, parts) if start >= len(words) else None
+
+
+def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
+    """Return the one medicine whose salt begins word by word with ``words``: ``metop succ``, ``levothy sod``."""
+    if len(words) < 2 or len(words[0]) < _SHORTEST_START or min(map(len, words)) < _SHORTEST_PART:
+        return None
+    entries: set[int] = set()
+    for name in index.starting(words[0]):
+        parts = name.split()
+        if len(parts) == len(words) and all(map(str.startswith, parts, words)):
+            entries.update(one.entry for one in index.whole(name) if one.kind in {"generic", "substance"})
+    single = [entry for entry in entries if len(index.ingredients[entry]) == 1]
+    return Known(single[0], "synonym", index.generics[single[0]]) if len(single) == 1 else None
+
+
+def _part(index: NameIndex, aliases: Aliases, text: str) -> list[Candidate]:
+    """Return what one part of a combination names, in English, German or Spanish."""
+    found = _by_name(index, aliases, text)[0]
+    known = None if found else foreign_name(index, text)
+    return found if known is None else [Candidate(known.entry, "synonym", known.name, 96.0)]
 
 
 def together(index: NameIndex, parts: Sequence[Candidate]) -> Candidate | None:

@@ -15,7 +15,7 @@ FORMS: Final = word_list("forms")
 NOISE: Final = STOP | FORMS | word_list("units") | word_list("asking")
 CONTEXT: Final = word_list("context")
 """What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
-JOINING: Final = frozenset({"and", "with", "plus", "in", "w"})
+JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})
 """Words between the parts of a combination."""
 _AMOUNT = re.compile(r"^\d+(?:[.,]\d+)*(?:mg|mcg|ug|g|gm|ml|l|iu|units?|meq|mmol|%|h|hr|hrs)?$")
 _STRENGTH = re.compile(

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.class_members import class_named, classed
+from tools.drug_database.names.foreign_names import salt_in_english
 from tools.drug_database.names.guesses import Guess, guess, guess_words
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
@@ -56,9 +57,9 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
         members = classed(index, aliases, text)
         if members:
             return Reading(members)
-    absent = next((alias for text in (question.trimmed, core) if (alias := aliases.name(text))), None)
-    if absent is not None:
-        return Reading(notes=(_ABSENT.format(absent.alias, joined(absent.names)),))
+    absent = next((note for text in dict.fromkeys((question.trimmed, core)) if (note := _absent(aliases, text))), "")
+    if absent:
+        return Reading(notes=(absent,))
     spans = find_spans(index, aliases, question)
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
@@ -70,6 +71,15 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
     if meant and not left:
         return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     return _with_guesses(index, aliases, question, spans, left)
+
+
+def _absent(aliases: Aliases, text: str) -> str:
+    """Return what is known of a name whose medicine no loaded source has; empty when nothing is."""
+    alias = aliases.name(text)
+    if alias is not None:
+        return _ABSENT.format(alias.alias, joined(alias.names))
+    salt = salt_in_english(text)
+    return _ABSENT.format(text, salt) if salt else ""
 
 
 def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tuple[Candidate, ...]:

@@ -16,6 +16,7 @@ from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.ingest import READER
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
+from tools.language.query_expansion import QueryExpansion
 from tools.types import Passage
 
 KEPT_TERMS = 20_000
@@ -34,16 +35,24 @@ class LibrarySearch:
         self._terms_of = lru_cache(KEPT_TERMS)(self._read_terms)
 
     def search(
-        self, question: str, limit: int, chosen: SearchFilter, scope: Scope | None = None
+        self,
+        question: str,
+        limit: int,
+        chosen: SearchFilter,
+        scope: Scope | None = None,
+        expansion: QueryExpansion | None = None,
     ) -> GuidelineSearchResult:
         """The best ``limit`` passages of the documents that ``chosen`` lets through, those of ``scope`` among them."""
         snapshot = self._shelves.snapshot(scope)
         refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
-        found = self._retriever.search(question, refs, self._terms_of, snapshot.weight)
+        expansion = expansion or QueryExpansion()
+        found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         match = self._retriever.match(question, found, self._read_text, snapshot.weight)
         score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale, match)
-        return GuidelineSearchResult(passages=passages, answerable=score >= ANSWERABLE_FROM, score=score)
+        return GuidelineSearchResult(
+            passages=passages, answerable=score >= ANSWERABLE_FROM, score=score, expansion=expansion
+        )
 
     def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
         """The candidates as passages; what was replaced since the search began is left out."""

@@ -6,7 +6,7 @@ Knows nothing of documents or files: the library and the evaluation use it alike
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,12 +16,19 @@ from tools.embeddings.late_interaction import TokenEmbedder, telling_sentences, 
 from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
 from tools.guidelines.search.ranking import CANDIDATES, Candidate, by_closeness, fuse
+from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import for_ranking
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
 from tools.milvus.passage_collection import Connection, Hit
 
 logger = logging.getLogger(__name__)
+
+
+SAME = 0.8
+"""Share of its weight that a word of the same meaning as an asked one has in a search."""
+RELATED = 0.25
+"""The share of a class of an asked medicine, and of a member of an asked class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +71,22 @@ class Retriever:
         return self._vectors
 
     def search(
-        self, question: str, versions: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
+        self,
+        question: str,
+        versions: Sequence[str],
+        terms_of: Callable[[str], Sequence[str]],
+        weight: Weight,
+        expansion: QueryExpansion | None = None,
     ) -> Found:
-        """The best candidates among the passages of ``versions``."""
+        """The best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
         wanted = tuple(terms(question))
-        weight = for_ranking(weight, wanted)
-        by_terms = self.terms.search(wanted, weight, versions, CANDIDATES)
-        by_vector = self._by_vector(question, versions)
-        ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], wanted, terms_of, weight)
+        expansion = expansion or QueryExpansion()
+        shares = _shares(expansion, wanted)
+        searched = (*wanted, *shares)
+        weight = _lowered(for_ranking(weight, wanted), shares)
+        by_terms = self.terms.search(searched, weight, versions, CANDIDATES)
+        by_vector = self._by_vector(_in_other_words(question, expansion), versions)
+        ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], searched, terms_of, weight)
         return Found(wanted, tuple(ordered))
 
     def match(self, question: str, found: Found, text_of: Callable[[str], str], weight: Weight) -> float | None:
@@ -137,3 +152,23 @@ class Retriever:
         self.terms.check()
         if self.vectors is not None:
             self.vectors.check()
+
+
+def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]:
+    """Return the terms of the other words with the share of their weight, without the asked terms."""
+    shares: dict[str, float] = {}
+    for one in expansion.expansions:
+        for words, share in ((one.same, SAME), (one.related, RELATED)):
+            for term in (term for word in words for term in terms(word)):
+                shares[term] = max(share, shares.get(term, 0.0))
+    return {term: share for term, share in shares.items() if term not in asked}
+
+
+def _lowered(weight: Weight, shares: Mapping[str, float]) -> Weight:
+    return lambda term: weight(term) * shares.get(term, 1.0)
+
+
+def _in_other_words(question: str, expansion: QueryExpansion) -> str:
+    """Return what is embedded: the question followed by the words of the same meaning."""
+    same = [word for one in expansion.expansions for word in one.same]
+    return f"{question} ({', '.join(same)})" if same else question

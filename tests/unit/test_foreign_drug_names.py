@@ -1,0 +1,121 @@
+"""German and Spanish names of medicines, and guesses that are withheld."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.drugs import index_entry
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.names.name_keys import fold
+from tools.drug_database.names.query_words import understand
+from tools.drug_database.names.resolve import Reading, read
+from tools.language.clinical_vocabulary import is_clinical_word
+from tools.language.common_words import is_ordinary, language_of
+
+INDEX = NameIndex(
+    [
+        index_entry("calcium chloride"),
+        index_entry("potassium chloride"),
+        index_entry("magnesium oxide"),
+        index_entry("metoprolol", substances=["metoprolol succinate", "metoprolol tartrate"]),
+        index_entry("amoxicillin", substances=["amoxicillin"]),
+        index_entry("clavulanic acid"),
+        index_entry("amoxicillin+clavulanic acid"),
+        index_entry("morphine", substances=["morphine sulfate"]),
+        index_entry("aspirin", brands=["Bayer Aspirin"]),
+        index_entry("insulin human", brands=["Novolin"]),
+        index_entry("penicillin v"),
+        index_entry("nisoldipine", brands=["Sular"]),
+    ]
+)
+
+
+def reading(text: str) -> Reading:
+    return read(INDEX, aliases(), understand(text))
+
+
+def found(text: str) -> str:
+    candidates = reading(text).candidates
+    return INDEX.generics[candidates[0].entry] if candidates else ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Kaliumchlorid", "potassium chloride"),
+        ("cloruro de potasio", "potassium chloride"),
+        ("cloruro cálcico", "calcium chloride"),
+        ("Magnesiumoxid", "magnesium oxide"),
+        ("Metoprololsuccinat 47,5", "metoprolol"),
+        ("metop succ 25", "metoprolol"),
+        ("amoxicilina", "amoxicillin"),
+        ("amoxicilina y ácido clavulánico", "amoxicillin and clavulanic acid"),
+        ("Morphin", "morphine"),
+        ("sulfato de morfina", "morphine"),
+        ("ASS 100", "aspirin"),
+        ("PCN VK", "penicillin v"),
+        ("Dosis von Metoprolol bei Herzinsuffizienz", "metoprolol"),
+    ],
+)
+def test_a_german_spanish_or_shortened_name_is_read(typed: str, meant: str) -> None:
+    assert found(typed) == meant
+    assert not reading(typed).did_you_mean
+
+
+@pytest.mark.parametrize("typed", ["water tablet", "sugar pill", "Wassertablette", "Blutdruck", "presión arterial"])
+def test_an_ordinary_word_is_no_misspelt_medicine(typed: str) -> None:
+    assert reading(typed) == Reading()
+
+
+@pytest.mark.parametrize("typed", ["Kaliumphosphat", "Natriumchlorid", "sodium chloride", "magnesium hydroxide"])
+def test_a_salt_is_never_guessed_as_another_one(typed: str) -> None:
+    assert not reading(typed).candidates
+
+
+def test_a_misspelt_salt_is_still_guessed() -> None:
+    assert found("potasium cloride") == "potassium chloride"
+    assert found("magnesum oxide") == "magnesium oxide"
+
+
+def test_a_known_brand_that_is_not_loaded_is_named_and_not_guessed() -> None:
+    read_as = reading("Novalgin")
+    assert (read_as.candidates, read_as.did_you_mean) == ((), ())
+    assert "metamizole" in read_as.notes[0]
+    assert "potassium iodide" in reading("Kaliumjodid").notes[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "key"),
+    [
+        (("morfina", "Morphin", "morphine"), "morfin"),
+        (("hidroclorotiazida", "Hydrochlorothiazid", "hydrochlorothiazide"), "idroklorotiasid"),
+        (("espironolactona", "Spironolacton", "spironolactone"), "spironolakton"),
+        (("Chinidin", "quinidine"), "kvinidin"),
+    ],
+)
+def test_spellings_of_one_international_name_share_a_key(names: tuple[str, ...], key: str) -> None:
+    assert {international_key(fold(name)) for name in names} == {key}
+
+
+def test_ions_are_told_in_three_languages() -> None:
+    for text in ("Kaliumchlorid", "cloruro potásico", "potassium chloride"):
+        assert ions_of(fold(text)) == {"potassium", "chloride"}
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    assert all(form for form in english_forms(text))
+    is_clinical_word(text)
+    reading(text)
+
+
+def test_the_language_is_told_by_frequent_words() -> None:
+    assert language_of("Welche Dosis bei Kindern?") == "de"
+    assert language_of("qué dosis para los niños") == "es"
+    assert language_of("metoprolol succinate 25 mg") == "en"
+    assert is_ordinary("water")
+    assert not is_ordinary("metoprolol")

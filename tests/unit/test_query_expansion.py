@@ -1,0 +1,94 @@
+"""Other words for the words of a clinical question."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.drugs import index_entry
+from tools.drug_database.names.aliases import aliases
+from tools.drug_database.names.name_index import NameIndex
+from tools.drug_database.query_expansion import QueryExpander
+from tools.language.query_expansion import Expansion
+
+BETA2 = "beta2-Adrenergic Agonist [EPC]"
+SHORT = "Short-acting beta2-adrenergic agonist (SABA)"
+INDEX = NameIndex(
+    [
+        index_entry("dabigatran", brands=["Pradaxa"], classes=["Direct Thrombin Inhibitor [EPC]"]),
+        index_entry("sacubitril+valsartan", brands=["Entresto"]),
+        index_entry("albuterol", classes=[BETA2, SHORT]),
+        index_entry("salmeterol", classes=[BETA2]),
+        index_entry("metformin", brands=["Glucophage"]),
+        index_entry("morphine"),
+        index_entry("aluminum+arsenic+gold+iron", brands=["Allergy"]),
+        index_entry("menthol", brands=["Relief"]),
+    ]
+)
+EXPANDER = QueryExpander(INDEX, aliases())
+
+
+def expanded(question: str, asked: str) -> Expansion:
+    found = {one.asked: one for one in EXPANDER.expand(question).expansions}
+    return found.get(asked, Expansion(asked=asked))
+
+
+def test_a_brand_leads_to_its_ingredients_and_their_class() -> None:
+    assert expanded("When should I halve Pradaxa?", "pradaxa").same == ("dabigatran",)
+    assert "Direct Thrombin Inhibitor" in expanded("Pradaxa", "pradaxa").related
+    assert expanded("Entresto after an ACE inhibitor", "entresto").same == ("sacubitril", "valsartan")
+
+
+def test_a_class_leads_to_its_own_members_alone() -> None:
+    found = expanded("Is a SABA alone enough?", "saba")
+    assert "short-acting beta agonist" in found.same
+    assert {"albuterol", "salbutamol"} <= set(found.related)
+    assert "salmeterol" not in found.related
+
+
+def test_a_member_leads_to_its_class_and_its_other_name() -> None:
+    found = expanded("salbutamol in an attack", "salbutamol")
+    assert found.same == ("albuterol",)
+    assert "SABA" in found.related
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("fatigue in MS", "ms"),
+        ("PE in pregnancy", "pe"),
+        ("low HCT", "hct"),
+        ("MCP pain", "mcp"),
+        ("pain relief", "relief"),
+        ("allergy to eggs", "allergy"),
+    ],
+)
+def test_ambiguous_and_ordinary_words_are_left_alone(question: str, asked: str) -> None:
+    assert expanded(question, asked) == Expansion(asked=asked)
+
+
+def test_an_abbreviation_with_one_meaning_is_spelt_out() -> None:
+    assert expanded("apixaban in AF", "af").same == ("atrial fibrillation",)
+
+
+def test_a_german_question_is_searched_in_english_too() -> None:
+    found = EXPANDER.expand("Welche Dosis Metformin bei Niereninsuffizienz?")
+    assert found.language == "de"
+    assert {one.asked: one.same for one in found.expansions if one.same} == {
+        "dosis": ("dose",),
+        "niereninsuffizienz": ("renal impairment", "chronic kidney disease"),
+    }
+
+
+def test_a_spanish_name_leads_to_the_english_one() -> None:
+    assert expanded("dosis de metformina en insuficiencia renal", "metformina").same == ("metformin",)
+    assert expanded("dosis de metformina en insuficiencia renal", "insuficiencia renal").same
+
+
+def test_an_english_question_is_not_translated() -> None:
+    found = EXPANDER.expand("When do patients die after a stroke?")
+    assert (found.language, found.expansions) == ("en", ())
+
+
+def test_without_an_index_the_shipped_names_serve() -> None:
+    found = QueryExpander(NameIndex(()), aliases()).expand("paracetamol with a DOAC").expansions
+    assert {one.asked: one.same[0] for one in found} == {"paracetamol": "acetaminophen", "doac": "NOAC"}

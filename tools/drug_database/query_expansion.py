@@ -1,0 +1,165 @@
+"""Expand the words of a clinical question from data: brand and generic, class and member, abbreviations, translations.
+
+The names come from the index (any loaded source) and from the shipped aliases; general clinical words from
+``tools.language``. An abbreviation with several meanings is not expanded, nor is an ordinary word that is also a brand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from tools.drug_database.names.aliases import Aliases, ClassAlias, NameAlias
+from tools.drug_database.names.name_index import Known, NameIndex
+from tools.drug_database.names.name_keys import class_kind, class_name, fold
+from tools.drug_database.names.name_resolution import foreign_name, leading, meanings_of
+from tools.drug_database.names.query_words import CONTEXT, NOISE
+from tools.language.clinical_vocabulary import abbreviation_meanings, translations
+from tools.language.common_words import is_ordinary, language_of
+from tools.language.query_expansion import Expansion, QueryExpansion
+
+_LONGEST_QUESTION: Final = 1_000
+_LONGEST_NAME: Final = 5
+_SHORTEST_NAME: Final = 3
+_MOST_MEMBERS: Final = 12
+"""Members of a class that are named; a class with more is too broad to search by all of them."""
+_MOST_CLASSES: Final = 4
+_MOST_INGREDIENTS: Final = 3
+_CODES: Final = frozenset({"clsi", "onc"})
+"""Sources of drug codes that are used inside one specialty only."""
+
+
+class _Word(NamedTuple):
+    typed: str
+    folded: str
+
+
+class QueryExpander:
+    """Expands questions by the names of one index; by the shipped aliases alone when the index is empty."""
+
+    def __init__(self, index: NameIndex, aliases: Aliases) -> None:
+        self._index = index
+        self._aliases = aliases
+        self._members = {group.alias: _core_members(index, group) for group in aliases.classes}
+        self._groups: dict[int, list[ClassAlias]] = defaultdict(list)
+        for group in sorted(aliases.classes, key=lambda one: len(self._members[one.alias])):
+            for entry in self._members[group.alias]:
+                self._groups[entry].append(group)
+
+    def expand(self, question: str) -> QueryExpansion:
+        """Return other words for the words of ``question``, in the order in which they are asked."""
+        language = language_of(question[:_LONGEST_QUESTION])
+        words = [
+            _Word(typed, part)
+            for typed in question[:_LONGEST_QUESTION].replace("/", " ").split()
+            for part in fold(typed).split()
+        ]
+        found: dict[int, Expansion] = {}
+        covered: set[int] = set()
+        for start, end, expansion in self._named(words):
+            covered.update(range(start, end))
+            found[start] = expansion
+        if language != "en":
+            for start, end, terms in translations([word.folded for word in words], language):
+                if covered.isdisjoint(range(start, end)):
+                    asked = " ".join(word.folded for word in words[start:end])
+                    found[start] = Expansion(asked=asked, same=_others(terms, asked))
+        kept = (found[start] for start in sorted(found))
+        return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
+
+    def _named(self, words: Sequence[_Word]) -> Iterator[tuple[int, int, Expansion]]:
+        """Yield the longest names in the question with their expansions, without overlap."""
+        start = 0
+        while start < len(words):
+            ends = range(min(len(words), start + _LONGEST_NAME), start, -1)
+            tried = ((end, self._expansion(words[start:end])) for end in ends)
+            end, expansion = next(((end, one) for end, one in tried if one is not None), (start + 1, None))
+            if expansion is not None:
+                yield start, end, expansion
+            start = end
+
+    def _expansion(self, words: Sequence[_Word]) -> Expansion | None:
+        """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous."""
+        text = " ".join(word.folded for word in words)
+        if all(word.folded in NOISE for word in words):
+            return None
+        meanings = abbreviation_meanings(words[0].typed.strip(".,;:?!()")) if len(words) == 1 else ()
+        alias = self._aliases.name(text)
+        if alias is not None and alias.source in _CODES:
+            return None
+        if meanings:
+            clear = len(meanings) == 1 and alias is None
+            return Expansion(asked=text, same=meanings if clear else ())
+        if len(text) < _SHORTEST_NAME:
+            return None
+        ordinary = all(is_ordinary(word.folded) or word.folded in CONTEXT for word in words)
+        if alias is not None and not (ordinary and _is_lower(words)):
+            return self._by_alias(text, alias)
+        if group := self._aliases.drug_class(text):
+            return self._of_class(text, group)
+        known = leading(self._index, self._index.whole(text))
+        if known and not (ordinary and known[0].kind == "brand"):
+            return self._of_drug(text, known)
+        foreign = None if known or ordinary else foreign_name(self._index, text)
+        return None if foreign is None else self._of_drug(text, [foreign])
+
+    def _by_alias(self, asked: str, alias: NameAlias) -> Expansion:
+        if alias.kind == "abbreviation" and len(alias.names) > 1:
+            return Expansion(asked=asked)
+        known = [one for name in alias.names[:1] for one in leading(self._index, meanings_of(self._index, name))]
+        if known:
+            return self._of_drug(asked, known, also=alias.names[:1])
+        return Expansion(asked=asked, same=_others(alias.names[:1], asked))
+
+    def _of_drug(self, asked: str, known: Sequence[Known], also: Iterable[str] = ()) -> Expansion:
+        """Expand a medicine by its names and classes; nothing when the name means several medicines."""
+        entries = list(dict.fromkeys(one.entry for one in known))
+        ingredients = self._index.ingredients[entries[0]]
+        if len(entries) > 1 or len(ingredients) > _MOST_INGREDIENTS:
+            return Expansion(asked=asked)
+        names = [*also, *ingredients]
+        others = [other for name in names for other in self._aliases.substance_names(name)]
+        return Expansion(
+            asked=asked, same=_others([*names, *others], asked), related=_others(self._classes_of(entries[0]), asked)
+        )
+
+    def _classes_of(self, entry: int) -> list[str]:
+        """Return what the record's established classes are called, the most specific first."""
+        named = [group.alias for group in self._groups.get(entry, ())][:_MOST_CLASSES]
+        own = [class_name(one) for one in self._index.classes[entry] if class_kind(one) in {"", "epc"}]
+        return [*named, *own[:_MOST_CLASSES]]
+
+    def _of_class(self, asked: str, group: ClassAlias) -> Expansion:
+        same = [one.alias for one in self._aliases.classes if (one.classes, one.names) == (group.classes, group.names)]
+        members = self._members[group.alias]
+        names = [name for entry in members[:_MOST_MEMBERS] for name in self._index.ingredients[entry]]
+        others = [other for name in names for other in self._aliases.substance_names(name)]
+        few = len(members) <= _MOST_MEMBERS
+        return Expansion(
+            asked=asked, same=_others(same, asked), related=_others([*names, *others] if few else [], asked)
+        )
+
+
+def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
+    """Return the single medicines that belong to most of the group's classes, the most common first.
+
+    ``SABA`` is listed with FDA's class of all beta2 agonists and with a class of the short-acting ones: its members
+    are those of both.
+    """
+    count: Counter[int] = Counter()
+    for name in {fold(one) for one in group.classes}:
+        count.update(set(index.members.get(name, ())))
+    count.update({known.entry for name in group.names for known in meanings_of(index, name) if known.kind == "generic"})
+    single = [entry for entry in count if len(index.ingredients[entry]) == 1]
+    most = max((count[entry] for entry in single), default=0)
+    return sorted((entry for entry in single if count[entry] == most), key=index.prominence, reverse=True)
+
+
+def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
+    """Return each term once, without the asked one."""
+    return tuple({fold(term): term for term in reversed(list(terms)) if fold(term) != asked}.values())[::-1]
+
+
+def _is_lower(words: Sequence[_Word]) -> bool:
+    return all(word.typed == word.typed.lower() for word in words)

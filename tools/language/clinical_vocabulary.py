@@ -1,0 +1,108 @@
+"""English terms for German and Spanish clinical words, and meanings of abbreviations (``clinical/README.md``)."""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, Final, Literal, NamedTuple
+
+import snowballstemmer
+
+ForeignLanguage = Literal["de", "es"]
+_STEMMERS: Final[dict[ForeignLanguage, str]] = {"de": "german", "es": "spanish"}
+_LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
+"""What German puts between the parts of a compound."""
+_SHORTEST_PART: Final = 4
+_LONGEST_PHRASE: Final = 3
+_local = threading.local()
+
+
+class Translation(NamedTuple):
+    """The English ``terms`` of the words ``start`` up to ``end`` of a question."""
+
+    start: int
+    end: int
+    terms: tuple[str, ...]
+
+
+def abbreviation_meanings(word: str) -> tuple[str, ...]:
+    """Return the meanings of an abbreviation, typed in any case; empty for an unknown one."""
+    return _abbreviations().get(word.casefold(), ())
+
+
+def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Translation]:
+    """Yield the English terms of the words and phrases that the vocabulary holds, from left to right."""
+    known = _vocabulary(language)
+    start = 0
+    while start < len(words):
+        ends = range(min(len(words), start + _LONGEST_PHRASE), start, -1)
+        found = next(
+            (Translation(start, end, terms) for end in ends if (terms := known.get(_key(words[start:end], language)))),
+            None,
+        )
+        if found is None and language == "de":
+            terms = _compound(fold(words[start]))
+            found = Translation(start, start + 1, terms) if terms else None
+        if found is not None:
+            yield found
+        start = found.end if found else start + 1
+
+
+def is_clinical_word(word: str) -> bool:
+    """Return whether ``word`` is a German or Spanish word of the vocabulary, or a compound of such words."""
+    return any(next(translations([word], language), None) is not None for language in _STEMMERS)
+
+
+def fold(word: str) -> str:
+    """Return ``word`` in lower case without accents."""
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(sign for sign in plain if not unicodedata.combining(sign))
+
+
+@lru_cache(maxsize=20_000)
+def _compound(word: str) -> tuple[str, ...]:
+    """Return the English terms of a German compound's parts; empty unless the parts cover the whole word."""
+    known = _vocabulary("de")
+    for cut in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
+        first, rest = word[:cut], word[cut:]
+        terms = known.get(_key([first], "de"))
+        if not terms:
+            continue
+        for link in _LINKS:
+            if rest.startswith(link) and (
+                more := known.get(_key([rest[len(link) :]], "de")) or _compound(rest[len(link) :])
+            ):
+                return (*terms, *more)
+    return ()
+
+
+def _key(words: Sequence[str], language: ForeignLanguage) -> str:
+    return " ".join(_stem(fold(word), language) for word in words)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str, language: ForeignLanguage) -> str:
+    stemmers: dict[str, Any] = _local.__dict__
+    if language not in stemmers:
+        stemmers[language] = snowballstemmer.stemmer(_STEMMERS[language])
+    return str(stemmers[language].stemWord(word))
+
+
+@cache
+def _vocabulary(language: ForeignLanguage) -> Mapping[str, tuple[str, ...]]:
+    return {_key(phrase.split(), language): terms for phrase, terms in _lines(f"{language}.tsv")}
+
+
+@cache
+def _abbreviations() -> Mapping[str, tuple[str, ...]]:
+    return {abbreviation.casefold(): meanings for abbreviation, meanings in _lines("abbreviations.tsv")}
+
+
+def _lines(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    text = (resources.files("tools.language") / "clinical" / name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        phrase, _, terms = line.partition("\t")
+        yield phrase, tuple(term.strip() for term in terms.split(";"))

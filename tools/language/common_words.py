@@ -1,0 +1,44 @@
+"""Common words of English, German and Spanish by frequency; ``common/README.md`` names the source."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from importlib import resources
+from typing import Final, Literal, get_args
+
+Language = Literal["en", "de", "es"]
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+ORDINARY: Final = 10_000
+"""Rank up to which a word counts as ordinary."""
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_LEAD: Final = 0.1
+"""Share by which another language must be likelier than English."""
+
+
+@cache
+def ranks(language: Language) -> dict[str, int]:
+    """Return the place of each word in the list of ``language``; 1 is the most frequent."""
+    text = (resources.files("tools.language") / "common" / f"{language}.txt").read_text(encoding="utf-8")
+    return {word: place for place, word in enumerate(text.split(), start=1)}
+
+
+def is_ordinary(word: str) -> bool:
+    """Return whether ``word``, in lower case, is an ordinary word of one of the languages."""
+    return any(ranks(language).get(word, ORDINARY + 1) <= ORDINARY for language in LANGUAGES)
+
+
+def language_of(text: str) -> Language:
+    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); English when undecided."""
+    words = _WORD.findall(text.lower())[:100]
+    likely = {language: _likelihood(words, language) for language in LANGUAGES}
+    best = max(LANGUAGES, key=lambda language: likely[language])
+    return best if likely[best] > likely["en"] * (1 + _LEAD) else "en"
+
+
+def _likelihood(words: list[str], language: Language) -> float:
+    """Add up how frequent the words are: 1 for the most frequent, 0 for a word outside the list."""
+    known = ranks(language)
+    last = math.log(len(known) + 1)
+    return sum(1 - math.log(known[word]) / last for word in words if word in known)
