@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
 
 from tools.language.terms import terms
+from tools.language.word_lists import word_entries
 
 _IN_BRACKETS = re.compile(r"\s\(([A-Z][A-Za-z0-9-]{1,7}?)s?\)")
 _MOST_WORDS = 7
@@ -19,54 +19,6 @@ _REACH = 200
 """Characters before a bracket in which its words are looked for."""
 _LAST_WORD = re.compile(r"[A-Za-z][\w-]*\Z")
 _IN_A_NOTE = re.compile(r"(?:^|[;\n]\s?)([A-Z][A-Za-z0-9-]{1,7}?)s?, ([a-z][\w -]{4,60}?)(?=;|\.|\n|$)")
-_COMMON = """
-ACS: acute coronary syndrome
-AF: atrial fibrillation
-AKI: acute kidney injury
-BMI: body mass index
-BP: blood pressure
-CABG: coronary artery bypass grafting
-CAD: coronary artery disease
-CAP: community-acquired pneumonia
-CBT: cognitive behavioral therapy
-CKD: chronic kidney disease
-COPD: chronic obstructive pulmonary disease
-CVD: cardiovascular disease
-DKA: diabetic ketoacidosis
-DOAC: direct oral anticoagulant
-DVT: deep vein thrombosis
-GERD: gastroesophageal reflux disease
-GFR: glomerular filtration rate
-HBV: hepatitis B virus
-HCV: hepatitis C virus
-HF: heart failure
-HIV: human immunodeficiency virus
-HPV: human papillomavirus
-IBD: inflammatory bowel disease
-IBS: irritable bowel syndrome
-ICS: inhaled corticosteroid
-ICU: intensive care unit
-LDL: low-density lipoprotein
-MI: myocardial infarction
-MRI: magnetic resonance imaging
-MRSA: methicillin-resistant Staphylococcus aureus
-NSAID: nonsteroidal anti-inflammatory drug
-OSA: obstructive sleep apnea
-PCI: percutaneous coronary intervention
-PCOS: polycystic ovary syndrome
-PPI: proton pump inhibitor
-PTSD: post-traumatic stress disorder
-SLE: systemic lupus erythematosus
-SSRI: selective serotonin reuptake inhibitor
-STI: sexually transmitted infection
-T1D: type 1 diabetes
-T2D: type 2 diabetes
-TB: tuberculosis
-TIA: transient ischemic attack
-UTI: urinary tract infection
-VTE: venous thromboembolism
-"""
-"""Known to every clinician: guidelines use them, or their words, without saying that they are the same."""
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 
 
@@ -114,12 +66,6 @@ def _spelt(words: Sequence[str], short: str) -> str:
     return ""
 
 
-@cache
-def _common() -> dict[str, str]:
-    entries = (line.partition(": ") for line in _COMMON.splitlines() if line)
-    return {short: words for short, _, words in entries}
-
-
 class Expander:
     """Adds to the terms of a passage the other form of each abbreviation in it."""
 
@@ -127,7 +73,7 @@ class Expander:
         """``explained`` are those of a document, which mean there what it says, whatever they mean elsewhere."""
         self._full: dict[str, list[str]] = {}
         self._short: dict[str, list[tuple[list[str], str]]] = {}
-        for short, words in (_common() | explained).items():
+        for short, words in (word_entries("clinical_abbreviations") | explained).items():
             short_terms, full_terms = terms(short), terms(words)
             if len(short_terms) != 1 or not full_terms:
                 continue

@@ -7,17 +7,9 @@ from itertools import pairwise
 
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
+from tools.language.word_lists import word_list
 
-_ASKING = frozenset(
-    terms(
-        "advice advise algorithm approach best choice choose consider criteria criterion evidence explain give given "
-        "guidance guideline guidelines indication indications information know list main manage managed management "
-        "need ok okay option options patient patients people please possible preferred protocol recommend "
-        "recommendation recommendations recommended regimen role rule rules safe should start strategy suggest "
-        "suitable summary tell use used using versus"
-    )
-)
-"""Words that ask and name nothing: an answer need not hold them."""
+_ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
 _FIRST_LINE = ("first", "line")
 """Asks for what is recommended, too: most recommendations do not say it, and many say it of something else."""
 _FIRST_LINE_SHARE = 0.3

@@ -10,64 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_FAMILIES = """
-kidney: kidneys renal
-liver: livers hepatic
-heart: hearts cardiac
-lung: lungs pulmonary
-child: children childhood pediatric pediatrics
-newborn: newborns neonate neonates neonatal
-infant: infants infancy
-pregnancy: pregnancies pregnant
-breastfeeding: breastfeed breastfed lactation lactating
-adolescent: adolescents adolescence teenager teenagers
-women: woman female females
-men: man male males
-older: elderly geriatric geriatrics
-diabetes: diabetic diabetics
-asthma: asthmatic asthmatics
-hypertension: hypertensive hypertensives htn
-impairment: impaired impair insufficiency dysfunction
-esophagus: esophageal
-fetus: fetal fetuses
-stroke: strokes
-treatment: treatments treat treats treated treating therapy therapies management manage managed managing
-target: targets goal goals
-reduction: reductions reduce reduces reduced reducing
-prevention: preventive preventing prevent prevents prevented prophylaxis prophylactic
-diagnosis: diagnoses diagnose diagnosed diagnostic
-allergy: allergies allergic
-anaphylaxis: anaphylactic
-sepsis: septic
-epilepsy: epileptic epilepsies
-obesity: obese
-dialysis: dialyzed dialyze dialyzing
-hba1c: a1c
-corticosteroid: corticosteroids steroid steroids glucocorticoid glucocorticoids
-exacerbation: exacerbations attack attacks flare flares
-referral: referrals refer refers referred referring
-af: afib
-t1d: t1dm
-t2d: t2dm
-electrocardiogram: electrocardiograms electrocardiography ecg ekg
-paracetamol: acetaminophen
-adrenaline: epinephrine
-noradrenaline: norepinephrine
-salbutamol: albuterol
-furosemide: frusemide
-lidocaine: lignocaine
-rifampicin: rifampin
-glibenclamide: glyburide
-pethidine: meperidine
-ciclosporin: cyclosporine cyclosporin
-beclometasone: beclomethasone
-medicine: medicines medication medications drug drugs
-"""
-_FORM_OF = {
-    form: family
-    for family, forms in (line.split(":") for line in _FAMILIES.split("\n") if line)
-    for form in forms.split()
-}
+from tools.language.word_lists import word_entries
+
+_FORM_OF = {form: family for family, forms in word_entries("word_forms").items() for form in forms.split()}
 _SPELLINGS = tuple(
     (re.compile(british), american)
     for british, american in (

@@ -10,10 +10,12 @@ WordList = Literal[
     "abbreviations",
     "abbreviations_before_numbers",
     "abbreviations_of_units",
+    "asking",
     "conditions",
     "negations",
     "ordinal_markers",
     "qualifiers",
+    "stop",
 ]
 
 
@@ -21,6 +23,13 @@ WordList = Literal[
 def word_list(name: WordList) -> frozenset[str]:
     """Return one list in lower case."""
     return frozenset(word for line in word_lines(name) for word in line.split())
+
+
+@cache
+def word_entries(name: Literal["clinical_abbreviations", "word_forms"]) -> dict[str, str]:
+    """Return one list of entries: what is before the colon of each line, and what is behind it."""
+    entries = (line.partition(":") for line in word_lines(name))
+    return {key: rest.strip() for key, _, rest in entries}
 
 
 def word_lines(name: str) -> list[str]:

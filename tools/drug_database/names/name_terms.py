@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Final
 
-import snowballstemmer
+from tools.drug_database.names.name_keys import fold
+from tools.language.stemming import stem
+from tools.language.word_lists import word_list
 
-from tools.drug_database.names.name_keys import fold, word_list
-
-STOP: Final = word_list("stop")
 _LONGEST: Final = 60_000
 """Bytes; Milvus counts a string's length in bytes and takes 65,535."""
-_local = threading.local()
-
-
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
-    return str(stemmer.stemWord(word))
 
 
 def stems(texts: Iterable[str]) -> str:
     """The stems of all words that carry meaning, each once, at most 60,000 bytes."""
-    return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in STOP)))
+    stop = word_list("stop")
+    return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in stop)))
 
 
 def word_grams(word: str) -> Iterator[str]:

@@ -7,12 +7,11 @@ import unicodedata
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.name_keys import fold, word_list
-from tools.drug_database.names.name_terms import STOP
 
 LONGEST: Final = 300
 """Characters of the typed text that are looked at; no name of a medicine is longer."""
 FORMS: Final = word_list("forms")
-NOISE: Final = STOP | FORMS | word_list("units") | word_list("asking")
+NOISE: Final = FORMS | word_list("units") | word_list("asking")
 CONTEXT: Final = word_list("context")
 """What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
 JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})

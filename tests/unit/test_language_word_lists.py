@@ -1,0 +1,52 @@
+"""The word lists are in order, and compiled into what the README says."""
+
+from __future__ import annotations
+
+from importlib import resources
+from threading import Thread
+
+import pytest
+
+from tools.language.stemming import stem
+from tools.language.word_lists import word_entries, word_lines
+
+LISTS = sorted(
+    entry.name.removesuffix(".txt")
+    for entry in (resources.files("tools.language") / "words").iterdir()
+    if entry.name.endswith(".txt")
+)
+ENTRIES = ["clinical_abbreviations", "word_forms"]
+
+
+@pytest.mark.parametrize("name", sorted({*LISTS} - {*ENTRIES}))
+def test_a_list_is_in_small_letters_and_named_in_the_readme(name: str) -> None:
+    words = [word for line in word_lines(name) for word in line.split()]
+    assert words
+    assert [word for word in words if word != word.lower()] == []
+    assert f"`{name}.txt`" in (resources.files("tools.language") / "words" / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_form_belongs_to_two_families() -> None:
+    families = word_entries("word_forms")
+    forms = [form for words in families.values() for form in words.split()]
+    assert sorted(forms) == sorted({*forms} - {*families})
+    assert all(short.isupper() or short[-1].isdigit() for short in word_entries("clinical_abbreviations"))
+
+
+def test_words_are_stemmed_alike_in_many_threads() -> None:
+    """A Snowball stemmer shared by threads mixes their words up."""
+    words = [
+        f"{root}{ending}" for root in ("treat", "infect", "prevent", "dialys") for ending in ("ing", "ed", "ion", "s")
+    ]
+    expected = [stem.__wrapped__(word) for word in words]
+    found: list[bool] = []
+
+    def run() -> None:
+        found.append(all([stem.__wrapped__(word) for word in words] == expected for _ in range(200)))
+
+    threads = [Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 8
