@@ -22,7 +22,7 @@ from tools.guidelines.search.passage_index import TermsRow, VectorRow
 from tools.guidelines.search.retrieval import Retriever
 from tools.language.term_weights import Weight, weight_of
 from tools.language.terms import terms
-from tools.milvus.passage_collection import Connection
+from tools.milvus.connection import MilvusConnection
 
 _VERSION = "evaluation"
 _HALVES = ("first", "second")
@@ -113,7 +113,9 @@ def evaluate_retrieval(
     progress: Progress | None = None,
 ) -> RetrievalReport:
     """Indexes the passages in collections of their own, asks every question, and removes the collections. Blocks."""
-    retriever = Retriever(Connection(uri, token), f"evaluation_{uuid4().hex[:12]}", embedder)
+    retriever = Retriever(
+        MilvusConnection(uri, token, contents="guideline index"), f"evaluation_{uuid4().hex[:12]}", embedder
+    )
     trial = _Trial(collection, retriever, progress)
     try:
         trial.index()
@@ -226,7 +228,9 @@ def evaluate_abstention(
     """
     relevant = sorted({key for graded in collection.relevance.values() for key, grade in graded.items() if grade > 0})
     halves = {key: _HALVES[at % 2] for at, key in enumerate(relevant)}
-    retriever = Retriever(Connection(uri, token), f"evaluation_{uuid4().hex[:12]}", embedder)
+    retriever = Retriever(
+        MilvusConnection(uri, token, contents="guideline index"), f"evaluation_{uuid4().hex[:12]}", embedder
+    )
     trial = _Trial(collection, retriever, progress, halves)
     try:
         trial.index()

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from tools.guidelines.search.passage_index import TermsIndex, TermsRow
-from tools.milvus.passage_collection import Connection
+from tools.milvus.connection import MilvusConnection
 
 T = TypeVar("T")
 
@@ -31,13 +31,13 @@ class NotingClient:
         return noting
 
 
-class NotingConnection(Connection):
+class NotingConnection(MilvusConnection):
     def __init__(self, uri: str) -> None:
-        super().__init__(uri, None)
+        super().__init__(uri, contents="guideline index")
         self.noted: list[str] = []
 
-    def call(self, call: Callable[[Any], T]) -> T:
-        return super().call(lambda client: call(NotingClient(client, self.noted)))
+    def call(self, call: Callable[[Any], T], *, explain: bool = False) -> T:
+        return super().call(lambda client: call(NotingClient(client, self.noted)), explain=explain)
 
 
 def test_what_was_written_is_waited_for_once_and_then_read_without_waiting(milvus_uri: str) -> None:

@@ -19,6 +19,7 @@ from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.guidelines.guideline_tool import as_tool_result
 from tools.guidelines.library import DEMO_FOLDER
 from tools.language.query_expansion import Expansion, QueryExpansion
+from tools.language.sentences import sentences
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 HEPARIN = "Heparin must not be given to patients with a history of heparin-induced thrombocytopenia."
@@ -163,10 +164,11 @@ async def test_a_recommendation_is_referred_to_under_its_own_heading(library: Gu
 
     for passage in held:
         citations = CitationManager(lambda passages: asyncio.sleep(0, tuple(range(len(passages)))), [(1, passage)])
-        citations.feed(f"{words} [1]")
+        said = next(sentence for sentence in sentences(passage.text) if words in sentence)
+        citations.feed(f"{said} [1]")
         citations.finish()
         (reference,) = citations.references().references
-        assert reference.quotes
+        assert reference.quotes == (said,)
         assert reference.section == "Exacerbations › Treatment"
     assert held
 

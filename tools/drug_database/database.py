@@ -46,7 +46,7 @@ class DrugDatabase:
 
     def __init__(self, uri: str, token: str | None = None, *, name: str = ALIAS) -> None:
         self._name = name
-        self._milvus = MilvusConnection(uri, token)
+        self._milvus = MilvusConnection(uri, token, contents="drug database")
         self._searcher = Searcher(name)
         self._importing = asyncio.Lock()
 

@@ -25,7 +25,7 @@ from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import Expand, QueryExpansion
-from tools.milvus.passage_collection import Connection
+from tools.milvus.connection import MilvusConnection
 from tools.types import Passage
 
 Progress = Callable[[IngestProgress], None]
@@ -51,7 +51,7 @@ class GuidelineLibrary:
         expand: Expand | None = None,
     ) -> None:
         self._shelves = Shelves(folder)
-        self._connection = Connection(uri, token)
+        self._connection = MilvusConnection(uri, token, contents="guideline index")
         self._retriever = Retriever(self._connection, collection, embedder)
         self._searcher = LibrarySearch(self._shelves, self._retriever)
         self._expand = expand

@@ -1,7 +1,7 @@
-"""One Milvus connection for a tool: made lazily, called in threads, every call inside a deadline.
+"""One connection to a Milvus server: made by the first call, with errors that say what to do.
 
-pymilvus is synchronous and logs whole filter expressions when a call fails; here its calls run in a few threads of
-their own, its logger is silent, and its errors become the tool errors that a reader can act on.
+pymilvus is synchronous, and it logs the whole filter expression of a call that fails. Here its log is silent, and none
+of its own words are passed on: they can name what a patient takes.
 """
 
 from __future__ import annotations
@@ -11,96 +11,113 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
-
-from pymilvus import MilvusClient, MilvusException
+from importlib import import_module
+from typing import Any, Final, Literal, TypeVar
 
 from tools.errors import IndexMismatch, ToolUnavailable
 
 T = TypeVar("T")
 Client = Any
 """pymilvus's ``MilvusClient``; its annotations describe neither its sync nor its async results."""
-CONNECT_SECONDS: Final = 3.0
-CHANNEL: Final = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
-"""The client's own habit of a ping every ten seconds is taken for an attack by Milvus Lite, which then hangs up."""
+Contents = Literal["drug database", "guideline index"]
+CONNECT_SECONDS: Final = 5.0
+_CHANNEL: Final = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
+"""By default the client pings every ten seconds; Milvus Lite takes that for an attack and hangs up."""
+_CONNECT_FAILED: Final = 2
 _NOT_FOUND: Final = 100
 _NOT_LOADED: Final = 101
 """Also after Milvus has restarted: it loads nothing by itself."""
-_UNAVAILABLE: Final = (
-    "The drug database cannot be reached: Milvus does not answer. Check that it runs and that MILVUS_URI is right."
-)
-_SLOW: Final = "The drug database did not answer in time: Milvus is overloaded or hangs. Try again, or check Milvus."
+_REBUILD: Final[dict[Contents, str]] = {
+    "drug database": "Run `asclepius drugs import --replace PATH...` with all your drug data",
+    "guideline index": "Run `asclepius guidelines reindex`",
+}
 
 
-class CollectionGone(Exception):
-    """The collection was replaced by a newer one, or is no longer loaded: what is known of it must be read anew."""
+class ServerFailed(ToolUnavailable):
+    """The server was reached and could not do what it was asked."""
+
+
+class CollectionGone(ServerFailed):
+    """The collection was replaced or dropped: read its name again."""
+
+
+class NotLoaded(CollectionGone):
+    """The collection is there and not in memory."""
 
 
 class MilvusConnection:
-    """Runs functions on a client. ``uri`` is that of a server (``http://host:port``)."""
+    """The client of one Milvus server, shared by threads. ``contents`` names in errors what is kept there."""
 
-    def __init__(self, uri: str, token: str | None = None, *, threads: int = 4) -> None:
+    def __init__(self, uri: str, token: str | None = None, *, contents: Contents, threads: int = 4) -> None:
         self._uri = uri
         self._token = token
+        self._contents = contents
         self._client: Client | None = None
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="drug-database")
-        # pymilvus writes the filter of a failed call to its log; that text can name what a patient takes.
-        logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=contents.replace(" ", "-"))
 
-    async def run(self, call: Callable[[Client], T], *, deadline: float | None, explain: bool = False) -> T:
-        """The result of ``call(client)``, run in a thread.
+    def call(self, call: Callable[[Client], T], *, explain: bool = False) -> T:
+        """Return ``call(client)``; blocks.
 
         ``explain`` lets Milvus's own words into the error: only for calls that carry nothing a user typed.
 
-        Raises ``ToolUnavailable`` when Milvus refuses, fails or does not answer within ``deadline`` seconds, and
-        ``CollectionGone`` when a collection is not there.
+        Raises ``ToolUnavailable`` when the server cannot be reached, ``ServerFailed`` when it fails, ``CollectionGone``
+        and ``NotLoaded`` for a collection that cannot be read, and ``IndexMismatch`` when it has another schema.
         """
+        exceptions = import_module("pymilvus").MilvusException
+        try:
+            return call(self._connected())
+        except exceptions as error:
+            # The chain is cut on purpose: what pymilvus says can repeat a filter.
+            raise self._translated(int(getattr(error, "code", 0) or 0), str(error), explain=explain) from None
+
+    async def run(self, call: Callable[[Client], T], *, deadline: float | None, explain: bool = False) -> T:
+        """Like ``call``, in a thread. Raises ``ToolUnavailable`` also after ``deadline`` seconds."""
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._threads, self._call, call, explain)
+        future = loop.run_in_executor(self._threads, lambda: self.call(call, explain=explain))
         try:
             return await asyncio.wait_for(future, deadline)
         except TimeoutError:
-            raise ToolUnavailable(_SLOW) from None
+            raise ToolUnavailable(
+                f"The {self._contents} did not answer in time. Try again, or check whether Milvus is overloaded."
+            ) from None
 
-    def _call(self, call: Callable[[Client], T], explain: bool) -> T:
-        try:
-            return call(self._connected())
-        except MilvusException as error:
-            # What pymilvus says can repeat a filter: the chain is cut here on purpose.
-            raise _translated(error, explain=explain) from None
+    async def aclose(self) -> None:
+        """Close the connection; later calls of ``run`` raise ``RuntimeError``."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Close the connection; blocks. A later ``call`` opens it again."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = MilvusClient(
-                    self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=CHANNEL
+                logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+                self._client = import_module("pymilvus").MilvusClient(
+                    self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=_CHANNEL
                 )
             return self._client
 
-    async def aclose(self) -> None:
-        """Closes the connection; later calls raise ``RuntimeError``."""
-        client, self._client = self._client, None
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        if client is not None:
-            await asyncio.to_thread(_close, client)
-
-
-def _close(client: Client) -> None:
-    client.close()
-
-
-def _translated(error: MilvusException, *, explain: bool) -> Exception:
-    code = int(getattr(error, "code", 0) or 0)
-    text = str(error)
-    if code in {_NOT_FOUND, _NOT_LOADED} or "does not exist" in text or "not found" in text:
-        return CollectionGone()
-    if code == 2 or "connect" in text.lower() or "unavailable" in text.lower() or "timeout" in text.lower():
-        return ToolUnavailable(_UNAVAILABLE)
-    if "dimension" in text.lower() or "schema" in text.lower() or "field" in text.lower():
-        return IndexMismatch(
-            "The stored drug index does not fit this version. Run `asclepius drugs import --replace "
-            "PATH...` with all your drug data: it builds the index anew."
+    def _translated(self, code: int, text: str, *, explain: bool) -> Exception:
+        lower = text.lower()
+        if code == _NOT_LOADED or "load()" in lower or "not loaded" in lower:
+            return NotLoaded(f"The {self._contents} is being rebuilt. Ask again in a moment.")
+        if code == _NOT_FOUND or "does not exist" in lower or "not found" in lower:
+            return CollectionGone(f"The {self._contents} changed while it was read. Try again.")
+        if code == _CONNECT_FAILED or any(word in lower for word in ("connect", "unavailable", "timeout")):
+            return ToolUnavailable(
+                f"The {self._contents} cannot be reached: Milvus does not answer. Check that it runs and that "
+                "MILVUS_URI is right, or run `asclepius doctor`."
+            )
+        if any(word in lower for word in ("dimension", "schema", "field")):
+            return IndexMismatch(f"The stored {self._contents} does not fit this version. {_REBUILD[self._contents]}.")
+        said = f": {' '.join(text.split())[:200]}" if explain else ""
+        return ServerFailed(
+            f"The {self._contents} cannot be used (Milvus error {code}{said}). Look at Milvus's own log, "
+            "or run `asclepius doctor`."
         )
-    said = f": {' '.join(text.split())[:200]}" if explain else ""
-    return ToolUnavailable(f"The drug database failed (Milvus code {code}{said}). Look at Milvus's own log.")

@@ -5,22 +5,19 @@ All methods block; ``GuidelineLibrary`` calls them in threads of its own.
 
 from __future__ import annotations
 
-import json
-import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeVar
 
-from tools.errors import IndexMismatch, ToolUnavailable
+from tools.errors import IndexMismatch
+from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed
+from tools.milvus.expressions import one_of
 
 T = TypeVar("T")
 
 BATCH = 500
-CONNECT_SECONDS = 5.0
 CALL_SECONDS = 8.0
 WRITE_SECONDS = 120.0
 ID_BYTES = 256
@@ -35,9 +32,6 @@ SETTLE_PAUSE = 0.25
 SEARCH_TRIES = 30
 SEARCH_PAUSE = 0.1
 """A collection is released for some tens of milliseconds after each guideline that is added."""
-_CHANNEL = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
-"""The client's own habit of a ping every ten seconds is taken for an attack by Milvus Lite, which then hangs up."""
-_CONNECT_FAILED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,67 +42,13 @@ class Hit:
     score: float
 
 
-class Connection:
-    """The client of one Milvus server, made at the first call and shared by the collections on it."""
-
-    def __init__(self, uri: str, token: str | None) -> None:
-        self._uri = uri
-        self._token = token
-        self._client: Any = None
-        self._lock = threading.Lock()
-
-    def call(self, call: Callable[[Any], T]) -> T:
-        """Runs ``call`` with the client. Raises ``ToolUnavailable`` when the server cannot be used."""
-        pymilvus = _pymilvus()
-        try:
-            return call(self._open())
-        except pymilvus.MilvusException as error:
-            # The exception's own text can repeat the request, so none of it is passed on.
-            if "load()" in str(error) or "not loaded" in str(error):
-                raise NotLoaded("The guideline index is being rebuilt; ask again in a moment.") from None
-            kind = ToolUnavailable if error.code == _CONNECT_FAILED else ServerFailed
-            raise kind(
-                f"The guideline index cannot be used (Milvus error {error.code}). "
-                "Check that the Milvus server of MILVUS_URI runs, or run `asclepius doctor`."
-            ) from None
-
-    def _open(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = _pymilvus().MilvusClient(
-                    uri=self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=_CHANNEL
-                )
-            return self._client
-
-    def close(self) -> None:
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
-
-
-def _pymilvus() -> Any:
-    """The client library, its own log silenced: it logs each failed call with what the user asked."""
-    module = import_module("pymilvus")
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
-    return module
-
-
-class ServerFailed(ToolUnavailable):
-    """The server was reached and could not do what it was asked."""
-
-
-class NotLoaded(ToolUnavailable):
-    """The collection is there and not in memory."""
-
-
-class Collection:
+class PassageCollection:
     """What the collections of terms and of vectors share. A row belongs to one version of one document."""
 
     fields: frozenset[str]
     search_field: str
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: MilvusConnection, name: str) -> None:
         self.name = name
         self._connection = connection
         self._checked = False
@@ -121,7 +61,7 @@ class Collection:
                 self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
                 self.load()
                 break
-            except ServerFailed:
+            except (ServerFailed, IndexMismatch):
                 if not tries_left:
                     raise
                 time.sleep(SETTLE_PAUSE)
@@ -153,13 +93,13 @@ class Collection:
         wanted = list(versions)
         if wanted:
             self._ensure()
-            expression = f"version in {quoted(wanted)}"
+            expression = one_of("version", wanted)
             self._call(lambda client: client.delete(self.name, filter=expression, timeout=WRITE_SECONDS))
 
     def count(self, version: str) -> int:
         """How many passages of ``version`` are indexed."""
         self._ensure()
-        expression = f"version == {quoted(version)}"
+        expression = one_of("version", [version])
         found = self._searchable(
             lambda client: client.query(
                 self.name,
@@ -213,7 +153,7 @@ class Collection:
             limit=limit,
             output_fields=["id"],
             timeout=seconds,
-            filter=f"version in {quoted(list(versions))}" if versions else "",
+            filter=one_of("version", versions) if versions else "",
             consistency_level="Strong" if waits else CONSISTENCY,
         )
 
@@ -224,7 +164,7 @@ class Collection:
                 return self._call(call)
             except NotLoaded:
                 time.sleep(SEARCH_PAUSE)
-                with suppress(ServerFailed, NotLoaded):
+                with suppress(ServerFailed):
                     self._call(lambda client: client.load_collection(self.name, timeout=CALL_SECONDS))
         return self._call(call)
 
@@ -234,11 +174,3 @@ class Collection:
 
     def _call(self, call: Callable[[Any], T]) -> T:
         return self._connection.call(call)
-
-
-def quoted(value: str | list[str]) -> str:
-    """``value`` as a literal of a filter expression. Raises ``ValueError`` for control characters."""
-    texts = [value] if isinstance(value, str) else value
-    if any(ord(char) < 32 or char == "\x7f" for text in texts for char in text):
-        raise ValueError("a filter value holds a control character")
-    return json.dumps(value, ensure_ascii=False)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.language.term_weights import Weight
+from tools.milvus.connection import MilvusConnection
 from tools.milvus.passage_collection import (
     CALL_SECONDS,
     CONSISTENCY,
     ID_BYTES,
     VERSION_BYTES,
-    Collection,
-    Connection,
     Hit,
+    PassageCollection,
 )
 
 COLLECTION = "clinical_guidelines"
@@ -49,7 +49,7 @@ class VectorRow:
     vector: Sequence[float]
 
 
-class TermsIndex(Collection):
+class TermsIndex(PassageCollection):
     """Passages by their stemmed terms, ranked by BM25.
 
     The weights are made here and stored as sparse vectors, whose inner product is the BM25 score. Milvus has a BM25
@@ -104,13 +104,13 @@ def dimension_of(term: str) -> int:
     return 1 + zlib.crc32(term.encode()) % (2**32 - 3)
 
 
-class VectorIndex(Collection):
+class VectorIndex(PassageCollection):
     """Passages by the vectors of one embedding model."""
 
     fields = frozenset({"id", "version", "vector"})
     search_field = "vector"
 
-    def __init__(self, connection: Connection, name: str, dimension: int) -> None:
+    def __init__(self, connection: MilvusConnection, name: str, dimension: int) -> None:
         super().__init__(connection, name)
         self.dimension = dimension
 

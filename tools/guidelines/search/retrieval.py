@@ -20,7 +20,8 @@ from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import for_ranking
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
-from tools.milvus.passage_collection import Connection, Hit
+from tools.milvus.connection import MilvusConnection
+from tools.milvus.passage_collection import Hit
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class Found:
 class Retriever:
     """The two searches over one set of collections. All calls block."""
 
-    def __init__(self, connection: Connection, collection: str, embedder: Embedder | None = None) -> None:
+    def __init__(self, connection: MilvusConnection, collection: str, embedder: Embedder | None = None) -> None:
         self.terms = TermsIndex(connection, collection)
         self.embedder = embedder
         self._connection = connection
