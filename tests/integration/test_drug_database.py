@@ -145,3 +145,28 @@ async def test_a_second_process_sees_what_the_first_imported(milvus_uri: str, dr
         assert (await other.search(DrugQuery(name="Glucophage"))).hits
     finally:
         await other.aclose()
+
+
+async def test_the_demonstration_answers_for_the_asked_form(milvus_uri: str) -> None:
+    async with drug_database(milvus_uri) as drugs:
+        await drugs.load_demo()
+        shown = {
+            asked: (await drugs.search(DrugQuery(name=asked, limit=1))).hits[0]
+            for asked in (
+                "iv diltiazem contraindications",
+                "diltiazem tablets",
+                "ivermectin cream dose",
+                "iv metformin",
+            )
+        }
+    text = {asked: " ".join(hit.record.labels[0].sections["contraindications"]) for asked, hit in shown.items()}
+    assert "accessory bypass tract" in text["iv diltiazem contraindications"]
+    assert "intravenous beta-blockers" in text["iv diltiazem contraindications"]
+    assert "accessory bypass tract" not in text["diltiazem tablets"]
+    assert "rosacea" in shown["ivermectin cream dose"].record.labels[0].sections["indications"][0]
+    assert {asked: hit.scope.fits for asked, hit in shown.items() if hit.scope} == {
+        "iv diltiazem contraindications": True,
+        "diltiazem tablets": True,
+        "ivermectin cream dose": True,
+        "iv metformin": False,
+    }

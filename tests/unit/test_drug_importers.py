@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.drugs import rolled_up
+from tools.drug_database.importers.container import entries
 from tools.errors import SourceRejected
 
 ORANGE_BOOK = (
@@ -324,3 +325,15 @@ def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path, shared: Path) ->
             rolled_up(file)
     with pytest.raises(SourceRejected):
         rolled_up(shared / "data/drugs/openfda_schemas")
+
+
+def test_the_date_of_a_source_is_never_when_its_file_was_copied(tmp_path: Path) -> None:
+    plain, packed, undated = tmp_path / "product.txt", tmp_path / "ndc.zip", tmp_path / "other.zip"
+    plain.write_text("x")
+    for file, day in ((packed, (2024, 11, 8, 9, 0, 0)), (undated, (1980, 1, 1, 0, 0, 0))):
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(zipfile.ZipInfo("product.txt", day), "x")
+    named = tmp_path / "ndc_2015-12.zip"
+    packed_again = packed.read_bytes()
+    named.write_bytes(packed_again)
+    assert [entries(file)[0].date for file in (plain, packed, undated, named)] == ["", "2024-11-08", "", "2015-12"]

@@ -5,52 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, Self
 
+from tools.drug_database.labels.label_scope import FORM_WORDS
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import DrugRecord, Product
 from tools.drug_database.records.queries import DrugQuery
 from tools.drug_database.records.strengths import strength
 
-_FORM_WORDS: Final = {
-    "tablets": "tablet",
-    "tab": "tablet",
-    "tabs": "tablet",
-    "pill": "tablet",
-    "pills": "tablet",
-    "capsules": "capsule",
-    "cap": "capsule",
-    "caps": "capsule",
-    "injectable": "injection",
-    "inj": "injection",
-    "injections": "injection",
-    "er": "extended release",
-    "xr": "extended release",
-    "sr": "extended release",
-    "xl": "extended release",
-    "la": "extended release",
-    "cr": "extended release",
-    "dr": "delayed release",
-    "ec": "delayed release",
-    "odt": "orally disintegrating",
-    "inhaler": "aerosol",
-    "patches": "patch",
-    "drops": "drops",
-    "drop": "drops",
-    "iv": "intravenous",
-    "im": "intramuscular",
-    "sc": "subcutaneous",
-    "sq": "subcutaneous",
-    "subq": "subcutaneous",
-    "po": "oral",
-    "orally": "oral",
-    "sl": "sublingual",
-    "pr": "rectal",
-    "inhaled": "respiratory inhalation",
-    "inhalation": "respiratory inhalation",
-    "eye": "ophthalmic",
-    "ear": "otic",
-    "skin": "topical",
-    "nose": "nasal",
-}
 _AMOUNT: Final = re.compile(r"^(\d[\d.,]*)\s*([a-z%]+)", re.IGNORECASE)
 
 
@@ -72,7 +32,7 @@ class Filters(NamedTuple):
 
 def _words(text: str | None) -> frozenset[str]:
     words = fold((text or "")[:200]).split()
-    return frozenset(part for word in words for part in _FORM_WORDS.get(word, word).split())
+    return frozenset(part for word in words for part in FORM_WORDS.get(word, word).split())
 
 
 def normal_strength(text: str) -> str:

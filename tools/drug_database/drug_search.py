@@ -9,20 +9,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 import orjson
 
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.labels.label_scope import (
+    asked_forms,
+    asked_populations,
+    scope_notes,
+    scope_of,
+    with_asked_label_first,
+)
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.name_keys import fold, joined
 from tools.drug_database.names.name_resolution import Candidate
 from tools.drug_database.names.name_terms import grams, stems
-from tools.drug_database.names.query_words import Question, understand
+from tools.drug_database.names.query_words import LONGEST, Question, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expansion import QueryExpander
 from tools.drug_database.records import DrugRecord
@@ -57,6 +64,18 @@ class Snapshot:
     generation: Generation
     catalog: Catalog
     index: NameIndex
+
+
+class _Asked(NamedTuple):
+    """The forms, routes and populations that a question names beside the medicine."""
+
+    forms: tuple[str, ...]
+    populations: tuple[str, ...]
+
+    @classmethod
+    def of(cls, question: Question, query: DrugQuery) -> Self:
+        named = fold(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
+        return cls(asked_forms((*question.words, *named)), asked_populations(query.name[:LONGEST]))
 
 
 class Searcher:
@@ -102,7 +121,7 @@ class Searcher:
         reading = self._read(client, state, question, query)
         filters = Filters.of(query)
         most = query.limit if not filters.active else min(50, query.limit * 8)
-        hits = self._hits(client, state, reading.candidates[:most], filters)[: query.limit]
+        hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
 
@@ -135,7 +154,7 @@ class Searcher:
         return reading
 
     def _hits(
-        self, client: Client, state: Snapshot, candidates: Sequence[Candidate], filters: Filters
+        self, client: Client, state: Snapshot, candidates: Sequence[Candidate], filters: Filters, asked: _Asked
     ) -> tuple[DrugHit, ...]:
         records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
         hits: list[DrugHit] = []
@@ -147,9 +166,11 @@ class Searcher:
             if fitting is not None and one.how == "code" and (code := asked_code(one.on)):
                 fitting = product_first(fitting, code.stored)
             if fitting is not None:
+                fitting = with_asked_label_first(fitting, asked.forms, one.on if one.how == "brand" else "")
                 hits.append(
                     DrugHit(
                         record=fitting,
+                        scope=scope_of(fitting, asked.forms, asked.populations),
                         matched=Match(how=one.how, on=one.on),
                         score=round(one.score, 2),
                         look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
@@ -235,15 +256,15 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
     if not hits:
         yield from reading.notes or (_NO_MATCH,)
         return
-    if hits[0].matched.how == "spelling":
-        yield _SPELLING
-        alike = [name for name in hits[0].look_alikes if name not in reading.did_you_mean]
-        if alike:
-            yield f"{hits[0].matched.on} is known to be confused with {joined(alike)}."
-    elif hits[0].matched.how == "text":
-        yield _TEXT
+    how = hits[0].matched.how
+    if how in {"spelling", "text"}:
+        yield _SPELLING if how == "spelling" else _TEXT
     elif any(hit.matched.how == "spelling" for hit in hits):
         yield _ALSO_SPELT
+    alike = [name for name in hits[0].look_alikes if name not in reading.did_you_mean]
+    if alike and how in {"spelling", "synonym"}:
+        yield f"{hits[0].matched.on} is known to be confused with {joined(alike)}."
+    yield from scope_notes(hits[0].scope)
     yield from reading.notes
 
 

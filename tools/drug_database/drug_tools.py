@@ -88,7 +88,8 @@ def _search_tool(database: DrugDatabase) -> Tool:
         """Looks a medicine up: its brand and generic names, classes, forms, strengths, and what its label says.
 
         A result whose `matched.how` is "spelling" is not what was asked for but a name spelt like it: ask the user
-        which medicine is meant before using it.
+        which medicine is meant before using it. `label_scope` tells which forms and routes the shown label is for and
+        whether that fits what was asked: never give its doses for another form, route or population.
 
         Args:
             drug_name: Brand, generic, salt, abbreviation, class or NDC, such as "metformin", "Glucophage" or "SSRI".
@@ -115,15 +116,22 @@ def _search_tool(database: DrugDatabase) -> Tool:
 
 
 def _label_tool(database: DrugDatabase) -> Tool:
-    async def get_drug_label(name: str, sections: list[SectionName] | None = None) -> ToolResult:
+    async def get_drug_label(
+        name: str, sections: list[SectionName] | None = None, form_or_route: str | None = None
+    ) -> ToolResult:
         """Quotes whole sections of the label of one medicine.
+
+        `label_scope` tells which forms and routes the quoted label is for; say so when they are not the asked ones.
 
         Args:
             name: Brand, generic, salt or abbreviation of the medicine.
             sections: Sections to quote; all of them when left out.
+            form_or_route: Form or route that is asked about, such as "nasal spray" or "intravenous".
         """
         _check_names([name])
-        return label_result(await database.search(DrugQuery(name=name, limit=1)), sections)
+        _check_lengths([form_or_route])
+        asked = f"{name} {form_or_route or ''}".strip()
+        return label_result(await database.search(DrugQuery(name=asked, limit=1)), sections)
 
     return get_drug_label
 

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
 
@@ -19,6 +18,8 @@ LARGEST: Final = 4 * 1024**3
 """Bytes that one unpacked file may have."""
 _RATIO: Final = 200
 """Text of this kind shrinks about tenfold; past this ratio a zip is a bomb."""
+_NO_ZIP_DATE: Final = 1980
+"""The year that zip tools write for a member without a date."""
 _DATE = re.compile(r"(?<!\d)(19|20)\d\d-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?(?!\d)")
 
 
@@ -58,11 +59,18 @@ class Entry:
 
     @property
     def date(self) -> str:
-        """The date in the file's own name or, failing that, when it was last changed: ``2015-12`` or ``2020-07-06``."""
+        """Return the date in the file's own name, else that of the zip's member: ``2015-12`` or ``2020-07-06``.
+
+        Empty when neither is known: the time at which a file was copied says nothing about the data.
+        """
         named = _DATE.search(self.path.name) or _DATE.search(self.path.parent.name)
         if named:
             return named[0]
-        return datetime.fromtimestamp(self.path.stat().st_mtime, UTC).date().isoformat()
+        if self.member is None:
+            return ""
+        with zipfile.ZipFile(self.path) as archive:
+            year, month, day = archive.getinfo(self.member).date_time[:3]
+        return f"{year}-{month:02}-{day:02}" if year > _NO_ZIP_DATE else ""
 
 
 def entries(path: Path) -> list[Entry]:

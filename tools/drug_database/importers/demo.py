@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,15 @@ class DemoSource(Frozen):
     date: str
 
 
+class DemoLabel(Frozen):
+    """A label of some forms of a medicine that other labels do not cover."""
+
+    dosage_forms: tuple[str, ...] = Field(min_length=1)
+    routes: tuple[str, ...] = Field(min_length=1)
+    label: dict[SectionName, tuple[str, ...]]
+    source: DemoSource
+
+
 class DemoRecord(Frozen):
     generic_name: str = Field(min_length=1)
     ingredients: tuple[str, ...] = Field(min_length=1)
@@ -47,6 +57,9 @@ class DemoRecord(Frozen):
     products: tuple[DemoProduct, ...] = Field(min_length=1)
     label: dict[SectionName, tuple[str, ...]]
     source: DemoSource
+    label_routes: tuple[str, ...] = ()
+    """Routes that ``label`` covers when there are other labels beside it."""
+    other_labels: tuple[DemoLabel, ...] = ()
 
 
 class DemoFile(Frozen):
@@ -83,12 +96,16 @@ def read(intake: Intake) -> None:
         intake.open_file(file.name, kind="demonstration drugs", source=SOURCE, total=len(loaded))
         for number, record in enumerate(loaded, start=1):
             intake.read()
-            intake.put(_contribution(record), number)
+            for contribution in _contributions(record):
+                intake.put(contribution, number)
 
 
-def _contribution(record: DemoRecord) -> Contribution:
-    source = Source(id=f"label:{record_key(base_moieties(record.ingredients))}", **record.source.model_dump())
-    return Contribution(
+def _contributions(record: DemoRecord) -> Iterator[Contribution]:
+    """Yield the record with its label, then one item for each further label."""
+    key = record_key(base_moieties(record.ingredients))
+    routes = record.label_routes or _only_routes(record.products)
+    forms = tuple(sorted({one.dosage_form for one in record.products if set(one.routes) <= set(routes)}))
+    yield Contribution(
         source=SOURCE_ID,
         item=record.generic_name,
         substances=record.substances,
@@ -98,7 +115,36 @@ def _contribution(record: DemoRecord) -> Contribution:
         synonyms=record.synonyms,
         drug_classes=record.drug_classes,
         products=tuple(product for listed in record.products for product in _products(listed)),
-        label=Label(source=source, sections={name: text for name, text in record.label.items() if text}),
+        label=_label(f"label:{key}", record.source, record.label, forms, routes),
+    )
+    for number, other in enumerate(record.other_labels, start=2):
+        yield Contribution(
+            source=SOURCE_ID,
+            item=f"{record.generic_name}/{number}",
+            substances=record.substances,
+            ingredients=record.ingredients,
+            label=_label(f"label:{key}:{number}", other.source, other.label, other.dosage_forms, other.routes),
+        )
+
+
+def _only_routes(products: Sequence[DemoProduct]) -> tuple[str, ...]:
+    """Return the routes of a medicine whose products all share them; empty when a label may leave some out."""
+    routes = {tuple(sorted(product.routes)) for product in products}
+    return routes.pop() if len(routes) == 1 else ()
+
+
+def _label(
+    name: str,
+    source: DemoSource,
+    sections: Mapping[SectionName, tuple[str, ...]],
+    forms: tuple[str, ...],
+    routes: tuple[str, ...],
+) -> Label:
+    return Label(
+        source=Source(id=name, **source.model_dump()),
+        sections={section: text for section, text in sections.items() if text},
+        dosage_forms=forms,
+        routes=routes,
     )
 
 

@@ -152,7 +152,13 @@ def _label(record: Record) -> Contribution | str:
         brand_names=brands,
         synonyms=tuple(name.lower() for name in texts(about.get("generic_name"))),
         drug_classes=texts(about.get("pharm_class_epc")) + texts(about.get("pharm_class_moa")),
-        label=Label(source=source, sections=sections, brand_name=brands[0] if brands else "", set_id=set_id),
+        label=Label(
+            source=source,
+            sections=sections,
+            brand_name=brands[0] if brands else "",
+            set_id=set_id,
+            routes=tuple(sorted(route.lower() for route in texts(about.get("route")))),
+        ),
     )
 
 

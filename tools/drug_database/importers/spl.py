@@ -88,14 +88,22 @@ def _label(root: Element) -> Contribution | str:
         date=iso_date(_attribute(root, "effectiveTime", "value")),
     )
     maker = _text(root.find(f".//{_V3}representedOrganization/{_V3}name"))
+    listed = tuple(_product(product, maker, outer.get(product, product)) for product in products)
     return Contribution(
         source=SOURCE_ID,
         item=set_id,
         substances=substances,
         brand_names=brands,
         synonyms=tuple(dict.fromkeys(_text(one).lower() for one in root.iter(f"{_V3}genericMedicine"))),
-        products=tuple(_product(product, maker, outer.get(product, product)) for product in products),
-        label=Label(source=source, sections=sections, set_id=set_id, brand_name=brands[0] if brands else "")
+        products=listed,
+        label=Label(
+            source=source,
+            sections=sections,
+            set_id=set_id,
+            brand_name=brands[0] if brands else "",
+            dosage_forms=tuple(sorted({product.dosage_form for product in listed if product.dosage_form})),
+            routes=tuple(sorted({route for product in listed for route in product.routes})),
+        )
         if sections
         else None,
     )

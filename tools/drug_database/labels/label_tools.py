@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from tools.drug_database.labels.label_scope import scope_notes
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugSearchResult
@@ -67,8 +68,10 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
         }
         for name, passage in zip(sections, passages, strict=True)
     ]
+    scope = result.hits[0].scope
+    data["label_scope"] = scope.model_dump(mode="json") if scope is not None else None
     notes = [f"This label has no section on {joined(missing)}."] if missing else []
-    data["note"] = " ".join([*alias_notes([result]), *notes])
+    data["note"] = " ".join([*(alias_notes([result]) or scope_notes(scope)), *notes])
     return ToolResult(data=data, passages=passages, summary=_counted(len(sections), "section"))
 
 

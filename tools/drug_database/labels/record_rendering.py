@@ -171,6 +171,8 @@ def _hit(hit: DrugHit, cite: str) -> dict[str, JsonValue]:
         else {},
         "source": source.model_dump(include={"title", "publisher", "url", "date"}) if source else {},
     }
+    if hit.scope is not None:
+        data["label_scope"] = hit.scope.model_dump(mode="json")
     if hit.look_alikes:
         data["look_alikes"] = list(hit.look_alikes)
     return data

@@ -84,6 +84,9 @@ class Label(Frozen):
     brand_name: str = ""
     set_id: str = ""
     """DailyMed's id of the label, shared by all its versions."""
+    dosage_forms: tuple[str, ...] = ()
+    """Dosage forms of the products that the label is for; empty where the source does not say."""
+    routes: tuple[str, ...] = ()
 
 
 class Fact(Frozen):

@@ -39,6 +39,20 @@ class Match(Frozen):
     """The name or class of the record that was matched."""
 
 
+class LabelScope(Frozen):
+    """The label that a hit shows, beside the form, route and population that were asked for."""
+
+    asked: tuple[str, ...] = ()
+    """The asked forms and routes, in FDA's words."""
+    dosage_forms: tuple[str, ...] = ()
+    """The dosage forms that the shown label covers; empty where the source does not say."""
+    routes: tuple[str, ...] = ()
+    fits: bool | None = None
+    """Whether the label covers what was asked; None where the question or the source does not say."""
+    not_mentioned: tuple[str, ...] = ()
+    """Asked populations that the label's text does not mention."""
+
+
 class DrugHit(Frozen):
     """A found record; ``record.products`` holds the products that pass the query's filters."""
 
@@ -47,6 +61,8 @@ class DrugHit(Frozen):
     score: float
     look_alikes: tuple[str, ...] = ()
     """Names that are known to be confused with the matched one."""
+    scope: LabelScope | None = None
+    """What the first label covers; None for a record without a label."""
 
 
 class DrugSearchResult(Frozen):

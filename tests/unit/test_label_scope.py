@@ -1,0 +1,76 @@
+"""Which label is shown for the asked form, route and population."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.drug_database.labels.label_scope import (
+    asked_forms,
+    asked_populations,
+    covers,
+    scope_notes,
+    scope_of,
+    with_asked_label_first,
+)
+from tools.drug_database.records import DrugRecord, Label, Source
+
+SOURCE = Source(id="label:a", title="A label", publisher="FDA")
+ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
+NASAL = Label(
+    source=SOURCE,
+    sections={"dosage": ("Children aged 4 years use 1 spray.",)},
+    dosage_forms=("spray, metered",),
+    routes=("nasal",),
+    brand_name="Nasaline",
+)
+CREAM = Label(source=SOURCE, sections={}, dosage_forms=("cream",), routes=("topical",))
+LOTION = CREAM.model_copy(update={"dosage_forms": ("lotion",)})
+UNKNOWN = Label(source=SOURCE, sections={})
+RECORD = DrugRecord(key="a", generic_name="a", ingredients=("a",), labels=(ORAL, NASAL, CREAM, LOTION))
+
+
+@pytest.mark.parametrize(
+    ("asked", "label"),
+    [
+        ("a nasal spray dose", NASAL),
+        ("dose of a cream", CREAM),
+        ("a lotion for lice", LOTION),
+        ("a tablets", ORAL),
+        ("dose of a", ORAL),
+        ("iv a", ORAL),
+    ],
+)
+def test_the_label_of_the_asked_form_comes_first(asked: str, label: Label) -> None:
+    assert with_asked_label_first(RECORD, asked_forms(asked.split())).labels[0] == label
+
+
+def test_the_label_of_the_asked_brand_comes_before_others() -> None:
+    assert with_asked_label_first(RECORD, (), brand="NASALINE").labels[0] == NASAL
+
+
+def test_a_label_of_another_form_is_named_as_such() -> None:
+    scope = scope_of(RECORD, asked_forms(["iv"]), ())
+    assert scope is not None
+    assert scope.fits is False
+    assert scope.routes == ("oral",)
+    assert scope_notes(scope) == ["Asked for: intravenous. No label for that is loaded; the label shown is for: oral."]
+
+
+def test_nothing_is_claimed_where_the_source_does_not_say() -> None:
+    assert covers(UNKNOWN, ("intravenous",)) is None
+    assert covers(ORAL, ()) is None
+    assert covers(ORAL, asked_forms(["xr"])) is None
+
+
+def test_an_asked_population_that_the_label_leaves_out_is_named() -> None:
+    populations = asked_populations("dose in children")
+    for label, missing in ((ORAL, ("children",)), (NASAL, ())):
+        record = RECORD.model_copy(update={"labels": (label,)})
+        scope = scope_of(record, (), populations)
+        assert scope is not None
+        assert scope.not_mentioned == missing
+    assert asked_populations("Dosis in der Schwangerschaft") == ("pregnancy",)
+
+
+def test_a_record_without_a_label_has_no_scope() -> None:
+    assert scope_of(RECORD.model_copy(update={"labels": ()}), ("oral",), ()) is None
