@@ -18,7 +18,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-from tools.documents.pdf.pdf_format import MAX_PAGES
+from tools.documents.layout.pdf_format import MAX_PAGES
 from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob, Limits
 from tools.errors import SourceRejected

@@ -14,10 +14,10 @@ import pytest
 
 from chat_app.evaluation.page_evaluation import evaluate_pages
 from tools.documents.extract import extract
+from tools.documents.layout.block_layout import Layout
 from tools.documents.models import Extraction
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.passages import passages
-from tools.documents.pdf.block_layout import Layout
 from tools.documents.pdf.pdf_lines import read_page
 from tools.documents.pdf.running_heads import find_running_heads
 from tools.documents.row_places import row_stands_on

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.pdf_pages import Pages
 from tools.documents.docx_format import read_docx
+from tools.documents.layout.ocr import paragraphs
 from tools.documents.models import Block, Extraction
-from tools.documents.ocr import paragraphs
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.documents.docx_format import read_docx
+from tools.documents.layout.pdf_format import read_pdf
 from tools.documents.models import Extraction
-from tools.documents.pdf.pdf_format import read_pdf
 from tools.documents.text_formats import decode, read_html, read_markdown, read_plain
 from tools.errors import SourceRejected
 

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from tools.types import Frozen, SectionStart
 
+READER = 8
+"""Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
+
 BlockKind = Literal["heading", "text", "item", "caption", "table"]
 PassageKind = Literal["text", "table_row", "reference"]
 """A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""

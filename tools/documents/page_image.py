@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.documents.pdf.page_picture import fitting_scale, pixel_rows, png
 from tools.documents.pdf.pdf_open import open_pdf
 from tools.documents.row_places import row_spans
 from tools.errors import SourceRejected
 from tools.language.quotes import find_longest, find_span
 from tools.language.sentences import Span
 
-MAX_PIXELS = 40_000_000
-"""An A4 page at scale 5; larger pages are drawn at a smaller scale."""
 _PEN = (255, 232, 92)
 """Yellow; each channel is multiplied with the page's, so that the words stay as they are printed."""
 _MIN_MATCH = 24
@@ -32,23 +29,15 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
         if not 1 <= page_number <= len(document):
             raise SourceRejected(f"The document has {len(document)} pages; there is no page {page_number}.")
         page = document[page_number - 1]
-        width, height = page.get_size()
-        scale = max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5))
+        height = page.get_height()
+        scale = fitting_scale(page, scale)
         bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
-        rows = _rows(bitmap)
+        rows = pixel_rows(bitmap)
         if highlight:
             _mark(rows, quote_rectangles(page, highlight), bitmap.n_channels, height, scale)
-        return _png(rows, bitmap.width, bitmap.n_channels)
+        return png(rows, bitmap.width, bitmap.n_channels)
     finally:
         document.close()
-
-
-def picture_of_page(page: Any, scale: float) -> bytes:
-    """An open page as PNG, in shades of grey."""
-    width, height = page.get_size()
-    scale = max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5))
-    bitmap = page.render(scale=scale, grayscale=True)
-    return _png(_rows(bitmap), bitmap.width, bitmap.n_channels)
 
 
 def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
@@ -92,12 +81,6 @@ def quote_spans(text_page: Any, quote: str) -> list[Span]:
     return [part] if part is not None else []
 
 
-def _rows(bitmap: Any) -> list[bytearray]:
-    data = bytes(bitmap.buffer)
-    used = bitmap.width * bitmap.n_channels
-    return [bytearray(data[at : at + used]) for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)]
-
-
 def _mark(
     rows: list[bytearray], places: list[tuple[float, float, float, float]], channels: int, height: float, scale: float
 ) -> None:
@@ -109,14 +92,3 @@ def _mark(
             start, end = max(0, first) * channels, min(len(row), last * channels)
             for channel, table in enumerate(tables):
                 row[start + channel : end : channels] = row[start + channel : end : channels].translate(table)
-
-
-def _png(rows: list[bytearray], width: int, channels: int) -> bytes:
-    colour_type = {1: 0, 3: 2, 4: 6}[channels]
-    header = struct.pack(">IIBBBBB", width, len(rows), 8, colour_type, 0, 0, 0)
-    data = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

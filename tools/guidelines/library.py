@@ -14,13 +14,13 @@ from tools.documents.sandbox import run_job
 from tools.documents.worker import RenderJob
 from tools.embeddings.embedders import Embedder
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
+from tools.guidelines.ingestion import ingest
+from tools.guidelines.ingestion.intake import Intake
 from tools.guidelines.models import Document, FolderReport, GuidelineSearchResult, IngestProgress, Refusal, SearchFilter
 from tools.guidelines.search.library_search import LibrarySearch
 from tools.guidelines.search.passage_index import COLLECTION
 from tools.guidelines.search.retrieval import Retriever
-from tools.guidelines.storage import ingest
 from tools.guidelines.storage.document_store import document_id
-from tools.guidelines.storage.intake import Intake
 from tools.guidelines.storage.library_threads import Threads
 from tools.guidelines.storage.scopes import Scope
 from tools.guidelines.storage.shelves import Shelves

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
+from tools.documents.models import READER
 from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, SearchFilter
 from tools.guidelines.search.confidence import ANSWERABLE_FROM, confidence
 from tools.guidelines.search.retrieval import Found, Retriever
 from tools.guidelines.storage.catalog import Snapshot, as_passage, names, parse_passage_id
 from tools.guidelines.storage.document_store import VersionRef
-from tools.guidelines.storage.ingest import READER
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import QueryExpansion

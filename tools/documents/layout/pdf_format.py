@@ -8,13 +8,13 @@ from typing import Any
 
 import pypdfium2 as pdfium
 
+from tools.documents.layout.block_layout import Layout, OutlineEntry
+from tools.documents.layout.ocr import recognise, tesseract
+from tools.documents.layout.pdf_facts import pdf_facts
+from tools.documents.layout.reading_memory import reading_memory
 from tools.documents.models import Extraction, PageContent
-from tools.documents.ocr import recognise, tesseract
-from tools.documents.pdf.block_layout import Layout, OutlineEntry
-from tools.documents.pdf.pdf_facts import pdf_facts
 from tools.documents.pdf.pdf_lines import PageTooLarge, PdfPage, read_page
 from tools.documents.pdf.pdf_open import open_pdf
-from tools.documents.reading_memory import reading_memory
 from tools.errors import SourceRejected
 from tools.language.terms import clean
 

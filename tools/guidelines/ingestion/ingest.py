@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tools.documents.models import Extraction
+from tools.documents.models import READER, Extraction
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, IngestProgress, IngestStage
 from tools.guidelines.search.passage_index import TermsRow, VectorRow
@@ -22,8 +22,6 @@ from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import as_document, current_version, document_of, passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef, document_id
 
-READER = 8
-"""Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 EMBED_AT_ONCE = 64
 SUFFIXES = {
     ".pdf": ".pdf",

@@ -13,14 +13,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from tools.documents.models import Extraction
+from tools.documents.models import READER, Extraction
 from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
 from tools.errors import SourceRejected, ToolError
+from tools.guidelines.ingestion import ingest
 from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, IngestProgress, Refusal
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
-from tools.guidelines.storage import ingest
 from tools.guidelines.storage.catalog import current_version, document_of
 from tools.guidelines.storage.document_store import LibraryStore, document_id
 from tools.guidelines.storage.library_threads import Threads
@@ -186,7 +186,7 @@ class Intake:
         for record, version in await self._run(lambda: _current(shelf.store)):
             try:
                 source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
-                if version.reader == ingest.READER and shelf.store.is_whole(source.ref):
+                if version.reader == READER and shelf.store.is_whole(source.ref):
                     async with self._changing:
                         await self._run(partial(self._write, shelf.store, source, ingest.in_loop(progress)))
                     documents.append(document_of(record, version))

@@ -1,0 +1,1 @@
+"""Pages of a PDF as blocks in reading order: headings, paragraphs, lists, tables, and the text of scans."""

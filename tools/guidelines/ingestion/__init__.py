@@ -1,0 +1,1 @@
+"""Ingest guideline files: read them, store the originals and index their passages."""
