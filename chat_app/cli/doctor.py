@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Part = Literal["settings", "services", "sessions", "model", "drugs", "guidelines"]
 
 
-class Finding(Frozen):
+class DoctorFinding(Frozen):
     """One part: whether it is well, and a sentence that says how it is or what to do."""
 
     part: Part
@@ -39,7 +39,7 @@ def doctor(json: shell.Json = False) -> None:
         raise typer.Exit(1)
 
 
-async def _examine() -> list[Finding]:
+async def _examine() -> list[DoctorFinding]:
     from chat_app.bootstrap import open_app
     from chat_app.settings import Settings
 
@@ -47,40 +47,40 @@ async def _examine() -> list[Finding]:
         settings = Settings()
         settings.check()
     except AsclepiusError as error:
-        return [Finding(part="settings", ok=False, detail=str(error))]
-    findings = [Finding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
+        return [DoctorFinding(part="settings", ok=False, detail=str(error))]
+    findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
     try:
         async with open_app(settings) as app:
             findings += [await _services(app), await _sessions(app), await _model(app)]
             findings += [*await _drugs(app), *await _guidelines(app)]
     except AsclepiusError as error:
-        findings.append(Finding(part="services", ok=False, detail=str(error)))
+        findings.append(DoctorFinding(part="services", ok=False, detail=str(error)))
     return findings
 
 
-async def _services(app: App) -> Finding:
+async def _services(app: App) -> DoctorFinding:
     failures = await app.services.failures()
     if failures:
-        return Finding(part="services", ok=False, detail=" ".join(f.detail for f in failures))
+        return DoctorFinding(part="services", ok=False, detail=" ".join(f.detail for f in failures))
     running = ", ".join(status.name for status in await app.services.status()) or "none embedded"
     whose = "" if app.services.owned else " (of the running asclepius)"
-    return Finding(part="services", ok=True, detail=f"{running}{whose}")
+    return DoctorFinding(part="services", ok=True, detail=f"{running}{whose}")
 
 
-async def _sessions(app: App) -> Finding:
+async def _sessions(app: App) -> DoctorFinding:
     try:
         await app.sessions.ping()
     except AsclepiusError as error:
-        return Finding(part="sessions", ok=False, detail=str(error))
-    return Finding(part="sessions", ok=True, detail="Redis answers")
+        return DoctorFinding(part="sessions", ok=False, detail=str(error))
+    return DoctorFinding(part="sessions", ok=True, detail="Redis answers")
 
 
-async def _model(app: App) -> Finding:
+async def _model(app: App) -> DoctorFinding:
     try:
         await app.model.ping()
     except AsclepiusError as error:
-        return Finding(part="model", ok=False, detail=str(error))
-    return Finding(part="model", ok=True, detail=_model_name(app.settings))
+        return DoctorFinding(part="model", ok=False, detail=str(error))
+    return DoctorFinding(part="model", ok=True, detail=_model_name(app.settings))
 
 
 def _model_name(settings: Settings) -> str:
@@ -89,15 +89,15 @@ def _model_name(settings: Settings) -> str:
     return f"{settings.model.model} at {settings.model.base_url or 'OpenAI'}"
 
 
-async def _drugs(app: App) -> list[Finding]:
+async def _drugs(app: App) -> list[DoctorFinding]:
     problems = await app.drugs.check()
     if problems:
-        return [Finding(part="drugs", ok=False, detail=problem) for problem in problems]
+        return [DoctorFinding(part="drugs", ok=False, detail=problem) for problem in problems]
     found = await app.drugs.stats()
-    return [Finding(part="drugs", ok=True, detail=f"{found.records:,} medicines, {found.products:,} products")]
+    return [DoctorFinding(part="drugs", ok=True, detail=f"{found.records:,} medicines, {found.products:,} products")]
 
 
-async def _guidelines(app: App) -> list[Finding]:
+async def _guidelines(app: App) -> list[DoctorFinding]:
     try:
         problems = [*await app.guidelines.check(), *await app.guidelines.check_own(), *await app.route.check()]
         documents, own = await app.guidelines.documents(), await app.guidelines.own_count()
@@ -106,7 +106,7 @@ async def _guidelines(app: App) -> list[Finding]:
     if not problems and not documents:
         problems = ["No guideline is loaded. Run `asclepius guidelines add PATH`."]
     if problems:
-        return [Finding(part="guidelines", ok=False, detail=problem) for problem in problems]
+        return [DoctorFinding(part="guidelines", ok=False, detail=problem) for problem in problems]
     pages = sum(document.pages for document in documents)
     beside = f"; {own} more belong to conversations" if own else ""
-    return [Finding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages{beside}")]
+    return [DoctorFinding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages{beside}")]

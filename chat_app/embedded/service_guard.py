@@ -86,7 +86,7 @@ def die_with(parent: int) -> Callable[[], None]:
     return prepare
 
 
-class Guard:
+class ServiceGuard:
     """One service from its start to its end."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ class Guard:
 
 
 def main() -> int:
-    return Guard(json.loads(sys.argv[1])).run()
+    return ServiceGuard(json.loads(sys.argv[1])).run()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -62,7 +61,7 @@ def test_no_service_survives_a_killed_app_and_the_next_start_works_at_once(
         assert first_line(second) == ["up"]
         second.kill()
 
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=6)
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
 
 
 def test_a_terminated_app_leaves_no_service_and_redis_has_saved(tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ asyncio.run(main())
             assert first_line(running) == [start]
             running.terminate()
             running.wait()
-            wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=5)
+            wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
 
 
 def test_no_service_survives_an_app_that_is_killed_while_it_starts(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_no_service_survives_an_app_that_is_killed_while_it_starts(tmp_path: Pat
         wait_until(lambda: len(processes_of(tmp_path)) > 3, what="the start of the services")
         starting.kill()
 
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=6)
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
 
 
 async def test_a_killed_service_comes_back_at_its_address_with_what_it_had_stored(tmp_path: Path) -> None:
@@ -181,7 +180,7 @@ def ctrl_c_ignored() -> Iterator[None]:
 
 STUBBORN = """
 import os, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, lambda *_: print("asked to stop"))
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", sys.argv[1]])
 print("ready")
 while True:
@@ -194,15 +193,14 @@ def test_a_service_that_ignores_its_signal_is_killed_with_what_it_started(tmp_pa
     with guarded(tmp_path, STUBBORN) as running:
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the stubborn service")
         assert len(processes_of(tmp_path)) == 3
-        began = time.monotonic()
         if way == "SIGTERM":
             running.terminate()
         else:
             close_input(running)
 
-        assert running.wait(5) == 128 + signal.SIGKILL
-        assert 0.4 < time.monotonic() - began < 3
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of its child", seconds=2)
+        assert running.wait(30) == 128 + signal.SIGKILL
+        assert "asked to stop" in text(tmp_path / "log"), "it was given time to stop by itself"
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of its child")
 
 
 def test_a_service_ends_on_its_own_stop_signal_even_where_the_shell_ignores_it(tmp_path: Path) -> None:
@@ -214,7 +212,7 @@ def test_a_service_ends_on_its_own_stop_signal_even_where_the_shell_ignores_it(t
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the service")
         close_input(running)
 
-        assert running.wait(5) == 0
+        assert running.wait(30) == 0
     assert "closed" in text(tmp_path / "log")
 
 
@@ -224,7 +222,7 @@ def test_the_log_of_a_service_that_prints_without_end_stays_bounded(tmp_path: Pa
         first = (tmp_path / "log.1").stat().st_ino
         wait_until(lambda: (tmp_path / "log.1").stat().st_ino != first, what="the second full log")
         close_input(running)
-        running.wait(5)
+        running.wait(30)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "log", "log.1"]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2 * service_guard.LOG_BYTES
@@ -234,11 +232,11 @@ def test_a_service_is_not_started_beside_one_that_still_ends(tmp_path: Path) -> 
     with guarded(tmp_path, "import time\nprint('ready')\ntime.sleep(60)") as first:
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the first")
         with guarded(tmp_path, "print('second')") as second:
-            assert second.wait(5) == service_guard.IN_USE
-        with guarded(tmp_path, "print('third')", lock_seconds=20) as third:
+            assert second.wait(30) == service_guard.IN_USE
+        with guarded(tmp_path, "print('third')", lock_seconds=60) as third:
             close_input(first)
-            first.wait(5)
-            assert third.wait(10) == 0
+            first.wait(30)
+            assert third.wait(30) == 0
 
     assert "second" not in text(tmp_path / "log")
     assert "third" in text(tmp_path / "log")
@@ -251,15 +249,15 @@ def test_a_service_is_not_started_beside_what_a_killed_guard_left_behind(tmp_pat
     wait_until(lambda: len(processes_of(tmp_path)) == 1, what="the end of the service itself")
 
     with guarded(tmp_path, "print('second')") as second:
-        assert second.wait(5) == service_guard.IN_USE
+        assert second.wait(30) == service_guard.IN_USE
     os.kill(processes_of(tmp_path)[0], signal.SIGKILL)
-    with guarded(tmp_path, "print('third')", lock_seconds=20) as third:
-        assert third.wait(10) == 0
+    with guarded(tmp_path, "print('third')", lock_seconds=60) as third:
+        assert third.wait(30) == 0
 
 
 def test_the_guard_passes_the_services_exit_code_on(tmp_path: Path) -> None:
     with guarded(tmp_path, "raise SystemExit(3)") as running:
-        assert running.wait(5) == 3
+        assert running.wait(30) == 3
     with guarded(tmp_path, "", command=["/no/such/program"]) as running:
-        assert running.wait(5) == service_guard.NOT_RUNNABLE
+        assert running.wait(30) == service_guard.NOT_RUNNABLE
     assert "/no/such/program cannot be run" in text(tmp_path / "log")

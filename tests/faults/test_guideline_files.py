@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -117,12 +116,10 @@ async def test_a_file_that_is_no_guideline_is_refused_with_the_reason(
     """Row 38 of the fault list."""
     assert callable(write)
     path = write(tmp_path / name)
-    started = time.monotonic()
 
     with pytest.raises(SourceRejected, match=reason):
         await library.add(path)
 
-    assert time.monotonic() - started < 30
     assert await library.documents() == []
     assert not (tmp_path / "library" / "documents").exists()
 

@@ -159,7 +159,7 @@ async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(
         app = await running.runtime.ready()
         app.guidelines.pdf = pdf  # type: ignore[attr-defined]
         ranges = ",".join(f"{at}-" for at in range(3_000))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             response = await client.get("/api/v1/guidelines/htn/original.pdf", headers={"range": f"bytes={ranges}"})
         assert response.status_code in {200, 206, 400, 416}
         assert len(response.content) <= 2 * pdf.stat().st_size

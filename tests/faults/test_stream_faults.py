@@ -296,9 +296,9 @@ def test_endless_data_lines_are_given_up() -> None:
 async def test_a_stream_that_goes_silent_has_stalled_whether_or_not_it_pings(redis_url: str, comments: bool) -> None:
     """Row 11."""
     silence: list[Step] = [Wait(0.05), Raw(b": ping\n\n")] * 100 if comments else [FOREVER]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         events, end, server = await ask(redis_url, [*BEGUN, *silence], limits={"idle_timeout": 0.3})
-        await asyncio.wait_for(server.requests[0].closed.wait(), 1)
+        await asyncio.wait_for(server.requests[0].closed.wait(), 30)
     assert (end.outcome.kind, end.outcome.reason, end.outcome.retryable) == ("incomplete", "stalled", True)
     assert end.answer == text_of(events) == "Do not give it."
 
@@ -309,7 +309,7 @@ async def test_a_stream_that_never_ends_is_ended_by_the_total_deadline(redis_url
     for _ in range(200):
         drip += [Wait(0.02), Event({"type": "response.output_text.delta", "item_id": "m", "delta": "x"})]
     limits = {"idle_timeout": 5.0, "total_timeout": 0.4}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         _, end, _ = await ask(redis_url, drip, limits=limits)
     assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "stalled")
     assert set(end.answer) == {"x"}
@@ -325,7 +325,7 @@ async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable
     async with await asyncio.start_server(hold, "127.0.0.1", 0) as silent:
         address = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/v1"
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(30),
             clinic(address, redis_url, limits={"idle_timeout": 0.2}, max_retries=0) as agent,
         ):
             end = ended(await consult(agent))

@@ -136,8 +136,7 @@ async def test_blocking_tools_run_in_threads_side_by_side_and_never_hold_the_loo
         return threading.current_thread().name
 
     async def release() -> None:
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(begun.wait, 10)
         released.set()
 
     releasing = asyncio.create_task(release())

@@ -186,7 +186,7 @@ async def test_a_lock_that_a_frozen_process_holds_costs_traces_and_no_answer(
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         async with traced(tmp_path) as (generator, trace):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 outputs = await answers(generator)
             assert await asyncio.to_thread(trace.flush, 20)
             fcntl.flock(lock, fcntl.LOCK_UN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 
 import pytest
 
@@ -21,6 +21,7 @@ from chat_app.events import (
     ToolOutputRunItem,
     TurnStarted,
 )
+from chat_app.sessions import RedisSessionStore
 from tests.support.engine import (
     KEY,
     chained,
@@ -45,6 +46,7 @@ from tests.support.scripted_server import (
     calls_reply,
     text_reply,
 )
+from tests.support.waiting import until
 from tools.function_tool import FunctionTool
 from tools.types import FunctionOutput
 
@@ -56,8 +58,8 @@ def forever() -> WaitFor:
     return WaitFor(asyncio.Event())
 
 
-async def until(events: AsyncGenerator[AgentEvent, None], words: str) -> list[AgentEvent]:
-    """Reads on until ``words`` have been said."""
+async def read_until(events: AsyncGenerator[AgentEvent, None], words: str) -> list[AgentEvent]:
+    """Read events until ``words`` have been said."""
     seen: list[AgentEvent] = []
     async for event in events:
         seen.append(event)
@@ -76,8 +78,8 @@ async def test_stop_closes_the_connection_and_keeps_what_was_read(redis_url: str
     turns: list[ScriptedTurn] = [[*BEGUN, forever()], chained(text_reply("Next."))]
     async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
         turn = agent.consult("How much metformin?")
-        seen = await until(turn, "give it.")
-        async with asyncio.timeout(1):
+        seen = await read_until(turn, "give it.")
+        async with asyncio.timeout(30):
             await turn.aclose()
             await server.requests[0].left.wait()
         await turn.aclose()
@@ -113,7 +115,7 @@ async def test_a_cancelled_reader_stops_the_turn_as_closing_it_does(redis_url: s
         reader = asyncio.create_task(read())
         await reading.wait()
         reader.cancel()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             await asyncio.gather(reader, return_exceptions=True)
             await server.requests[0].left.wait()
         # Whoever stops may press the button again.
@@ -129,7 +131,7 @@ async def test_stop_cancels_a_background_answer_at_the_server(redis_url: str) ->
         clinic(server, redis_url, model_kwargs={"background": True}) as agent,
     ):
         turn = agent.consult("q")
-        await until(turn, "give it.")
+        await read_until(turn, "give it.")
         await turn.aclose()
         assert (server.requests[1].method, server.requests[1].path) == ("POST", "/v1/responses/resp_1/cancel")
 
@@ -224,8 +226,8 @@ async def test_a_slow_reader_gets_every_word_merged_and_holds_the_server_back(re
             async for event in turn:
                 if isinstance(event, TextDelta):
                     if not deltas:
-                        # The reader stalls; the server would have sent all of it by now.
-                        await asyncio.sleep(0.5)
+                        # The reader stalls until the server has sent what it can.
+                        await server.stalled()
                     deltas.append(event.text)
     assert "".join(deltas) == "".join(words)
     assert len(deltas) < len(words) / 4
@@ -243,10 +245,10 @@ async def test_what_waits_for_a_stalled_reader_is_bounded(redis_url: str) -> Non
             async for event in events:
                 if isinstance(event, TextDelta):
                     sent.append(len(event.text))
-                    await asyncio.sleep(0.3)
-                    assert not server.requests[0].closed.is_set(), "the server waits for the reader"
                     if len(sent) == 3:
                         break
+                    await server.stalled()
+            assert not server.requests[0].closed.is_set(), "the server waits for the reader"
     assert max(sent) <= MAX_CHARS + len(block)
 
 
@@ -282,6 +284,18 @@ async def test_a_model_that_calls_a_tool_on_the_last_step_all_the_same_gets_no_f
     assert "previous_response_id" not in server.requests[2].json
 
 
+class WatchedStore(RedisSessionStore):
+    """Tells when the lock of a conversation is asked for."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.asked = 0
+
+    def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
+        self.asked += 1
+        return super().lock(session_id, wait=wait)
+
+
 async def test_two_questions_at_once_in_one_conversation_are_answered_one_after_the_other(redis_url: str) -> None:
     """Row 28."""
     gate = asyncio.Event()
@@ -291,12 +305,14 @@ async def test_two_questions_at_once_in_one_conversation_are_answered_one_after_
         chained(text_reply("Three.", response_id="resp_3")),
     ]
     turns[1] = chained(turns[1])  # type: ignore[arg-type]
-    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+    store = WatchedStore(redis_url)
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, store=store) as agent:
         opened = conversation(await consult(agent, "1?"))
         second = asyncio.create_task(consult(agent, "2?", conversation_id=opened))
         await server.request(1)
+        asked = store.asked
         third = asyncio.create_task(consult(agent, "3?", conversation_id=opened))
-        await asyncio.sleep(0.2)
+        await until(lambda: store.asked > asked, what="the third question waits for the second")
         assert len(server.requests) == 2
         gate.set()
         assert [ended(await task).answer for task in (second, third)] == ["Two.", "Three."]
@@ -311,11 +327,13 @@ async def test_the_very_first_question_of_a_conversation_holds_it_too(redis_url:
         [*first[:3], WaitFor(gate), *first[3:]],
         chained(text_reply("Two.", response_id="resp_2")),
     ]
-    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+    store = WatchedStore(redis_url)
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, store=store) as agent:
         async with aclosing(agent.consult("1?")) as turn:
             opened = conversation([await anext(turn)])
+            asked = store.asked
             second = asyncio.create_task(consult(agent, "2?", conversation_id=opened))
-            await asyncio.sleep(0.2)
+            await until(lambda: store.asked > asked, what="the second question waits for the first")
             gate.set()
             assert ended([event async for event in turn]).answer == "One."
         assert ended(await second).answer == "Two."
@@ -329,7 +347,7 @@ async def test_a_question_that_waits_too_long_for_the_one_before_is_refused_with
         clinic(server, redis_url, lock_wait=0.1) as agent,
         aclosing(agent.consult("1?")) as turn,
     ):
-        opened = conversation(await until(turn, "give it."))
+        opened = conversation(await read_until(turn, "give it."))
         refused = await consult(agent, "2?", conversation_id=opened)
     assert isinstance(refused[0], TurnStarted)
     assert refused[0].conversation_id == opened
@@ -438,13 +456,15 @@ async def test_many_turns_leave_no_task_behind(redis_url: str) -> None:
     ]
     async with ScriptedServer(endings) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
         async with aclosing(agent.consult("q")) as turn:
-            await until(turn, "give it.")
+            await read_until(turn, "give it.")
         for _ in endings[1:]:
             await consult(agent)
-        await asyncio.sleep(0.1)
-        gc.collect()
-        left = [t.get_name() for t in asyncio.all_tasks() if t.get_name() == "run" or t.get_name().startswith("tool")]
-    assert left == []
+        await until(lambda: not turn_tasks(), what="the end of every task")
+
+
+def turn_tasks() -> list[str]:
+    gc.collect()
+    return [t.get_name() for t in asyncio.all_tasks() if t.get_name() == "run" or t.get_name().startswith("tool")]
 
 
 async def test_where_one_step_is_all_only_the_servers_own_search_may_be_used(redis_url: str) -> None:

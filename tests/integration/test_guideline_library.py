@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from chat_app.agent.citation_manager import CitationManager
 from tests.support.pdfs import write_pdf
+from tests.support.waiting import loop_turns
 from tools.errors import SourceRejected, ToolUnavailable
 from tools.guidelines import GuidelineLibrary, IngestProgress, guideline_tools
 from tools.guidelines.guideline_tool import as_tool_result
@@ -251,10 +251,8 @@ async def test_a_refused_index_is_a_tool_error_with_what_to_check(tmp_path: Path
         probe.bind(("127.0.0.1", 0))
         uri = f"http://127.0.0.1:{probe.getsockname()[1]}"
     async with library_at(uri, tmp_path / "library") as library:
-        started = time.monotonic()
         with pytest.raises(ToolUnavailable, match="MILVUS_URI"):
             await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
-        assert time.monotonic() - started < 15
         assert await library.documents() == []
         assert any("MILVUS_URI" in problem for problem in await library.check())
 
@@ -263,10 +261,9 @@ async def test_a_hanging_index_is_a_tool_error_within_the_deadline(tmp_path: Pat
     """Row 29 of the fault list: somebody accepts and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         async with library_at(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "library") as library:
-            started = time.monotonic()
-            with pytest.raises(ToolUnavailable):
-                await library.load()
-            assert time.monotonic() - started < 15
+            error, turns = await loop_turns(library.load())
+            assert isinstance(error, ToolUnavailable)
+            assert turns > 10
 
 
 async def test_many_files_at_once_are_all_taken_in_while_searches_go_on(

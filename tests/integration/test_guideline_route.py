@@ -196,7 +196,7 @@ async def test_a_sync_that_a_question_began_says_in_the_log_what_is_wrong_and_re
         ScriptedServer([[Status(404)]], repeat=True) as server,
         routed(library, server.base_url, tmp_path, "hosted") as route,
     ):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while "were not uploaded" not in caplog.text:
                 assert await route.vector_store() is None
                 await asyncio.sleep(0.01)

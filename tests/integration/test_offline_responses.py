@@ -182,7 +182,7 @@ async def test_each_event_is_written_in_one_piece(base_url: str) -> None:
 async def test_a_background_response_is_queued_and_then_completed(client: AsyncOpenAI) -> None:
     queued = await client.responses.create(model="m", input="Hello", background=True)
     assert queued.status in {"queued", "in_progress"}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while (found := await client.responses.retrieve(queued.id)).status != "completed":
             await asyncio.sleep(0.01)
     assert found.output_text.startswith("Hello.")

@@ -118,6 +118,8 @@ class Request:
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the client closed the connection before the turn was played to its end."""
+    progress: list[int] = field(default_factory=lambda: [0])
+    """The number of steps sent so far, in a list because a request is frozen."""
 
     @property
     def json(self) -> Json:
@@ -160,6 +162,17 @@ class ScriptedServer:
             await self._arrived.wait_for(lambda: len(self.requests) > number)
         return self.requests[number]
 
+    async def stalled(self, number: int = 0) -> None:
+        """Wait until request ``number`` has been answered, or its client holds the server back.
+
+        Server and client share an event loop, so a server that could send would have done so within 40 turns of it.
+        """
+        request, still = await self.request(number), 0
+        while not request.closed.is_set() and still < 40:
+            before = request.progress[0]
+            await asyncio.sleep(0.005)
+            still = still + 1 if request.progress[0] == before else 0
+
     async def __aenter__(self) -> ScriptedServer:
         self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
         return self
@@ -190,7 +203,7 @@ class ScriptedServer:
         async with self._arrived:
             self.requests.append(request)
             self._arrived.notify_all()
-        player = asyncio.ensure_future(_play(turn, writer))
+        player = asyncio.ensure_future(_play(turn, writer, request.progress))
         # A client that waits for its answer sends nothing more: what can be read is the connection's end.
         watcher = asyncio.ensure_future(reader.read(1))
         try:
@@ -223,12 +236,13 @@ async def _read_request(reader: asyncio.StreamReader) -> Request:
     return Request(method, path, headers, await reader.readexactly(int(headers.get("content-length", "0"))))
 
 
-async def _play(turn: Turn, writer: asyncio.StreamWriter) -> None:
+async def _play(turn: Turn, writer: asyncio.StreamWriter, progress: list[int]) -> None:
     if turn.steps and isinstance(turn.steps[0], Status):
         await _send_status(turn.steps[0], writer)
         return
     writer.write(_head(200, {**turn.headers, "Transfer-Encoding": "chunked"}))
     for step in turn.steps:
+        progress[0] += 1
         match step:
             case Event():
                 await _send(step.encode(), writer, turn.slice_bytes)

@@ -73,7 +73,7 @@ def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterato
         assert process.poll() is None, log.read_text()[-2000:]
         url = re.findall(r"Asclepius is at (\S+)", log.read_text())[-1]
         if loaded:
-            wait_until(lambda: is_ready(url), what="the app's content", seconds=100)
+            wait_until(lambda: is_ready(url), what="the app's content")
         yield Served(url, data_dir, process, log)
     finally:
         process.send_signal(signal.SIGTERM)

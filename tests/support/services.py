@@ -38,7 +38,7 @@ def owns_port(pid: int, port: int) -> bool:
     return False
 
 
-def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 60.0) -> None:
+def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 150.0) -> None:
     """Polls ``ready`` until it is true; fails with a sentence after ``seconds``.
 
     It pauses for as long as the question takes, so that asking does not hold up what is asked for.

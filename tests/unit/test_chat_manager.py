@@ -185,25 +185,33 @@ async def test_a_prompt_with_a_hole_is_said_to_be_one(redis_url: str) -> None:
 
 
 class SlowStore(RedisSessionStore):
-    """A Redis that takes messages, in its own time."""
+    """A Redis that accepts messages only after ``release`` is set."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.release, self.saved = asyncio.Event(), asyncio.Event()
 
     async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
-        await asyncio.sleep(0.5)
+        await self.release.wait()
         await super().append_messages(session_id, messages)
+        self.saved.set()
 
 
 async def test_a_save_that_takes_too_long_does_not_hold_the_end_up(
     redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Row 26, slow."""
+    store = SlowStore(redis_url)
     async with (
         ScriptedServer([text_reply("Fine.")]) as server,
-        clinic(server, redis_url, store=SlowStore(redis_url), save_seconds=0.1) as agent,
+        clinic(server, redis_url, store=store, save_seconds=0.1) as agent,
     ):
         events = await consult(agent)
         assert ended(events).answer == "Fine."
         assert "could not be saved within 0.1 s" in caplog.text
-        await asyncio.sleep(0.6)
+        store.release.set()
+        async with asyncio.timeout(30):
+            await store.saved.wait()
         assert isinstance(events[0], TurnStarted)
         history = await agent.chats.history(events[0].conversation_id, "demo")
     assert history is not None
@@ -224,7 +232,7 @@ async def test_stop_while_the_conversation_is_held_by_another_turn_leaves_no_loc
                 await asyncio.wait_for(never.wait(), 0.2)
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert ended(await consult(agent, "3?", conversation_id=opened[0].conversation_id)).answer == "Two."
         await store.aclose()
 

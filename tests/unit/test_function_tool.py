@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import logging
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -122,7 +121,7 @@ def test_a_stream_that_is_left_early_closes_the_function() -> None:
 
     for _ in FunctionTool(endless).stream():
         break
-    assert closed.wait(5)
+    assert closed.wait(30)
 
 
 async def test_direct_use_inside_an_event_loop_is_refused() -> None:
@@ -207,7 +206,7 @@ async def test_errors_that_would_end_more_than_the_tool_do_not(error: type[BaseE
         """Strange."""
         raise error
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert "failed" in ((await FunctionTool(strange).acall()).error or "")
 
 
@@ -306,12 +305,10 @@ async def test_leaving_while_a_thread_works_closes_the_generator_when_it_returns
     call = asyncio.create_task(FunctionTool(slow).acall())
     await asyncio.to_thread(working.wait, 5)
     call.cancel()
-    began = time.perf_counter()
     await asyncio.gather(call, return_exceptions=True)
-    assert time.perf_counter() - began < 1, "who stops does not wait for the thread"
-    assert not closed.is_set()
+    assert not closed.is_set(), "stopping does not wait for the thread"
     release.set()
-    assert await asyncio.to_thread(closed.wait, 5)
+    assert await asyncio.to_thread(closed.wait, 30)
 
 
 async def test_a_generator_that_refuses_to_close_is_only_noted(caplog: pytest.LogCaptureFixture) -> None:

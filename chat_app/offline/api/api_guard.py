@@ -27,7 +27,7 @@ class _TooLargeError(Exception):
     """The body went past its limit while it was read."""
 
 
-class Guard:
+class ApiGuard:
     """ASGI middleware. ``limits`` gives the largest body of a path in bytes."""
 
     def __init__(self, app: ASGIApp, *, key: str | None, max_body: int, max_upload: int) -> None:

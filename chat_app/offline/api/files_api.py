@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.api.listing import ListQuery, json_response, page_of
 from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.wire.errors import invalid
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/files")
 _PIECE = 1024 * 1024
 
 
-class FilePage(Page):
+class FileListQuery(ListQuery):
     limit: int = Field(10_000, ge=1, le=10_000)
     purpose: str | None = None
 
@@ -56,7 +56,7 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 @router.get("")
-async def list_files(request: Request, page: Annotated[FilePage, Query()]) -> Response:
+async def list_files(request: Request, page: Annotated[FileListQuery, Query()]) -> Response:
     return json_response(page_of(await _store(request).all(page.purpose), page))
 
 

@@ -18,7 +18,7 @@ def json_response(body: Any, status: int = 200) -> Response:
     return Response(orjson.dumps(body), status_code=status, media_type="application/json")
 
 
-class Page(BaseModel):
+class ListQuery(BaseModel):
     """The query parameters of a list: newest first unless ``order`` is ``asc``."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -29,7 +29,7 @@ class Page(BaseModel):
     before: str | None = None
 
 
-def page_of(items: Sequence[Json], page: Page) -> Json:
+def page_of(items: Sequence[Json], page: ListQuery) -> Json:
     """The list object of one page of ``items``, which are oldest first. Raises ``ApiError`` 404 for a bad cursor."""
     ordered = list(items) if page.order == "asc" else list(reversed(items))
     if page.after is not None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.api.listing import ListQuery, json_response, page_of
 from chat_app.offline.api.strict_json import StrictRoute
-from chat_app.offline.execution.response_run import LiveTurn
+from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding
@@ -56,7 +56,7 @@ def _server_error(response: Json) -> Json:
     }
 
 
-async def _until_left(turn: LiveTurn, keep_alive: float) -> AsyncIterator[bytes]:
+async def _until_left(turn: ResponseTurn, keep_alive: float) -> AsyncIterator[bytes]:
     """The turn's events; when the client leaves a turn that is not in the background, the turn is ended too."""
     try:
         async for frame in turn.frames(0, keep_alive):
@@ -100,7 +100,7 @@ async def _replay(response: Json, wanted: Callable[[int], bool]) -> AsyncIterato
 
 
 @router.get("/{response_id}/input_items")
-async def input_items(response_id: str, request: Request, page: Annotated[Page, Query()]) -> Response:
+async def input_items(response_id: str, request: Request, page: Annotated[ListQuery, Query()]) -> Response:
     """The items that the response's request brought, newest first unless asked otherwise."""
     return json_response(page_of(await _store(request).input_items(response_id), page))
 

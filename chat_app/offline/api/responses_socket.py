@@ -15,7 +15,7 @@ from fastapi import APIRouter, WebSocket
 from pydantic import ValidationError
 from starlette.websockets import WebSocketDisconnect
 
-from chat_app.offline.execution.response_run import LiveTurn
+from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.wire import event_encoding
 from chat_app.offline.wire.errors import ApiError, from_validation, invalid
@@ -97,7 +97,7 @@ class Connection:
         else:
             self._remember(turn)
 
-    def _remember(self, turn: LiveTurn) -> None:
+    def _remember(self, turn: ResponseTurn) -> None:
         self._known[turn.response["id"]] = [*turn.read, *turn.response["output"]]
         while len(self._known) > _MAX_KNOWN:
             self._known.popitem(last=False)

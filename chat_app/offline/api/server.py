@@ -21,7 +21,7 @@ from chat_app.offline.api import (
     responses_socket,
     vector_stores_api,
 )
-from chat_app.offline.api.api_guard import Guard
+from chat_app.offline.api.api_guard import ApiGuard
 from chat_app.offline.api.description import ERRORS, describe
 from chat_app.offline.api.listing import json_response
 from chat_app.offline.config import OfflineConfig
@@ -32,7 +32,7 @@ from chat_app.offline.state.file_store import FileStore
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_search import VectorSearch
-from chat_app.offline.state.vector_store import VectorStores
+from chat_app.offline.state.vector_store import VectorStoreState
 from chat_app.offline.wire.errors import ApiError, error_body, from_validation
 
 MODEL: Final = "asclepius-extractive"
@@ -50,7 +50,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.config = config
     app.state.database = database
     app.state.files = files = FileStore(database, config.data_dir / "files", most_bytes=config.max_file)
-    app.state.vector_stores = VectorStores(database, files)
+    app.state.vector_stores = VectorStoreState(database, files)
     app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
@@ -68,7 +68,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _server_error)
     key = None if config.key is None else config.key.get_secret_value()
-    app.add_middleware(Guard, key=key, max_body=config.max_body, max_upload=config.max_file)
+    app.add_middleware(ApiGuard, key=key, max_body=config.max_body, max_upload=config.max_file)
     return app
 
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from chat_app.offline.api.listing import Page, json_response, page_of
+from chat_app.offline.api.listing import ListQuery, json_response, page_of
 from chat_app.offline.api.strict_json import StrictRoute
 from chat_app.offline.state.vector_search import VectorSearch
-from chat_app.offline.state.vector_store import VectorStores
+from chat_app.offline.state.vector_store import VectorStoreState
 from chat_app.offline.wire.wire_stores import (
     AddFile,
     CreateVectorStore,
@@ -22,12 +22,12 @@ Json = dict[str, Any]
 router = APIRouter(prefix="/v1/vector_stores", route_class=StrictRoute)
 
 
-class FilesPage(Page):
+class FilesQuery(ListQuery):
     filter: Literal["in_progress", "completed", "failed", "cancelled"] | None = None
 
 
-def _stores(request: Request) -> VectorStores:
-    stores: VectorStores = request.app.state.vector_stores
+def _stores(request: Request) -> VectorStoreState:
+    stores: VectorStoreState = request.app.state.vector_stores
     return stores
 
 
@@ -45,7 +45,7 @@ async def create(request: Request, body: CreateVectorStore | None = None) -> Res
 
 
 @router.get("")
-async def list_stores(request: Request, page: Annotated[Page, Query()]) -> Response:
+async def list_stores(request: Request, page: Annotated[ListQuery, Query()]) -> Response:
     return json_response(page_of(await _stores(request).all(), page))
 
 
@@ -108,7 +108,7 @@ async def add_file(store_id: str, body: AddFile, request: Request) -> Response:
 
 
 @router.get("/{store_id}/files")
-async def list_files(store_id: str, request: Request, page: Annotated[FilesPage, Query()]) -> Response:
+async def list_files(store_id: str, request: Request, page: Annotated[FilesQuery, Query()]) -> Response:
     return json_response(page_of(await _stores(request).files(store_id, status=page.filter), page))
 
 

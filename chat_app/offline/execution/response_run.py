@@ -34,7 +34,7 @@ Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 
-class LiveTurn:
+class ResponseTurn:
     """A response that is being made: its state, and its events so far for any number of readers.
 
     ``read`` are the items that it is answered from, ``input_items`` those of them that its own request brought.
@@ -115,7 +115,7 @@ class TurnRunner:
         self._delta_seconds = delta_seconds
         self._longest = longest
 
-    async def run(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
+    async def run(self, turn: ResponseTurn, prompt: Prompt, *, paced: bool) -> None:
         """Brings ``turn`` to its end. Errors of the model end it as failed, and are not raised."""
         response = turn.response
         response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
@@ -140,7 +140,7 @@ class TurnRunner:
             _fail(response, "The server had an error while processing your request.")
         await self._end(turn)
 
-    async def _end(self, turn: LiveTurn) -> None:
+    async def _end(self, turn: ResponseTurn) -> None:
         response = turn.response
         if response["store"]:
             try:
@@ -150,7 +150,7 @@ class TurnRunner:
         turn.publish({"type": f"response.{response['status']}", "response": response})
         turn.end()
 
-    async def _answer(self, turn: LiveTurn, prompt: Prompt, *, paced: bool) -> None:
+    async def _answer(self, turn: ResponseTurn, prompt: Prompt, *, paced: bool) -> None:
         response = turn.response
         limit = response["max_output_tokens"]
         left: int | None = limit
@@ -174,7 +174,7 @@ class TurnRunner:
                 response["status"] = "incomplete"
                 break
 
-    def _item(self, step: ModelStep, turn: LiveTurn, pending: Json | None) -> Json:
+    def _item(self, step: ModelStep, turn: ResponseTurn, pending: Json | None) -> Json:
         match step:
             case Thought(text):
                 wanted = "reasoning.encrypted_content" in turn.include
@@ -193,7 +193,7 @@ class TurnRunner:
                 ]
                 return objects.message_item(text, annotations)
 
-    async def _stream(self, turn: LiveTurn, item: Json, index: int, *, paced: bool) -> None:
+    async def _stream(self, turn: ResponseTurn, item: Json, index: int, *, paced: bool) -> None:
         events = list(event_encoding.contents(item, index))
         deltas = sum(event["type"] == "response.output_text.delta" for event in events)
         pause = min(self._delta_seconds, self._longest / deltas) if paced and deltas else 0.0

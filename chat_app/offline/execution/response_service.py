@@ -10,7 +10,7 @@ from typing import Any, Final
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.compaction import compacted, opened
 from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
-from chat_app.offline.execution.response_run import LiveTurn, TurnRunner
+from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, invalid
@@ -31,9 +31,9 @@ class ResponseService:
         self._config = config
         self._store = store
         self._runner = runner
-        self._live: dict[str, LiveTurn] = {}
+        self._live: dict[str, ResponseTurn] = {}
 
-    async def start(self, request: CreateResponse, *, known: Known = _NONE) -> LiveTurn:
+    async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
         """Begin the response to ``request``; raises ``ApiError`` when the request cannot be answered."""
         _check(request)
         if len(self._live) >= self._config.max_live:
@@ -52,7 +52,7 @@ class ResponseService:
         response = objects.response_object(
             request, status="queued" if background else "in_progress", store=request.store is not False
         )
-        turn = LiveTurn(response, given, include=frozenset(request.include or ()), read=items)
+        turn = ResponseTurn(response, given, include=frozenset(request.include or ()), read=items)
         if background:
             await self._store.save(response, given, request=request.model_dump_json(by_alias=True).encode())
         self._run(turn, request, items)
@@ -73,7 +73,7 @@ class ResponseService:
             "usage": objects.usage(read, made.kept),
         }
 
-    def _run(self, turn: LiveTurn, request: CreateResponse, items: list[Json]) -> None:
+    def _run(self, turn: ResponseTurn, request: CreateResponse, items: list[Json]) -> None:
         response_id = turn.response["id"]
         self._live[response_id] = turn
         if request.background:
@@ -87,7 +87,7 @@ class ResponseService:
             return []
         return known[response_id] if response_id in known else await self._store.history(response_id)
 
-    def live(self, response_id: str) -> LiveTurn | None:
+    def live(self, response_id: str) -> ResponseTurn | None:
         """The turn of a background response that is still being made."""
         turn = self._live.get(response_id)
         return turn if turn is not None and turn.response["background"] else None
@@ -121,7 +121,7 @@ class ResponseService:
                 left.body.update(status="failed", error={"code": "server_error", "message": str(error)})
                 await self._store.save(left.body, left.input)
                 continue
-            turn = LiveTurn(left.body, left.input, include=frozenset(request.include or ()), read=items)
+            turn = ResponseTurn(left.body, left.input, include=frozenset(request.include or ()), read=items)
             self._run(turn, request, items)
 
     async def aclose(self) -> None:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 _DAY: Final = 86_400
 
 
-class VectorStores:
+class VectorStoreState:
     """All vector stores of the server. Indexing runs beside the requests and survives a restart."""
 
     def __init__(self, database: Database, files: FileStore) -> None:

@@ -79,7 +79,7 @@ class ItemReference(Open):
     id: str
 
 
-class OtherItem(Open):
+class OtherItemIn(Open):
     """An item of a kind this model does not read (another tool's call or output); it is kept in the history."""
 
     type: Literal[
@@ -131,7 +131,7 @@ InputItem = Annotated[
     | Annotated[FileSearchCallIn, Tag("file_search_call")]
     | Annotated[CompactionIn, Tag("compaction")]
     | Annotated[ItemReference, Tag("item_reference")]
-    | Annotated[OtherItem, Tag("other")],
+    | Annotated[OtherItemIn, Tag("other")],
     Discriminator(_item_tag),
 ]
 

@@ -1,0 +1,125 @@
+"""The structure of the code: small folders, no import cycles, one name for one thing."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PACKAGES = ("chat_app", "tools")
+MAX_MODULES = 14
+CONVENTIONAL = frozenset({"__init__", "__main__", "app", "base", "client", "errors", "models", "protocols", "types"})
+"""Module names that say nothing alone and are understood by their package."""
+LARGE_FOLDERS = frozenset({"chat_app/offline/extraction", "tools/drug_database/importers", "tools/drug_database/names"})
+"""Folders that are still too large. This list and the next two only shrink."""
+DUPLICATE_MODULES = frozenset({"drugs", "query_expansion"})
+DUPLICATE_CLASSES = frozenset(
+    {
+        "Candidate",
+        "Catalog",
+        "Conversation",
+        "DrugRecord",
+        "FileCitation",
+        "Found",
+        "Intake",
+        "Line",
+        "Passage",
+        "Product",
+        "Prompt",
+        "Reference",
+        "Refusal",
+        "Shelf",
+        "Snapshot",
+        "Source",
+        "Span",
+        "Table",
+    }
+)
+
+
+def modules() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((PROJECT / package).rglob("*.py"))
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {dotted(path) for path in modules()}
+
+
+def runtime_statements(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Module-level statements that run at import, without those under ``if TYPE_CHECKING``."""
+    for node in nodes:
+        if isinstance(node, ast.If):
+            if "TYPE_CHECKING" not in ast.unparse(node.test):
+                yield from runtime_statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from runtime_statements([*node.body, *node.orelse, *node.finalbody])
+        else:
+            yield node
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of the project that ``path`` imports when it is imported."""
+    found: set[str] = set()
+    for node in runtime_statements(ast.parse(path.read_text("utf-8")).body):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in NAMES else node.module)
+    return (found & NAMES) - {dotted(path)}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = {dotted(path): imported(path) for path in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_no_package_of_the_offline_server_imports_itself_through_others() -> None:
+    """``__main__`` → api → execution → state, wire."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    root = "chat_app.offline"
+    for path in (PROJECT / "chat_app" / "offline").rglob("*.py"):
+        own = ".".join(dotted(path).split(".")[:3])
+        graph[own] |= {".".join(name.split(".")[:3]) for name in imported(path) if name.startswith(f"{root}.")} - {own}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
+    counts: dict[str, int] = defaultdict(int)
+    for path in modules():
+        counts[str(path.parent.relative_to(PROJECT))] += path.stem != "__init__"
+    large = {folder: count for folder, count in counts.items() if count > MAX_MODULES}
+    assert {folder: count for folder, count in large.items() if folder not in LARGE_FOLDERS} == {}
+
+
+def test_no_two_modules_share_a_name() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in modules():
+        homes[path.stem].append(dotted(path))
+    known = CONVENTIONAL | DUPLICATE_MODULES
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in known} == {}
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(dotted(path))
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in DUPLICATE_CLASSES} == {}
