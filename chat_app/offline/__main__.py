@@ -1,6 +1,6 @@
-"""``python -m chat_app.offline``: runs the offline model server until it is told to stop.
+"""Run the offline model server: ``python -m chat_app.offline``.
 
-With ``--port 0`` a free port is taken and written to ``offline.port`` in the data directory.
+With ``--port 0`` the server chooses a free port and writes it to ``offline.port`` in the data directory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger("chat_app.offline")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves; returns the process's exit code."""
+    """Serve until the process is stopped; return its exit code."""
     try:
         config = _config(arguments)
         app = create_app(config)
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write_port(config.data_dir, int(address[1]))
         logger.info("Serving the Responses API on http://%s:%s/v1", config.host, address[1])
     uvicorn.Server(
-        # Clients drop idle connections after some seconds of their own: were the server to close them first, a
-        # request could meet a connection that is just being closed.
+        # Clients drop idle connections after some seconds. The server waits longer, so that no request meets a
+        # connection that is being closed.
         uvicorn.Config(
             app,
             log_level="warning",

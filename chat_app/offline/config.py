@@ -1,4 +1,4 @@
-"""How the offline server runs: address, data directory, key, pace and limits."""
+"""Configuration of the offline server: address, data directory, key, pace and limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chat_app.settings import is_loopback
 
 
 class OfflineConfig(BaseModel):
-    """``delta_ms`` is the pause between the words of a streamed answer; sizes are in bytes, times in seconds."""
+    """Configuration of one offline server; sizes are in bytes, times in seconds, ``delta_ms`` in milliseconds."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,18 +21,18 @@ class OfflineConfig(BaseModel):
     data_dir: Path
     key: SecretStr | None = None
     embeddings: Path | None = None
-    """A directory with an embedding model, which ``/v1/embeddings`` then serves."""
+    """Directory of the embedding model that ``/v1/embeddings`` serves."""
     delta_ms: float = Field(8.0, ge=0, le=10_000)
     keep_alive: float = Field(default=15.0, gt=0)
     max_body: int = 32 * 1024 * 1024
     max_file: int = 128 * 1024 * 1024
     max_live: int = 512
-    """Responses that are made at the same time; further requests get 429."""
+    """Responses in progress at the same time; further requests get 429."""
     context_window: int = 1_000_000
-    """Tokens that a request may bring with its whole history."""
+    """Maximum tokens of a request with its history."""
 
     def check(self) -> None:
-        """Raises ``ConfigurationError`` when others could use the server without a key, or a model is missing."""
+        """Raise ``ConfigurationError`` if others could use the server without a key, or the model is missing."""
         if self.fd is None and not is_loopback(self.host) and self.key is None:
             raise ConfigurationError(
                 f"The offline model server would listen on {self.host} without a key. Set ASCLEPIUS_OFFLINE_KEY, "

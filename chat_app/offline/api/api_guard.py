@@ -1,7 +1,7 @@
-"""What stands before every route: the key, the size of a body, a request id, and errors in the API's shape.
+"""Middleware before every route: API key, body size, request id, and errors in the API's format.
 
-On loopback, with no key configured, any bearer key is taken; but there must be one. A web page that a browser on
-this machine has open cannot send an ``Authorization`` header to another origin unasked, so it stays out.
+On loopback without a configured key, any bearer key is accepted, but one is required. A web page in a browser on this
+machine cannot send an ``Authorization`` header to another origin, so it is kept out.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from chat_app.offline.wire.errors import ApiError, error_body
 
 _PATIENCE: Final = 10.0
-"""Seconds that a refused body may still take to arrive."""
+"""Seconds to wait for the rest of a refused body."""
 _OPEN: Final = frozenset({"/healthz", "/openapi.json"})
 
 
 class _TooLargeError(Exception):
-    """The body went past its limit while it was read."""
+    """The body exceeded its limit while it was read."""
 
 
 class ApiGuard:
-    """ASGI middleware. ``limits`` gives the largest body of a path in bytes."""
+    """ASGI middleware that checks the key and limits bodies, in bytes."""
 
     def __init__(self, app: ASGIApp, *, key: str | None, max_body: int, max_upload: int) -> None:
         self._app = app
@@ -37,6 +37,7 @@ class ApiGuard:
         self._max_upload = max_upload
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request, and pass it on if it is allowed."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
@@ -93,7 +94,7 @@ class ApiGuard:
 
 
 async def _read_away(receive: Receive, most: int) -> None:
-    """Reads the rest of a body and forgets it: a client that is still sending would not see the answer."""
+    """Read and discard the rest of a body: a client that is still sending would not see the answer."""
     read = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):

@@ -1,4 +1,4 @@
-"""The server's own OpenAPI description: FastAPI's, with the errors as they really are."""
+"""The server's OpenAPI document: FastAPI's, with the errors that the API really returns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ Json = dict[str, Any]
 
 
 class ErrorDetail(BaseModel):
+    """The ``error`` object of an error response."""
+
     message: str
     type: str
     param: str | None
@@ -19,7 +21,7 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """Every error, whatever its status."""
+    """Body of every error response."""
 
     error: ErrorDetail
 
@@ -37,11 +39,11 @@ _UPLOAD: Final = "Body_upload_v1_files_post"
 ERRORS: Final[dict[int | str, Json]] = {
     status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
 }
-"""What any route may answer beside its success."""
+"""Errors that any route may return."""
 
 
 def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
-    """The description of ``app``, made once. Invalid requests are answered with 400, so 422 is left out."""
+    """Return the OpenAPI document of ``app``. Invalid requests return 400, so 422 is left out."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
         for path in schema["paths"].values():
@@ -51,7 +53,7 @@ def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
                     operation["security"] = [{"bearer": []}]
         for name in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(name, None)
-        # As OpenAI describes it. What is sent as a file is bytes, whatever they hold.
+        # As OpenAI describes it: a file is bytes of any kind.
         schema["components"]["schemas"][_UPLOAD]["properties"]["file"] = {"type": "string", "format": "binary"}
         if asks_for_key:
             schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}

@@ -1,4 +1,4 @@
-"""The route of ``/v1/embeddings``: texts as vectors of a model that is kept here, when one is configured."""
+"""The route ``/v1/embeddings``: vectors from a local model, if one is configured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _kind(value: object) -> str:
 
 
 class CreateEmbeddings(Closed):
-    """The body of ``POST /v1/embeddings``. Tokens are refused: they are another model's."""
+    """Body of ``POST /v1/embeddings``. Token ids are refused because they belong to another model."""
 
     model: str
     input: Annotated[
@@ -43,11 +43,12 @@ class CreateEmbeddings(Closed):
 
     @property
     def texts(self) -> list[str]:
+        """Return the input as a list."""
         return [self.input] if isinstance(self.input, str) else self.input
 
 
 class LocalEmbedder:
-    """The model of a directory, run in one thread beside the requests; loaded at first use."""
+    """A local embedding model that loads at first use and runs in its own thread."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -55,7 +56,11 @@ class LocalEmbedder:
         self._embed: Any = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Raises ``ApiError`` 404 when no model is configured, 500 when it cannot be opened."""
+        """Return the vectors of ``texts``.
+
+        Raises:
+            ApiError: 404 when no model is configured, 500 when it cannot be opened.
+        """
         if self._folder is None:
             raise ApiError(
                 404,
@@ -70,7 +75,7 @@ class LocalEmbedder:
 
     def _run(self, folder: Path, texts: list[str]) -> list[list[float]]:
         if self._embed is None:
-            # Not above: it brings the guideline library along, which a server without a model does without.
+            # Imported here because a server without a model does not need the guideline library.
             from tools.embeddings.embedders import OnnxEmbedder
 
             self._embed = OnnxEmbedder(folder).embed
@@ -78,12 +83,13 @@ class LocalEmbedder:
         return vectors
 
     def close(self) -> None:
+        """Stop the model's thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 @router.post("")
 async def create(body: CreateEmbeddings, request: Request) -> Response:
-    """Vectors of length 1, one for each text in its order."""
+    """Return one vector of length 1 per text, in order."""
     embedder: LocalEmbedder = request.app.state.embedder
     vectors = await embedder.embed(body.texts)
     if body.dimensions not in {None, len(vectors[0])}:
@@ -99,5 +105,5 @@ async def create(body: CreateEmbeddings, request: Request) -> Response:
 
 
 def _encoded(vector: list[float], encoding: Literal["float", "base64"]) -> list[float] | str:
-    """base64 is of little-endian 32-bit floats."""
+    """Encode a vector; base64 holds little-endian 32-bit floats."""
     return vector if encoding == "float" else base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

@@ -1,4 +1,4 @@
-"""The routes of ``/v1/files``."""
+"""Routes of ``/v1/files``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _PIECE = 1024 * 1024
 
 
 class FileListQuery(ListQuery):
+    """Query of ``GET /v1/files``."""
+
     limit: int = Field(10_000, ge=1, le=10_000)
     purpose: str | None = None
 
@@ -40,10 +42,10 @@ async def upload(
         Annotated[int, Field(ge=3600, le=2_592_000)] | SkipJsonSchema[None], Form(alias="expires_after[seconds]")
     ] = None,
 ) -> Response:
-    """Keeps a file. The name is only shown, never used as a path."""
+    """Store a file. Its name is only displayed, never used as a path."""
     del anchor
     for field, value in (await request.form()).items():
-        # An empty text would be taken for one that was not sent.
+        # FastAPI treats an empty text as absent.
         if value == "" and field in {"expires_after[anchor]", "expires_after[seconds]"}:
             raise invalid(f"Invalid value for '{field}': it is empty.", field)
     name = (file.filename or "file").replace("\\", "/").rsplit("/", 1)[-1][:255]
@@ -57,21 +59,25 @@ async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
 
 @router.get("")
 async def list_files(request: Request, page: Annotated[FileListQuery, Query()]) -> Response:
+    """List files, newest first unless asked otherwise."""
     return json_response(page_of(await _store(request).all(page.purpose), page))
 
 
 @router.get("/{file_id}")
 async def retrieve(file_id: str, request: Request) -> Response:
+    """Return a file's metadata."""
     return json_response(await _store(request).get(file_id))
 
 
 @router.get("/{file_id}/content")
 async def content(file_id: str, request: Request) -> Response:
+    """Return a file's bytes."""
     await _store(request).get(file_id)
     return FileResponse(_store(request).path(file_id), media_type="application/octet-stream")
 
 
 @router.delete("/{file_id}")
 async def delete(file_id: str, request: Request) -> Response:
+    """Delete a file, also from every vector store."""
     await _store(request).delete(file_id)
     return json_response({"id": file_id, "object": "file", "deleted": True})

@@ -1,4 +1,4 @@
-"""Pages of a list, as the API's list endpoints give them."""
+"""JSON responses, and pages of a list in the API's format."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ Json = dict[str, Any]
 
 
 def json_response(body: Any, status: int = 200) -> Response:
+    """Return ``body`` as a JSON response."""
     return Response(orjson.dumps(body), status_code=status, media_type="application/json")
 
 
 class ListQuery(BaseModel):
-    """The query parameters of a list: newest first unless ``order`` is ``asc``."""
+    """Query of a list endpoint: newest first unless ``order`` is ``asc``."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -30,7 +31,11 @@ class ListQuery(BaseModel):
 
 
 def page_of(items: Sequence[Json], page: ListQuery) -> Json:
-    """The list object of one page of ``items``, which are oldest first. Raises ``ApiError`` 404 for a bad cursor."""
+    """Return one page of ``items``, which are oldest first.
+
+    Raises:
+        ApiError: 404 for an unknown cursor.
+    """
     ordered = list(items) if page.order == "asc" else list(reversed(items))
     if page.after is not None:
         ordered = ordered[_place(ordered, page.after) + 1 :]

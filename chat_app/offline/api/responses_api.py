@@ -1,4 +1,4 @@
-"""The routes of ``/v1/responses``."""
+"""Routes of ``/v1/responses``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chat_app.offline.wire.requests import Compact, CreateResponse, Retrieve
 Json = dict[str, Any]
 router = APIRouter(prefix="/v1/responses", route_class=StrictRoute)
 _STREAMED: Final[dict[int | str, Json]] = {200: {"content": {"text/event-stream": {"schema": {}}}}}
-"""The second form of a success, beside JSON."""
+"""The streamed form of a successful response."""
 
 
 def _service(request: Request) -> ResponseService:
@@ -34,7 +34,7 @@ def _store(request: Request) -> ResponseStore:
 
 @router.post("", responses=_STREAMED)
 async def create(body: CreateResponse, request: Request) -> Response:
-    """Creates a response: as JSON when it is done, or as a stream of events."""
+    """Create a response: return it as JSON when it is complete, or stream its events."""
     turn = await _service(request).start(body)
     if body.stream:
         return _stream(_until_left(turn, request.app.state.config.keep_alive))
@@ -57,7 +57,7 @@ def _server_error(response: Json) -> Json:
 
 
 async def _until_left(turn: ResponseTurn, keep_alive: float) -> AsyncIterator[bytes]:
-    """The turn's events; when the client leaves a turn that is not in the background, the turn is ended too."""
+    """Yield the turn's events; end a foreground turn when its client disconnects."""
     try:
         async for frame in turn.frames(0, keep_alive):
             yield frame
@@ -74,13 +74,13 @@ def _stream(frames: AsyncIterator[bytes]) -> Response:
 
 @router.post("/compact")
 async def compact(body: Compact, request: Request) -> Response:
-    """The conversation as its users' messages and one item that stands for the rest."""
+    """Return the conversation as its user messages and one item for everything else."""
     return json_response(await _service(request).compact(body))
 
 
 @router.get("/{response_id}", responses=_STREAMED)
 async def retrieve(response_id: str, request: Request, query: Annotated[Retrieve, Query()]) -> Response:
-    """The response as it stands; with ``stream`` its events from number ``starting_after`` + 1 on."""
+    """Return a response; with ``stream`` its events after number ``starting_after``."""
     turn = _service(request).live(response_id)
     first = 0 if query.starting_after is None else query.starting_after + 1
     if turn is not None:
@@ -101,16 +101,18 @@ async def _replay(response: Json, wanted: Callable[[int], bool]) -> AsyncIterato
 
 @router.get("/{response_id}/input_items")
 async def input_items(response_id: str, request: Request, page: Annotated[ListQuery, Query()]) -> Response:
-    """The items that the response's request brought, newest first unless asked otherwise."""
+    """List the items of the response's request, newest first unless asked otherwise."""
     return json_response(page_of(await _store(request).input_items(response_id), page))
 
 
 @router.post("/{response_id}/cancel")
 async def cancel(response_id: str, request: Request) -> Response:
+    """Cancel a background response."""
     return json_response(await _service(request).cancel(response_id))
 
 
 @router.delete("/{response_id}")
 async def delete(response_id: str, request: Request) -> Response:
+    """Delete a response."""
     await _service(request).delete(response_id)
     return json_response({"id": response_id, "object": "response", "deleted": True})

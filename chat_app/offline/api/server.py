@@ -1,4 +1,4 @@
-"""The offline server as an ASGI app: routes, error shapes, state."""
+"""The offline server as an ASGI app: routes, error format, state."""
 
 from __future__ import annotations
 
@@ -38,12 +38,16 @@ from chat_app.offline.wire.errors import ApiError, error_body, from_validation
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
 _HOUSEKEEPING: Final = 3600.0
-"""Seconds between two removals of what is past its time."""
+"""Seconds between two removals of expired objects."""
 logger = logging.getLogger(__name__)
 
 
 def create_app(config: OfflineConfig) -> FastAPI:
-    """The app of one data directory. Raises ``ConfigurationError`` for an unsafe configuration."""
+    """Create the app of one data directory.
+
+    Raises:
+        ConfigurationError: The configuration is unsafe.
+    """
     config.check()
     database = Database(config.data_dir / "offline.sqlite3")
     app = FastAPI(title="Asclepius offline model server", lifespan=_lifespan, docs_url=None, redoc_url=None)
@@ -87,7 +91,7 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
 
 
 async def _keep_house(app: FastAPI) -> None:
-    """Removes what is past its time, every hour; a failure waits for the next hour."""
+    """Remove expired objects every hour; after a failure, try again in the next hour."""
     while True:
         await asyncio.sleep(_HOUSEKEEPING)
         try:
@@ -110,7 +114,7 @@ async def _models() -> Response:
 
 
 async def _model(model: str) -> Response:
-    """Any name is a name of the one model: clients keep the one they are configured with."""
+    """Accept any name for the one model, so that clients keep their configuration."""
     return json_response(_model_object(model))
 
 
@@ -146,7 +150,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    """The methods that the URL of a request has, over all routes that match it."""
+    """Return the methods of all routes that match the request's URL."""
     found: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:

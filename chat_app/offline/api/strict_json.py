@@ -1,4 +1,4 @@
-"""Bodies are read as strict JSON: no NaN, no lone surrogates, no numbers that cannot be written again."""
+"""Strict JSON bodies: no NaN, no lone surrogates, no numbers that cannot be written back."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from fastapi.routing import APIRoute
 
 
 class StrictRequest(Request):
-    """A request whose ``json()`` reads what ``orjson`` reads, which is what this server can store and send."""
+    """A request whose ``json()`` uses ``orjson``, which accepts exactly what this server can store and send."""
 
     async def json(self) -> Any:
+        """Return the body as JSON."""
         if not hasattr(self, "_strict_json"):
             self._strict_json = orjson.loads(await self.body())
         return self._strict_json
@@ -23,6 +24,7 @@ class StrictRoute(APIRoute):
     """A route that reads its body as strict JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that receives a ``StrictRequest``."""
         handle = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The routes of ``/v1/vector_stores``."""
+"""Routes of ``/v1/vector_stores``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ router = APIRouter(prefix="/v1/vector_stores", route_class=StrictRoute)
 
 
 class FilesQuery(ListQuery):
+    """Query of a vector store's file list."""
+
     filter: Literal["in_progress", "completed", "failed", "cancelled"] | None = None
 
 
@@ -33,6 +35,7 @@ def _stores(request: Request) -> VectorStoreState:
 
 @router.post("")
 async def create(request: Request, body: CreateVectorStore | None = None) -> Response:
+    """Create a vector store and start indexing its files."""
     body = body or CreateVectorStore()
     files = [AddFile(file_id=file_id, chunking_strategy=body.chunking_strategy) for file_id in body.file_ids or ()]
     stores = _stores(request)
@@ -46,16 +49,19 @@ async def create(request: Request, body: CreateVectorStore | None = None) -> Res
 
 @router.get("")
 async def list_stores(request: Request, page: Annotated[ListQuery, Query()]) -> Response:
+    """List vector stores."""
     return json_response(page_of(await _stores(request).all(), page))
 
 
 @router.get("/{store_id}")
 async def retrieve(store_id: str, request: Request) -> Response:
+    """Return a vector store."""
     return json_response(await _stores(request).get(store_id))
 
 
 @router.post("/{store_id}")
 async def update(store_id: str, body: UpdateVectorStore, request: Request) -> Response:
+    """Change a vector store's name, metadata or expiry."""
     changes: Json = {name: getattr(body, name) for name in body.model_fields_set & {"name", "metadata"}}
     if changes.get("name", "") is None:
         del changes["name"]
@@ -66,12 +72,14 @@ async def update(store_id: str, body: UpdateVectorStore, request: Request) -> Re
 
 @router.delete("/{store_id}")
 async def delete(store_id: str, request: Request) -> Response:
+    """Delete a vector store; its files stay."""
     await _stores(request).delete(store_id)
     return json_response({"id": store_id, "object": "vector_store.deleted", "deleted": True})
 
 
 @router.post("/{store_id}/search")
 async def search(store_id: str, body: SearchVectorStore, request: Request) -> Response:
+    """Search the chunks of a vector store."""
     found: VectorSearch = request.app.state.vector_search
     queries = [body.query] if isinstance(body.query, str) else body.query
     threshold = body.ranking_options.score_threshold if body.ranking_options else 0.0
@@ -101,6 +109,7 @@ async def search(store_id: str, body: SearchVectorStore, request: Request) -> Re
 
 @router.post("/{store_id}/files")
 async def add_file(store_id: str, body: AddFile, request: Request) -> Response:
+    """Add a file and start indexing it."""
     added = await _stores(request).add_file(
         store_id, body.file_id, attributes=body.attributes or {}, chunking=body.chunking()
     )
@@ -109,27 +118,32 @@ async def add_file(store_id: str, body: AddFile, request: Request) -> Response:
 
 @router.get("/{store_id}/files")
 async def list_files(store_id: str, request: Request, page: Annotated[FilesQuery, Query()]) -> Response:
+    """List the files of a vector store."""
     return json_response(page_of(await _stores(request).files(store_id, status=page.filter), page))
 
 
 @router.get("/{store_id}/files/{file_id}")
 async def retrieve_file(store_id: str, file_id: str, request: Request) -> Response:
+    """Return the indexing state of a file."""
     return json_response(await _stores(request).file(store_id, file_id))
 
 
 @router.post("/{store_id}/files/{file_id}")
 async def update_file(store_id: str, file_id: str, body: UpdateAttributes, request: Request) -> Response:
+    """Replace the attributes of a file."""
     return json_response(await _stores(request).set_attributes(store_id, file_id, body.attributes or {}))
 
 
 @router.delete("/{store_id}/files/{file_id}")
 async def delete_file(store_id: str, file_id: str, request: Request) -> Response:
+    """Remove a file from a vector store."""
     await _stores(request).remove_file(store_id, file_id)
     return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
 @router.get("/{store_id}/files/{file_id}/content")
 async def file_content(store_id: str, file_id: str, request: Request) -> Response:
+    """Return the chunks of a file."""
     data = [{"type": "text", "text": text} for text in await _stores(request).content(store_id, file_id)]
     return json_response(
         {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}

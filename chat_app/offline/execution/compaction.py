@@ -1,7 +1,7 @@
-"""Compaction: a conversation as its users' messages and one sealed item, which holds what was said in it.
+"""Compaction: a conversation reduced to its user messages and one encoded item with what was said.
 
-What was asked and what was answered is kept to the word; calls, their outputs, search results and reasoning are left
-out. A conversation that begins with a compaction is read as if the messages stood in its place.
+Questions and answers are kept verbatim. Calls, their outputs, search results and reasoning are dropped. A later request
+expands the item to the messages it contains.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chat_app.offline.wire.wire_items import MessageIn
 
 Json = dict[str, Any]
 _MOST_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of an opened compaction: a small string could otherwise unfold to any size."""
+"""Maximum bytes of an expanded compaction: a small string could otherwise expand to any size."""
 _SPOKEN: Final = frozenset({"user", "assistant"})
 
 
@@ -29,16 +29,17 @@ _MESSAGES: Final[TypeAdapter[list[MessageIn]]] = TypeAdapter(list[MessageIn])
 
 
 class Compacted(BaseModel):
-    """``output`` goes to the client; ``kept`` are the messages that it stands for."""
+    """The ``output`` for the client, and the messages ``kept`` in it."""
 
     output: list[Json]
     kept: list[Json]
 
 
 def compacted(items: Sequence[Json]) -> Compacted:
-    """The compaction of a conversation, oldest item first.
+    """Compact a conversation, given oldest item first.
 
-    Raises ``ApiError`` 400 when it holds an earlier one that cannot be read.
+    Raises:
+        ApiError: 400 when it contains an earlier compaction that cannot be read.
     """
     kept = [item for item in opened(items) if item["type"] == "message" and item["role"] in _SPOKEN]
     sealed = base64.b64encode(zlib.compress(orjson.dumps([_bare(item) for item in kept]))).decode()
@@ -52,9 +53,10 @@ def _bare(item: Json) -> Json:
 
 
 def opened(items: Sequence[Json]) -> list[Json]:
-    """``items`` with the messages of the last compaction in the place of all that was said before it.
+    """Expand the last compaction in ``items`` to its messages, and drop what they replace.
 
-    Raises ``ApiError`` 400 for a compaction that this server did not make.
+    Raises:
+        ApiError: 400 for a compaction that this server did not make.
     """
     places = [place for place, item in enumerate(items) if item["type"] == "compaction"]
     if not places:
@@ -66,7 +68,7 @@ def opened(items: Sequence[Json]) -> list[Json]:
 
 def _unsealed(sealed: str) -> list[Json]:
     try:
-        # What is longer than any compaction is cut, and then is no JSON.
+        # Text beyond the limit is cut, so that it is no longer valid JSON.
         text = zlib.decompressobj().decompress(base64.b64decode(sealed, validate=True), _MOST_BYTES)
         messages = _MESSAGES.validate_python(orjson.loads(text))
     except (binascii.Error, zlib.error, ValueError, ValidationError):

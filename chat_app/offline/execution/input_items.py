@@ -1,4 +1,4 @@
-"""The items that a request is answered from: references resolved, calls paired, the window kept."""
+"""The items that a request is answered from: resolve references, pair calls, fit the window."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ FindItem = Callable[[str], Awaitable[Json | None]]
 
 
 async def resolve_references(given: Input | None, history: list[Json], find: FindItem) -> list[Json]:
-    """The new items of a request as they are stored; ``find`` looks up an item that the history does not hold.
+    """Return the new items of a request as they are stored.
 
-    A reference to an item that is in the history already adds nothing. Raises ``ApiError`` 404 for an unknown item.
+    ``find`` returns an item that the history does not contain. A reference to an item of the history adds nothing.
+
+    Raises:
+        ApiError: 404 for an unknown item.
     """
     if given is None:
         return []
@@ -38,9 +41,10 @@ async def resolve_references(given: Input | None, history: list[Json], find: Fin
 
 
 def check_calls(items: list[Json]) -> list[Json]:
-    """``items`` when every function call has its output and every output its call, as the API demands.
+    """Return ``items`` if every function call has an output and every output a call.
 
-    Raises ``ApiError`` 400 otherwise.
+    Raises:
+        ApiError: 400 otherwise.
     """
     calls = {item["call_id"] for item in items if item["type"] == "function_call"}
     outputs = {item["call_id"] for item in items if item["type"] == "function_call_output"}
@@ -52,9 +56,10 @@ def check_calls(items: list[Json]) -> list[Json]:
 
 
 def fit_window(items: list[Json], window: int, *, truncate: bool) -> list[Json]:
-    """``items`` that fit into ``window`` tokens; the oldest are dropped when ``truncate`` allows it.
+    """Return the items that fit into ``window`` tokens; drop the oldest if ``truncate`` allows it.
 
-    Raises ``ApiError`` 400 ``context_length_exceeded`` when it does not.
+    Raises:
+        ApiError: 400 ``context_length_exceeded`` if they do not fit.
     """
     sizes = [count_tokens(text_of(item)) for item in items]
     total = sum(sizes)

@@ -1,7 +1,7 @@
-"""One response from its request to its end: runs the model, streams the events, stores the outcome.
+"""Run one response: call the model, stream the events, store the result.
 
-A response is stored before the event that says it is complete goes out. Exactly one terminal event ends a stream,
-except that of a cancelled response, which just ends.
+A response is stored before its final event is sent. Exactly one final event ends a stream; only the stream of a
+cancelled response ends without one.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ logger = logging.getLogger(__name__)
 
 
 class ResponseTurn:
-    """A response that is being made: its state, and its events so far for any number of readers.
+    """A response in progress: its state, and its events for any number of readers.
 
-    ``read`` are the items that it is answered from, ``input_items`` those of them that its own request brought.
+    ``read`` are the items it is answered from; ``input_items`` are those that its request added.
     """
 
     def __init__(
@@ -59,10 +59,12 @@ class ResponseTurn:
         self.task: asyncio.Task[None] | None = None
 
     def publish(self, event: Json) -> None:
+        """Send an event to all readers, with the next number."""
         self._frames.append(event_encoding.encode({**event, "sequence_number": len(self._frames)}))
         self._wake()
 
     def end(self) -> None:
+        """Tell all readers that no event follows."""
         self.ended = True
         self._wake()
 
@@ -71,7 +73,7 @@ class ResponseTurn:
         news.set()
 
     async def frames(self, start: int, keep_alive: float) -> AsyncIterator[bytes]:
-        """Encoded events from number ``start`` to the end; a comment after ``keep_alive`` seconds of silence."""
+        """Yield encoded events from number ``start``; send a comment after ``keep_alive`` seconds of silence."""
         number = start
         while True:
             news = self._news
@@ -87,12 +89,12 @@ class ResponseTurn:
                 yield event_encoding.KEEP_ALIVE
 
     async def wait(self) -> None:
-        """Waits for the end, whichever it is."""
+        """Wait until the turn has ended."""
         if self.task is not None:
             await asyncio.wait([self.task])
 
     async def cancel(self) -> None:
-        """Ends the turn and waits until its state is final; a turn that has ended stays as it is."""
+        """Cancel the turn and wait for its final state; do nothing if it has ended."""
         self.cancelled = True
         if self.task is not None and not self.ended:
             self.task.cancel()
@@ -100,10 +102,10 @@ class ResponseTurn:
 
 
 class TurnRunner:
-    """Runs turns: ``model`` answers, ``store`` keeps, ``search`` is hosted file search.
+    """Run turns with a model, a store and hosted file search.
 
-    ``delta_seconds`` is the pause between the words of a streamed answer; a long answer is paced faster, so that
-    none takes more than ``longest`` seconds for its pauses.
+    ``delta_seconds`` is the pause between the words of a streamed answer. Long answers are paced faster: the pauses of
+    one answer add up to at most ``longest`` seconds.
     """
 
     def __init__(
@@ -116,7 +118,7 @@ class TurnRunner:
         self._longest = longest
 
     async def run(self, turn: ResponseTurn, prompt: Prompt, *, paced: bool) -> None:
-        """Brings ``turn`` to its end. Errors of the model end it as failed, and are not raised."""
+        """Run ``turn`` to its end. An error of the model ends it as failed and is not raised."""
         response = turn.response
         response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
         try:
@@ -134,7 +136,7 @@ class TurnRunner:
         except ApiError as error:
             _fail(response, str(error))
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the client gets a terminal event
-            # Not logger.exception: the message of an unforeseen error may hold what a patient's question said.
+            # Not logger.exception: the message of an unexpected error may contain patient text.
             where = "".join(traceback.format_tb(error.__traceback__))
             logger.error("A response failed with %s:\n%s", type(error).__name__, where)  # noqa: TRY400
             _fail(response, "The server had an error while processing your request.")
@@ -200,7 +202,7 @@ class TurnRunner:
         for event in events:
             turn.publish(event)
             if event["type"] == "response.output_text.delta":
-                # Also without a pause the other streams get their turn after each word.
+                # Yield after each word, also without a pause, so that other streams advance.
                 await asyncio.sleep(pause)
 
 
@@ -220,7 +222,7 @@ def _fail(response: Json, message: str) -> None:
 
 
 def _fit(item: Json, left: int) -> int:
-    """Cuts ``item`` to ``left`` tokens; what is left after it, or -1 when it had to be cut."""
+    """Cut ``item`` to ``left`` tokens; return the rest, or -1 if it was cut."""
     for part in item.get("summary", []):
         left -= objects.count_tokens(part["text"])
     if item["type"] == "function_call":

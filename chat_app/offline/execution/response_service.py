@@ -1,4 +1,4 @@
-"""The server's work behind ``/v1/responses``: from a checked request to a running turn."""
+"""The service behind ``/v1/responses``: from a validated request to a running turn."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from chat_app.offline.wire.requests import Compact, CreateResponse
 
 Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
-"""Whole conversations by the id of their last response, which a connection keeps beside what is stored."""
+"""Conversations by the id of their last response, kept by a connection in addition to the store."""
 _NONE: Final[Known] = {}
 logger = logging.getLogger(__name__)
 
 
 class ResponseService:
-    """Creates, finds, cancels and deletes responses, whether they are being made or stored."""
+    """Create, find, cancel and delete responses, whether in progress or stored."""
 
     def __init__(self, config: OfflineConfig, store: ResponseStore, runner: TurnRunner) -> None:
         self._config = config
@@ -34,7 +34,11 @@ class ResponseService:
         self._live: dict[str, ResponseTurn] = {}
 
     async def start(self, request: CreateResponse, *, known: Known = _NONE) -> ResponseTurn:
-        """Begin the response to ``request``; raises ``ApiError`` when the request cannot be answered."""
+        """Start the response to ``request``.
+
+        Raises:
+            ApiError: The request cannot be answered.
+        """
         _check(request)
         if len(self._live) >= self._config.max_live:
             raise ApiError(
@@ -59,7 +63,7 @@ class ResponseService:
         return turn
 
     async def compact(self, request: Compact) -> Json:
-        """The compaction of a conversation. Nothing of it is stored."""
+        """Return the compaction of a conversation, without storing it."""
         _check_given(request.input, request.previous_response_id)
         history = await self._history(request.previous_response_id)
         items = opened([*history, *await resolve_references(request.input, history, self._store.item)])
@@ -88,12 +92,12 @@ class ResponseService:
         return known[response_id] if response_id in known else await self._store.history(response_id)
 
     def live(self, response_id: str) -> ResponseTurn | None:
-        """The turn of a background response that is still being made."""
+        """Return the turn of a background response in progress, if any."""
         turn = self._live.get(response_id)
         return turn if turn is not None and turn.response["background"] else None
 
     async def cancel(self, response_id: str) -> Json:
-        """Cancels a background response; one that has ended is returned as it is."""
+        """Cancel a background response; return a finished one unchanged."""
         turn = self.live(response_id)
         if turn is not None:
             await turn.cancel()
@@ -104,13 +108,14 @@ class ResponseService:
         return response
 
     async def delete(self, response_id: str) -> None:
+        """Delete a response, and cancel it if it is in progress."""
         turn = self.live(response_id)
         if turn is not None:
             await turn.cancel()
         await self._store.delete(response_id)
 
     async def take_up(self) -> None:
-        """Runs again the background responses that the last run of the server did not finish."""
+        """Restart the background responses that the last run of the server left unfinished."""
         for left in await self._store.unfinished():
             request = CreateResponse.model_validate_json(left.request)
             left.body["output"] = []
@@ -125,7 +130,7 @@ class ResponseService:
             self._run(turn, request, items)
 
     async def aclose(self) -> None:
-        """Stops the turns that are under way; background ones are taken up at the next start."""
+        """Cancel the turns in progress; background ones resume at the next start."""
         tasks = [turn.task for turn in self._live.values() if turn.task is not None]
         for task in tasks:
             task.cancel()

@@ -1,1 +1,1 @@
-"""Stored responses, conversations, files and vector stores."""
+"""Stored responses, files and vector stores."""

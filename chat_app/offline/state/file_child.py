@@ -1,6 +1,6 @@
-"""PDF and DOCX files, read as guidelines are: in a child process under limits, in reading order, without running heads.
+"""Extract text from PDF and DOCX files in a child process with limits, in reading order, without running heads.
 
-A file that is built to break its parser, or to eat memory or time, ends the child and not the server.
+A file that crashes its parser, or exhausts memory or time, ends the child and not the server.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from tools.errors import SourceRejected
 
 
 class UnreadableFileError(Exception):
-    """A file that holds no text this server can read; the message says why."""
+    """The file contains no text that this server can read; the message says why."""
 
 
 async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx"]) -> str:
-    """The text of a file. Raises ``UnreadableFileError``."""
-    # The guideline library is large: it is not loaded before there is such a file, and then beside the requests.
+    """Return the text of a file.
+
+    Raises:
+        UnreadableFileError: The file cannot be read.
+    """
+    # The guideline library is large, so it loads with the first such file, in a thread.
     await asyncio.to_thread(import_module, "tools.documents.sandbox")
     from tools.documents.sandbox import run_job
     from tools.documents.worker import ExtractJob

@@ -1,4 +1,4 @@
-"""Uploaded files: their record in the database, their bytes in the data directory."""
+"""Uploaded files: records in the database, bytes in the data directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ class FileStore:
         self._most_bytes = most_bytes
 
     async def add(self, filename: str, purpose: str, pieces: AsyncIterator[bytes], *, expires_in: int | None) -> Json:
-        """Keeps a file. Raises ``ApiError`` 413 when it is larger than the limit, and keeps nothing then."""
+        """Store a file.
+
+        Raises:
+            ApiError: 413 when it exceeds the limit; nothing is stored.
+        """
         file_id = new_id("file")
         target = self.path(file_id)
         part = target.with_suffix(".part")
@@ -59,7 +63,11 @@ class FileStore:
         return size
 
     async def get(self, file_id: str) -> Json:
-        """Raises ``ApiError`` 404 when there is no such file, or no longer."""
+        """Return a file's metadata.
+
+        Raises:
+            ApiError: 404 for an unknown or expired file.
+        """
 
         def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
             row: sqlite3.Row | None = connection.execute(
@@ -73,7 +81,7 @@ class FileStore:
         return _file(row)
 
     async def all(self, purpose: str | None) -> list[Json]:
-        """All files, oldest first."""
+        """Return all files, oldest first."""
 
         def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
             return connection.execute(
@@ -85,11 +93,11 @@ class FileStore:
         return [_file(row) for row in await self._database.run(read)]
 
     def path(self, file_id: str) -> Path:
-        """Where the bytes of a file are; ``file_id`` must be one that this store gave out."""
+        """Return the path of a file's bytes; ``file_id`` must come from this store."""
         return self._folder / file_id
 
     async def delete(self, file_id: str) -> None:
-        """Removes a file, and it from all vector stores."""
+        """Delete a file, also from all vector stores."""
         await self.get(file_id)
 
         def remove(connection: sqlite3.Connection) -> None:
@@ -100,7 +108,7 @@ class FileStore:
         await asyncio.to_thread(self.path(file_id).unlink, missing_ok=True)
 
     async def expire(self) -> None:
-        """Removes files that are past their time."""
+        """Delete expired files."""
 
         def read(connection: sqlite3.Connection) -> list[str]:
             rows = connection.execute("SELECT id FROM files WHERE expires_at <= ?", (now(),)).fetchall()

@@ -1,4 +1,4 @@
-"""Stored responses: kept, chained, listed, deleted, expired."""
+"""Stored responses: save, chain, list, delete, expire."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from chat_app.offline.wire.objects import now
 
 Json = dict[str, Any]
 RETENTION: Final = 30 * 24 * 3600
-"""Seconds that a response is kept, as OpenAI keeps its own."""
+"""Seconds that a response is kept, as at OpenAI."""
 MOST_RESPONSES: Final = 20_000
-"""Responses beyond this number push out the oldest."""
+"""Responses beyond this number displace the oldest."""
 LONGEST_CHAIN: Final = 500
-"""Responses that are followed back through ``previous_response_id``; what is older is no longer read."""
+"""Maximum responses followed through ``previous_response_id``; older ones are not read."""
 
 _CHAIN: Final = """
 WITH RECURSIVE chain (id, previous_id, depth) AS (
@@ -34,14 +34,14 @@ SELECT r.input, r.body FROM chain c JOIN responses r USING (id) ORDER BY c.depth
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A background response that was stored and not ended: its body, input items and request."""
+    """A stored background response that has not ended: body, input items and request."""
 
     body: Json
     input: list[Json]
     request: bytes
 
 
-# Not INSERT OR REPLACE: that deletes the old row first, and with it the items that belong to it.
+# Not INSERT OR REPLACE: it deletes the old row and its items first.
 _SAVE: Final = """
 INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body, request = excluded.request
@@ -57,7 +57,7 @@ class ResponseStore:
     async def save(self, response: Json, input_items: Sequence[Json], *, request: bytes | None = None) -> None:
         """Store a response and the items of its request.
 
-        ``request`` is kept only while the response is not finished, so that a restart can take it up again.
+        ``request`` is kept only until the response has ended, so that a restart can resume it.
         """
         finished = response["status"] not in {"queued", "in_progress"}
 
@@ -83,10 +83,15 @@ class ResponseStore:
         await self._database.run(write)
 
     async def get(self, response_id: str) -> Json:
-        """Raises ``ApiError`` 404 when there is no such response, or no longer."""
+        """Return a response.
+
+        Raises:
+            ApiError: 404 for an unknown or expired response.
+        """
         return (await self._row(response_id))[0]
 
     async def input_items(self, response_id: str) -> list[Json]:
+        """Return the items of a response's request."""
         return (await self._row(response_id))[1]
 
     async def _row(self, response_id: str) -> tuple[Json, list[Json]]:
@@ -102,9 +107,10 @@ class ResponseStore:
         return orjson.loads(row["body"]), orjson.loads(row["input"])
 
     async def history(self, response_id: str) -> list[Json]:
-        """All items from the start of the chain up to and with the output of ``response_id``.
+        """Return all items of the chain that ends with ``response_id``, including its output.
 
-        Raises ``ApiError`` 400 ``previous_response_not_found``, as the API does.
+        Raises:
+            ApiError: 400 ``previous_response_not_found`` for an unknown response.
         """
 
         def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -125,7 +131,7 @@ class ResponseStore:
         return items
 
     async def item(self, item_id: str) -> Json | None:
-        """An input or output item of any stored response."""
+        """Return an input or output item of any stored response, or None."""
 
         def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
             row: sqlite3.Row | None = connection.execute(
@@ -141,6 +147,12 @@ class ResponseStore:
         return next((item for item in items if item["id"] == item_id), None)
 
     async def delete(self, response_id: str) -> None:
+        """Delete a response.
+
+        Raises:
+            ApiError: 404 for an unknown response.
+        """
+
         def remove(connection: sqlite3.Connection) -> int:
             return connection.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount
 
@@ -148,7 +160,7 @@ class ResponseStore:
             raise not_found("Response", response_id)
 
     async def unfinished(self) -> list[Unfinished]:
-        """Background responses that the last run of the server left behind."""
+        """Return the background responses that the last run of the server left unfinished."""
 
         def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
             return connection.execute(
@@ -160,7 +172,7 @@ class ResponseStore:
         return [Unfinished(orjson.loads(r["body"]), orjson.loads(r["input"]), r["request"]) for r in rows]
 
     async def expire(self) -> int:
-        """Removes what is past its time or beyond the limit; returns how many responses went."""
+        """Delete expired and surplus responses; return their number."""
 
         def remove(connection: sqlite3.Connection) -> int:
             gone = connection.execute("DELETE FROM responses WHERE expires_at <= ?", (now(),)).rowcount

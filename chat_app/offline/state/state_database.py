@@ -1,6 +1,6 @@
 """The server's state: one SQLite file in the data directory, used from one thread.
 
-What a call has written is in the file when the call returns: the process may be killed at any time after it.
+Writes are on disk when their call returns, because the process may be killed at any time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ END;
 
 
 class Database:
-    """``await database.run(f)`` calls ``f(connection)`` in the database's own thread, in a transaction."""
+    """Run functions in the database's thread: ``await database.run(f)`` calls ``f(connection)`` in a transaction."""
 
     def __init__(self, path: Path) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="offline-database")
@@ -67,7 +67,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Runs ``work``; all that it wrote is kept, or nothing when it raises."""
+        """Run ``work`` in a transaction: all of its writes are kept, or none if it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -76,9 +76,10 @@ class Database:
             return work(connection)
 
     def open(self) -> sqlite3.Connection:
-        """Opens the file, and makes its tables when it is new.
+        """Open the file, and create its tables if it is new.
 
-        Raises ``ConfigurationError`` when the file is damaged, or was written by another version.
+        Raises:
+            ConfigurationError: The file is damaged, or another version wrote it.
         """
         try:
             return self._open()
@@ -92,7 +93,7 @@ class Database:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path, check_same_thread=False)
         connection.row_factory = sqlite3.Row
-        # With a write-ahead log a commit is one append: it survives the process, and readers do not wait.
+        # With a write-ahead log a commit is one append that survives the process, and readers do not wait.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -110,6 +111,8 @@ class Database:
         return connection
 
     async def aclose(self) -> None:
+        """Close the file and end the thread."""
+
         def close() -> None:
             if self._connection is not None:
                 self._connection.close()

@@ -1,6 +1,6 @@
-"""Vector stores: which files they hold, how far each is indexed, and search over their chunks.
+"""Vector stores: their files and how far each is indexed.
 
-The index is full text (SQLite FTS5 with Porter stemming, ranked by BM25), so that it needs no model.
+The index is full text (SQLite FTS5 with Porter stemming, ranked by BM25) and needs no model.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ _DAY: Final = 86_400
 
 
 class VectorStoreState:
-    """All vector stores of the server. Indexing runs beside the requests and survives a restart."""
+    """All vector stores of the server. Indexing runs in the background and survives a restart."""
 
     def __init__(self, database: Database, files: FileStore) -> None:
         self._database = database
         self._files = files
         self._indexing: set[asyncio.Task[None]] = set()
-        # One file after the other: each may take a processor and some gigabytes.
+        # One file at a time: each may use a processor and some gigabytes.
         self._reading = asyncio.Lock()
 
     async def create(self, name: str, metadata: Json, expire_days: int | None) -> str:
+        """Create an empty store; return its id."""
         store_id = new_id("vs")
 
         def write(connection: sqlite3.Connection) -> None:
@@ -48,10 +49,16 @@ class VectorStoreState:
         return store_id
 
     async def get(self, store_id: str) -> Json:
-        """Raises ``ApiError`` 404 when there is no such store."""
+        """Return a store.
+
+        Raises:
+            ApiError: 404 for an unknown store.
+        """
         return await self._database.run(lambda connection: _store(connection, store_id))
 
     async def all(self) -> list[Json]:
+        """Return all stores, oldest first."""
+
         def read(connection: sqlite3.Connection) -> list[Json]:
             rows = connection.execute("SELECT id FROM vector_stores ORDER BY created_at, id").fetchall()
             return [_store(connection, row["id"]) for row in rows]
@@ -59,7 +66,7 @@ class VectorStoreState:
         return await self._database.run(read)
 
     async def update(self, store_id: str, changes: Json) -> Json:
-        """Changes ``name``, ``metadata`` and ``expire_days``, those that are in ``changes``."""
+        """Change the ``name``, ``metadata`` or ``expire_days`` given in ``changes``."""
 
         def write(connection: sqlite3.Connection) -> Json:
             for column, value in changes.items():
@@ -72,6 +79,12 @@ class VectorStoreState:
         return await self._database.run(write)
 
     async def delete(self, store_id: str) -> None:
+        """Delete a store.
+
+        Raises:
+            ApiError: 404 for an unknown store.
+        """
+
         def remove(connection: sqlite3.Connection) -> int:
             return connection.execute("DELETE FROM vector_stores WHERE id = ?", (store_id,)).rowcount
 
@@ -79,12 +92,12 @@ class VectorStoreState:
             raise not_found("Vector store", store_id)
 
     async def check_files(self, file_ids: Sequence[str]) -> None:
-        """Raises ``ApiError`` 404 when one of the files does not exist."""
+        """Raise ``ApiError`` 404 if one of the files does not exist."""
         for file_id in file_ids:
             await self._files.get(file_id)
 
     async def add_file(self, store_id: str, file_id: str, *, attributes: Json, chunking: Json) -> Json:
-        """Adds a file and begins to index it; returns it in status ``in_progress``."""
+        """Add a file and start indexing it; return it with status ``in_progress``."""
         await self._files.get(file_id)
 
         def write(connection: sqlite3.Connection) -> Json:
@@ -121,7 +134,7 @@ class VectorStoreState:
             await self._fail(store_id, file_id, "unsupported_file", str(error))
         except ApiError:
             return
-        except Exception as error:  # noqa: BLE001 - a file of a stranger may break any parser
+        except Exception as error:  # noqa: BLE001 - an uploaded file may break any parser
             logger.error("A file could not be indexed: %s", type(error).__name__)  # noqa: TRY400
             await self._fail(store_id, file_id, "server_error", "The file could not be read.")
         else:
@@ -154,10 +167,15 @@ class VectorStoreState:
         await self._database.run(write)
 
     async def file(self, store_id: str, file_id: str) -> Json:
+        """Return a file of a store."""
         return await self._database.run(lambda connection: _file(connection, store_id, file_id))
 
     async def files(self, store_id: str, *, status: str | None = None) -> list[Json]:
-        """The store's files, oldest first. Raises ``ApiError`` 404 when there is no such store."""
+        """Return the store's files, oldest first.
+
+        Raises:
+            ApiError: 404 for an unknown store.
+        """
 
         def read(connection: sqlite3.Connection) -> list[Json]:
             _store(connection, store_id)
@@ -171,6 +189,8 @@ class VectorStoreState:
         return await self._database.run(read)
 
     async def set_attributes(self, store_id: str, file_id: str, attributes: Json) -> Json:
+        """Replace the attributes of a file."""
+
         def write(connection: sqlite3.Connection) -> Json:
             connection.execute(
                 "UPDATE vector_store_files SET attributes = ? WHERE store_id = ? AND file_id = ?",
@@ -181,6 +201,8 @@ class VectorStoreState:
         return await self._database.run(write)
 
     async def remove_file(self, store_id: str, file_id: str) -> None:
+        """Remove a file and its chunks from a store."""
+
         def remove(connection: sqlite3.Connection) -> None:
             _file(connection, store_id, file_id)
             connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
@@ -188,7 +210,7 @@ class VectorStoreState:
         await self._database.run(remove)
 
     async def content(self, store_id: str, file_id: str) -> list[str]:
-        """The chunks of a file in order."""
+        """Return the chunks of a file in order."""
 
         def read(connection: sqlite3.Connection) -> list[str]:
             _file(connection, store_id, file_id)
@@ -200,7 +222,7 @@ class VectorStoreState:
         return await self._database.run(read)
 
     async def take_up(self) -> None:
-        """Indexes again what the last run of the server did not finish."""
+        """Resume the indexing that the last run of the server left unfinished."""
 
         def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
             return connection.execute(
@@ -211,13 +233,18 @@ class VectorStoreState:
             self._begin(row["store_id"], row["file_id"])
 
     async def aclose(self) -> None:
+        """Cancel the indexing in progress; it resumes at the next start."""
         for task in self._indexing:
             task.cancel()
         await asyncio.gather(*self._indexing, return_exceptions=True)
 
 
 def touch(connection: sqlite3.Connection, store_id: str) -> Json:
-    """Notes that a store was used. Raises ``ApiError`` 404 for an unknown store, 400 for one that has expired."""
+    """Record that a store was used, and return it.
+
+    Raises:
+        ApiError: 404 for an unknown store, 400 for an expired one.
+    """
     found = _store(connection, store_id)
     if found["status"] == "expired":
         raise ApiError(400, f"Vector store {store_id[:80]} has expired.", param="vector_store_ids", code="expired")

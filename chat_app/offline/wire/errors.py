@@ -1,6 +1,6 @@
-"""Errors as the Responses API words them: a status and an ``error`` object with message, type, param and code.
+"""Errors in the format of the Responses API: a status and an object with message, type, param and code.
 
-No message repeats a value that was sent: a request holds patients' words.
+No message repeats a value from the request, because requests contain patient text.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ TAGS: Final = frozenset(
         "items",
     }
 )
-"""Names of union branches: pydantic puts them in an error's location, where a client knows no such field."""
+"""Union branches that pydantic includes in an error's location, but that are no fields of the request."""
 
 
 class ApiError(Exception):
-    """An answer that is an error. ``headers`` go with it (``Retry-After``)."""
+    """An error response; ``headers`` are sent with it, such as ``Retry-After``."""
 
     def __init__(
         self,
@@ -58,24 +58,27 @@ class ApiError(Exception):
         self.headers = headers or {}
 
     def body(self) -> dict[str, Any]:
+        """Return the error as a JSON body."""
         return error_body(str(self), kind=self.kind, param=self.param, code=self.code)
 
 
 def error_body(message: str, *, kind: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    """Return the JSON body of an error."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def not_found(what: str, object_id: str) -> ApiError:
-    """404 for an object that does not exist (or has expired)."""
+    """Return 404 for an object that does not exist or has expired."""
     return ApiError(404, f"{what} with id '{object_id[:80]}' not found.", param="id")
 
 
 def invalid(message: str, param: str, code: str = "invalid_value") -> ApiError:
+    """Return 400 for an invalid parameter."""
     return ApiError(400, message, param=param, code=code)
 
 
 def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
-    """The first of pydantic's findings in OpenAI's words."""
+    """Return the first of pydantic's errors in OpenAI's format."""
     first = errors[0]
     param = _path(first["loc"])
     match first["type"]:

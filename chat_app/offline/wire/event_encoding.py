@@ -1,7 +1,6 @@
-"""From output items to the events that stream them, and from events to bytes.
+"""Output items as stream events, and events as bytes.
 
-The events of an item follow from the item alone, so that a finished response can be replayed with the same events
-and the same numbers that its stream had.
+An item's events follow from the item alone, so a stored response is replayed with the same events and numbers.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ _WORD = re.compile(r"\s*\S+|\s+$")
 
 
 def encode(event: Json) -> bytes:
-    """One server-sent event, to be written in one piece."""
+    """Encode one server-sent event, to be written in one piece."""
     kind: str = event["type"]
     return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"
 
 
 def data_of(frame: bytes) -> bytes:
-    """The JSON of an encoded event."""
+    """Return the JSON of an encoded event."""
     return frame.partition(b"\ndata: ")[2].rstrip(b"\n")
 
 
 def words(text: str) -> list[str]:
-    """``text`` cut before the white space of each word; joined it is ``text`` again."""
+    """Split ``text`` before the white space of each word; the pieces joined are ``text``."""
     return _WORD.findall(text)
 
 
 def opening(item: Json, index: int) -> list[Json]:
-    """The events that announce an item whose content is still to come (hosted search), or none."""
+    """Return the events that announce an item whose content follows later (hosted search), or none."""
     if item["type"] != "file_search_call":
         return []
     where = {"item_id": item["id"], "output_index": index}
@@ -48,7 +47,7 @@ def opening(item: Json, index: int) -> list[Json]:
 
 
 def contents(item: Json, index: int) -> Iterator[Json]:
-    """All further events of an item, from its first content to ``output_item.done``."""
+    """Yield the remaining events of an item, from its first content to ``output_item.done``."""
     match item["type"]:
         case "message":
             yield from _message(item, index)
@@ -64,7 +63,7 @@ def contents(item: Json, index: int) -> Iterator[Json]:
 
 
 def replay(response: Json) -> Iterator[Json]:
-    """All events of a finished response, numbered as they were."""
+    """Yield all events of a finished response with their original numbers."""
     for number, event in enumerate(_replayed(response)):
         yield {**event, "sequence_number": number}
 

@@ -1,4 +1,4 @@
-"""Between the server and its model: what a model is given, and the steps it answers with."""
+"""The interface between server and model: a prompt, and the steps of its answer."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ class Found:
 
 
 FileSearch = Callable[[FileSearchToolIn, Sequence[str]], Awaitable[list[Found]]]
-"""Searches the stores of a file_search tool for each query; best first, without repeats."""
+"""Search the stores of a file_search tool for each query; best first, without duplicates."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A request as the model sees it: the whole conversation, oldest first, and what it may call."""
+    """A request as the model sees it: the conversation, oldest first, and the tools it may call."""
 
     items: tuple[Json, ...]
     instructions: str = ""
     functions: tuple[FunctionToolIn, ...] = ()
     file_search: FileSearchToolIn | None = None
     forced: bool = False
-    """True when the model must call something (tool_choice ``required``, or a named tool)."""
+    """Whether the model must call a tool (tool_choice ``required``, or a named tool)."""
     parallel: bool = True
     format: Json = field(default_factory=lambda: {"type": "text"})
 
 
 @dataclass(frozen=True)
 class Thought:
-    """What the model is doing, for the reasoning summary."""
+    """A step for the reasoning summary: what the model is doing."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function the client is asked to call."""
+    """A function that the client is asked to call."""
 
     name: str
     arguments: Json
@@ -57,14 +57,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Searching:
-    """Hosted file search begins."""
+    """The start of a hosted file search."""
 
     queries: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Searched:
-    """Hosted file search is done; follows its ``Searching``."""
+    """The end of a hosted file search; follows its ``Searching``."""
 
     results: tuple[Found, ...]
 
@@ -80,6 +80,8 @@ class FileCitation:
 
 @dataclass(frozen=True)
 class Answer:
+    """The text of the answer and its citations."""
+
     text: str
     citations: tuple[FileCitation, ...] = ()
 
@@ -90,11 +92,13 @@ ModelStep = Thought | Call | Searching | Searched | Answer
 class Model(Protocol):
     """Anything that answers a prompt in steps."""
 
-    def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]: ...
+    def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
+        """Yield the steps of the answer to ``prompt``."""
+        ...
 
 
 def prompt_of(request: CreateResponse, items: Sequence[Json]) -> Prompt:
-    """The prompt of a request whose conversation so far is ``items``."""
+    """Return the prompt of a request whose conversation is ``items``."""
     choice = request.tool_choice or "auto"
     allowed = _allowed(choice)
     functions = [tool for tool in request.tools or () if isinstance(tool, FunctionToolIn)]

@@ -1,4 +1,4 @@
-"""The objects that go out: identifiers, the Response with all its fields, output items, and token counts."""
+"""Objects that the server sends: ids, responses with all fields, output items, token counts."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
 def new_id(prefix: str) -> str:
-    """An identifier such as ``resp_...`` with 192 random bits."""
+    """Return an id such as ``resp_...`` with 192 random bits."""
     return f"{prefix}_{secrets.token_hex(24)}"
 
 
 def now() -> int:
+    """Return the current time in whole seconds."""
     return int(time.time())
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of ``text``: punctuation marks and runs of up to six letters or digits."""
+    """Count the tokens of ``text``: punctuation marks, and runs of up to six letters or digits."""
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
 def read_tokens(items: Iterable[Json], instructions: str) -> int:
-    """The tokens that a model is given to read."""
+    """Count the tokens that a model is given to read."""
     return sum(count_tokens(text_of(item)) for item in items) + count_tokens(instructions)
 
 
 def cut_to_tokens(text: str, limit: int) -> str:
-    """The beginning of ``text`` that has at most ``limit`` tokens."""
+    """Return the start of ``text`` with at most ``limit`` tokens."""
     for number, match in enumerate(_TOKEN.finditer(text), start=1):
         if number > limit:
             return text[: match.start()]
@@ -45,7 +46,7 @@ def cut_to_tokens(text: str, limit: int) -> str:
 
 
 def response_object(request: CreateResponse, *, status: Status, store: bool) -> Json:
-    """A new Response for ``request`` with every field that the API's description requires, and no output yet."""
+    """Return a new Response for ``request`` with every required field and no output."""
     text = request.text.model_dump(by_alias=True, exclude_none=True) if request.text else {}
     if request.text and isinstance(request.text.format, SchemaFormat):
         text["format"].setdefault("strict", False)
@@ -99,11 +100,13 @@ def _tool(tool: Any) -> Json:
 
 
 def message_item(text: str, annotations: list[Json], *, status: str = "completed") -> Json:
+    """Return a message with one text part."""
     part = {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
     return {"type": "message", "id": new_id("msg"), "role": "assistant", "status": status, "content": [part]}
 
 
 def function_call_item(name: str, arguments: str) -> Json:
+    """Return a function call with a new call id."""
     return {
         "type": "function_call",
         "id": new_id("fc"),
@@ -115,6 +118,7 @@ def function_call_item(name: str, arguments: str) -> Json:
 
 
 def reasoning_item(summary: str, encrypted: str | None = None) -> Json:
+    """Return a reasoning item with a summary."""
     item: Json = {
         "type": "reasoning",
         "id": new_id("rs"),
@@ -124,11 +128,12 @@ def reasoning_item(summary: str, encrypted: str | None = None) -> Json:
 
 
 def sealed(text: str) -> str:
-    """The reasoning as the opaque string that a client without stored responses sends back."""
+    """Encode reasoning as the opaque string that clients without stored responses send back."""
     return base64.b64encode(text.encode()).decode()
 
 
 def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
+    """Return a completed file search call."""
     return {
         "type": "file_search_call",
         "id": new_id("fs"),
@@ -139,7 +144,7 @@ def file_search_item(queries: list[str], results: list[Json] | None) -> Json:
 
 
 def usage(input_tokens: int, output: list[Json]) -> Json:
-    """The token counts of one response."""
+    """Return the token counts of one response."""
     thought = sum(count_tokens(part["text"]) for item in output for part in item.get("summary", []))
     written = sum(count_tokens(text_of(item)) for item in output if item["type"] != "reasoning")
     return {
@@ -152,7 +157,7 @@ def usage(input_tokens: int, output: list[Json]) -> Json:
 
 
 def text_of(item: Json) -> str:
-    """The text of an item, whatever its kind: what is read and what is counted."""
+    """Return the text of any item: what the model reads and what is counted."""
     match item.get("type", "message"):
         case "message":
             return text_of_content(item.get("content", ""))
@@ -165,13 +170,14 @@ def text_of(item: Json) -> str:
 
 
 def text_of_content(content: str | list[Json]) -> str:
+    """Return the text of a message's content."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("text"))
 
 
 def stored_item(item: InputItem) -> Json:
-    """An input item as it is kept and listed: with an id, a status, and content as a list of parts."""
+    """Return an input item as it is stored: with an id, a status, and content as a list of parts."""
     body: Json = item.model_dump(exclude_none=True)
     prefixes = {
         "message": "msg",

@@ -1,7 +1,7 @@
-"""What clients send to ``/v1/responses``, as validated models.
+"""Validated request bodies of ``/v1/responses``.
 
-The fields are those of OpenAI's description of the request. Parameters that an extractive model has no use for
-(temperature, top_p, ...) are checked and echoed; parameters that do not exist are refused.
+The fields are those of OpenAI's description. Parameters that an extractive model cannot use (temperature, top_p) are
+validated and echoed. Unknown parameters are refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from chat_app.offline.wire.wire_items import Input
 
 
 class FunctionToolIn(Open):
+    """A function that the client can call."""
+
     type: Literal["function"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     description: str | None = None
@@ -23,17 +25,23 @@ class FunctionToolIn(Open):
 
 
 class RankingOptions(Open):
+    """Ranking of file search results."""
+
     ranker: str = "auto"
     score_threshold: float = Field(0.0, ge=0, le=1)
 
 
 class ComparisonFilter(Closed):
+    """A comparison of one file attribute with a value."""
+
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
     key: str
     value: str | float | bool | list[str | float]
 
 
 class CompoundFilter(Closed):
+    """Filters joined by ``and`` or ``or``."""
+
     type: Literal["and", "or"]
     filters: list[Filter]
 
@@ -50,6 +58,8 @@ CompoundFilter.model_rebuild()
 
 
 class FileSearchToolIn(Open):
+    """Hosted file search over vector stores."""
+
     type: Literal["file_search"]
     vector_store_ids: Annotated[list[str], Field(min_length=1, max_length=8)]
     max_num_results: Annotated[int, Field(ge=1, le=50), WHOLE] | None = None
@@ -91,6 +101,8 @@ Tool = Annotated[
 
 
 class NamedToolChoice(Open):
+    """A tool that the model must call."""
+
     type: Literal[
         "function",
         "file_search",
@@ -105,6 +117,8 @@ class NamedToolChoice(Open):
 
 
 class AllowedTools(Open):
+    """The tools that the model may or must call."""
+
     type: Literal["allowed_tools"]
     mode: Literal["auto", "required"]
     tools: list[Json]
@@ -125,6 +139,8 @@ ToolChoice = Annotated[
 
 
 class PlainFormat(Closed):
+    """Text, or any JSON object."""
+
     type: Literal["text", "json_object"] = "text"
 
 
@@ -143,6 +159,8 @@ def _format_tag(value: object) -> str:
 
 
 class TextOptions(Open):
+    """Format and verbosity of the answer."""
+
     format: Annotated[
         Annotated[PlainFormat, Tag("text")] | Annotated[SchemaFormat, Tag("json_schema")],
         Discriminator(_format_tag),
@@ -151,11 +169,15 @@ class TextOptions(Open):
 
 
 class ReasoningOptions(Open):
+    """Effort and summary of reasoning."""
+
     effort: str | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
 class StreamOptions(Open):
+    """Options of a streamed answer."""
+
     include_obfuscation: bool | None = None
 
 
@@ -175,7 +197,7 @@ ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "u
 
 
 class Retrieve(BaseModel):
-    """The query of ``GET /v1/responses/{id}``."""
+    """Query of ``GET /v1/responses/{id}``."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -186,7 +208,7 @@ class Retrieve(BaseModel):
 
 
 class CreateResponse(Closed):
-    """The body of ``POST /v1/responses``."""
+    """Body of ``POST /v1/responses``."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -233,7 +255,7 @@ class CreateResponse(Closed):
 
 
 class Compact(Closed):
-    """The body of ``POST /v1/responses/compact``; the model has to be named, as in OpenAI's."""
+    """Body of ``POST /v1/responses/compact``; the model is required, as at OpenAI."""
 
     model_config = ConfigDict(
         frozen=True,

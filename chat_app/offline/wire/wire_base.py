@@ -1,4 +1,4 @@
-"""What all request models share: how strict they are, and a few field types."""
+"""Base classes and field types of all request models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _whole(value: object) -> object:
 
 
 WHOLE: Final = BeforeValidator(_whole)
-"""Reads a whole number as JSON has it: 3.0 is 3. It stands after the bounds, which else are left undescribed."""
+"""Accept whole numbers written as floats: 3.0 is 3. Place it after the bounds, so that they are described."""
 
 
 def given(name: str) -> Json:
-    """The JSON schema of an object that has ``name``, and not as null."""
+    """Return the JSON schema of an object in which ``name`` is present and not null."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
@@ -32,12 +32,12 @@ class Closed(BaseModel):
 
 
 class Open(BaseModel):
-    """A part of a request that may carry fields this server has no use for."""
+    """A part of a request that may contain fields this server does not use."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
 def kind_of(value: object) -> str:
-    """The ``type`` of a JSON object, or of a model; empty when it is no text."""
+    """Return the ``type`` of a JSON object or model; empty if it is not text."""
     kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
     return kind if isinstance(kind, str) else ""

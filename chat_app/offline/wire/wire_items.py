@@ -1,4 +1,4 @@
-"""The items of a request's input, as validated models."""
+"""Validated input items of a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
 class Part(Open):
-    """A part of a message's content; only text is read, images and files are accepted."""
+    """A part of a message's content. Only text is read; images and files are accepted."""
 
     type: Literal[
         "input_text",
@@ -30,6 +30,8 @@ class Part(Open):
 
 
 class MessageIn(Open):
+    """A message of any role."""
+
     type: Literal["message"] = "message"
     role: Literal["user", "assistant", "system", "developer"]
     content: str | list[Part]
@@ -38,6 +40,8 @@ class MessageIn(Open):
 
 
 class FunctionCallIn(Open):
+    """A function call that the model made."""
+
     type: Literal["function_call"]
     call_id: Annotated[str, Field(min_length=1, max_length=64)]
     name: Annotated[str, Field(min_length=1, max_length=128)]
@@ -47,6 +51,8 @@ class FunctionCallIn(Open):
 
 
 class FunctionCallOutputIn(Open):
+    """The output of a function call."""
+
     type: Literal["function_call_output"]
     call_id: Annotated[str, Field(min_length=1, max_length=64)]
     output: str | list[Part]
@@ -55,12 +61,16 @@ class FunctionCallOutputIn(Open):
 
 
 class ReasoningIn(Open):
+    """Reasoning of an earlier response."""
+
     type: Literal["reasoning"]
     id: str | None = None
     summary: list[Part] = Field(default_factory=list[Part])
 
 
 class FileSearchCallIn(Open):
+    """A hosted file search of an earlier response."""
+
     type: Literal["file_search_call"]
     id: str
     queries: list[str] = Field(default_factory=list)
@@ -69,18 +79,22 @@ class FileSearchCallIn(Open):
 
 
 class CompactionIn(Open):
+    """A compacted conversation."""
+
     type: Literal["compaction"]
     encrypted_content: str
     id: str | None = None
 
 
 class ItemReference(Open):
+    """A reference to a stored item."""
+
     type: Literal["item_reference"] | None = None
     id: str
 
 
 class OtherItemIn(Open):
-    """An item of a kind this model does not read (another tool's call or output); it is kept in the history."""
+    """An item that this model does not read, such as another tool's call; it is kept in the history."""
 
     type: Literal[
         "web_search_call",

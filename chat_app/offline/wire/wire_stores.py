@@ -17,10 +17,14 @@ Attributes = Annotated[
 
 
 class AutoChunking(Closed):
+    """Chunks of the default size."""
+
     type: Literal["auto"]
 
 
 class StaticSizes(Closed):
+    """Chunk size and overlap in tokens."""
+
     max_chunk_size_tokens: Annotated[int, Field(ge=100, le=4096), WHOLE]
     chunk_overlap_tokens: Annotated[int, Field(ge=0, le=2048), WHOLE]
 
@@ -29,6 +33,8 @@ _DEFAULT_SIZES: Final = StaticSizes(max_chunk_size_tokens=800, chunk_overlap_tok
 
 
 class StaticChunking(Closed):
+    """Chunks of a given size."""
+
     type: Literal["static"]
     static: StaticSizes
 
@@ -43,25 +49,29 @@ Chunking = Annotated[AutoChunking | StaticChunking, Field(discriminator="type")]
 
 
 class AddFile(Closed):
-    """The body of ``POST /v1/vector_stores/{id}/files``."""
+    """Body of ``POST /v1/vector_stores/{id}/files``."""
 
     file_id: str
     attributes: Attributes | None = None
     chunking_strategy: Chunking | None = None
 
     def chunking(self) -> Json:
-        """The strategy as it is stored and shown."""
+        """Return the chunking strategy as it is stored and returned."""
         given = self.chunking_strategy
         sizes = given.static if isinstance(given, StaticChunking) else _DEFAULT_SIZES
         return {"type": "static", "static": sizes.model_dump()}
 
 
 class ExpiresAfter(Closed):
+    """Days after the last use until a store expires."""
+
     anchor: Literal["last_active_at"]
     days: Annotated[int, Field(ge=1, le=365), WHOLE]
 
 
 class CreateVectorStore(Closed):
+    """Body of ``POST /v1/vector_stores``."""
+
     name: str | None = None
     description: str | None = None
     file_ids: list[str] | None = Field(default=None, max_length=500)
@@ -71,17 +81,21 @@ class CreateVectorStore(Closed):
 
 
 class UpdateVectorStore(Closed):
+    """Body of ``POST /v1/vector_stores/{id}``."""
+
     name: str | None = None
     expires_after: ExpiresAfter | None = None
     metadata: Metadata | None = None
 
 
 class UpdateAttributes(Closed):
+    """Body of ``POST /v1/vector_stores/{id}/files/{file_id}``."""
+
     attributes: Attributes | None
 
 
 class SearchVectorStore(Closed):
-    """The body of ``POST /v1/vector_stores/{id}/search``."""
+    """Body of ``POST /v1/vector_stores/{id}/search``."""
 
     query: str | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=20)]
     rewrite_query: bool = False
