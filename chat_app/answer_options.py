@@ -1,8 +1,13 @@
-"""How an answer can be asked for: how long, and in which language. Imports nothing, so that the shell starts fast."""
+"""The options of a question. Imports only the standard library, so that the shell starts fast."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from tools.guidelines import Scope
 
 AnswerLength = Literal["brief", "standard", "full"]
 AnswerLanguage = Literal["auto", "en", "de", "fr", "es", "it", "nl", "pl", "pt", "tr", "uk", "ar", "zh"]
@@ -22,7 +27,7 @@ LANGUAGES: dict[AnswerLanguage, str] = {
     "ar": "Arabic",
     "zh": "Chinese",
 }
-"""What each language is called in English, as the model is told."""
+"""English names of the languages, for the model."""
 OWN_NAMES: dict[AnswerLanguage, str] = {
     "en": "English",
     "de": "Deutsch",
@@ -37,4 +42,30 @@ OWN_NAMES: dict[AnswerLanguage, str] = {
     "ar": "العربية",
     "zh": "中文",
 }
-"""What each language calls itself, as people choose it."""
+"""Names of the languages in themselves, for the reader's choice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultOptions:
+    """Everything that can be chosen for one question, from the page, the API and the shell down to the agent."""
+
+    conversation_id: str | None = None
+    """Continue this conversation; an unknown or expired one starts a new one."""
+    user_id: str = "demo"
+    model: str | None = None
+    """None for the app's default model."""
+    use_clinical_guidelines: bool = True
+    use_drug_database: bool = True
+    enable_tool_execution: bool = True
+    """False offers no tool at all."""
+    length: AnswerLength = "standard"
+    language: AnswerLanguage = "auto"
+    documents: tuple[str, ...] = ()
+    """Ids of the guidelines to search; empty for all."""
+    scope: Scope | None = None
+    """Key of a conversation with files of its own, which are searched beside the library and never at the server."""
+    vector_store_id: str | None = None
+    """Search this vector store of the model server instead of the guidelines."""
+    include_raw: bool = False
+    """Also yield the model server's events as they arrived."""
+    turn_id: str = field(default_factory=lambda: uuid4().hex)

@@ -166,6 +166,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         chat_manager=chats,
         server_key=server_name,
         max_steps=settings.model.max_steps,
+        route=route,
         chaining=settings.model.chaining == "auto",
         hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
         observe=recorder.observe,
@@ -174,11 +175,8 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         responses=responses,
         chats=chats,
         tool_manager=tools,
-        guideline_tools=frozenset(tools.names("guidelines")),
-        drug_tools=frozenset(tools.names("drugs")),
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
-        route=route,
         only_extracts=settings.uses_offline_model,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Protocol, TypeVar
+from dataclasses import replace
+from typing import Protocol, TypeVar
+from uuid import uuid4
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
 from chat_app.generation.outcomes import failed
@@ -44,22 +47,26 @@ class Consulting(Protocol):
         """Raises ``InputRejected`` for a message that cannot be taken."""
         ...
 
-    @property
-    def consult(self) -> Callable[..., AsyncGenerator[AgentEvent, None]]:
-        """Called with a message, ``model`` and options: a turn's events."""
+    def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
+        """Return the events of one turn."""
         ...
 
 
 async def compare(
-    agent: Consulting, message: str, models: Sequence[str], **options: Any
+    agent: Consulting, message: str, models: Sequence[str], options: ConsultOptions
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Asks each of ``models`` once; ``options`` are those of ``consult``.
+    """Ask each of ``models`` once, with ``options`` apart from the model.
 
     Per model the events are those of one turn, in its order, ending with ``TurnEnded``; between models any order.
-    Raises ``InputRejected`` before the first event when the message cannot be taken.
+
+    Raises:
+        InputRejected: The message cannot be accepted; raised before the first event.
     """
     agent.check_message(message)
-    turns = {model: _whole_turn(agent.consult(message, model=model, **options)) for model in dict.fromkeys(models)}
+    turns = {
+        model: _whole_turn(agent.consult(message, replace(options, model=model, turn_id=uuid4().hex)))
+        for model in dict.fromkeys(models)
+    }
     async with aclosing(interleave(turns)) as events:
         async for model, event in events:
             yield ModelEvent(model=model, event=event)

@@ -1,8 +1,8 @@
 """One turn, from a question to its outcome.
 
-Opens the conversation, prepares the tools, hands a request to the runner, passes its text through the citation manager,
-and records what was said. Every turn yields ``TurnStarted`` first and ends in exactly one ``TurnEnded``, whatever
-fails on the way. Closing the iteration is Stop: what was read by then is saved, marked as stopped.
+The manager opens the conversation, prepares the tools, hands a request to the runner, passes the text through the
+citation manager and records the messages. Every turn yields ``TurnStarted`` first and ends in exactly one
+``TurnEnded``, whatever fails. Closing the iteration stops the turn: what was read by then is saved, marked as stopped.
 """
 
 from __future__ import annotations
@@ -11,40 +11,36 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
-
-from pydantic import Field
 
 from chat_app.agent.chat_manager import ChatManager, Conversation
-from chat_app.agent.citation_manager import CitationManager
 from chat_app.agent.citations.hosted_passages import HostedPassages
-from chat_app.agent.run_step import FILE_SEARCH
-from chat_app.agent.run_types import RunnerEvent, RunRequest
-from chat_app.agent.runner import Runner
+from chat_app.agent.guideline_route import GuidelineRoute
+from chat_app.agent.hosted_results import FILE_SEARCH
+from chat_app.agent.run_types import RunRequest
+from chat_app.agent.runner import Runner, RunnerStreamingResult
+from chat_app.agent.turn_answer import TurnAnswer
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
-    CitationAdded,
-    CitationReceived,
     Notice,
     Outcome,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
-    TextDelta,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
 )
-from chat_app.generation.generator import Generator
+from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
-from chat_app.generation.text_buffer import TextBuffer
 from tools.tool_manager import ToolManager
 from tools.types import Frozen
 
@@ -58,32 +54,29 @@ CRASHED = Outcome(
 )
 
 
-class TurnRequest(Frozen):
-    """One question, and which tools may help to answer it."""
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One question with what the agent decided about it."""
 
     message: str
-    conversation_id: str | None = None
-    user_id: str = "demo"
+    options: ConsultOptions
     model: str
     tools: tuple[str, ...] = ()
-    vector_store_id: str | None = None
-    documents: tuple[str, ...] = ()
-    """Guidelines that the vector store is searched for; none for all that it holds."""
-    given: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    guideline_tools: frozenset[str] = frozenset()
+    """Those of ``tools`` that the model server's own file search can replace."""
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Hidden parameters of the tools, by tool and name."""
     notices: tuple[Notice, ...] = ()
-    """What the reader is to know from the beginning."""
-    prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
-    include_raw: bool = False
-    turn_id: str = Field(default_factory=lambda: uuid4().hex)
+    """Shown before the answer."""
+    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 Observer = Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
-"""Looks on as a turn's events pass, and yields every one of them as it was."""
+"""Observes a turn's events as they pass, and yields each of them unchanged."""
 
 
 class ConsultResult(Frozen):
-    """A whole turn, for those who do not follow it as it happens."""
+    """A whole turn, for callers that do not stream."""
 
     conversation_id: str
     answer: str
@@ -93,7 +86,20 @@ class ConsultResult(Frozen):
 
 
 class OpenAIResponseManager:
-    """Runs turns with one generator and one set of tools; keeps nothing between turns but what the store keeps."""
+    """Runs turns; keeps nothing between them except what the session store keeps.
+
+    Args:
+        generator: Asks the model server.
+        tool_manager: The tools that a turn may use.
+        chat_manager: The conversations.
+        server_key: Identifies the model server, whose response ids mean nothing to another one.
+        max_steps: Most responses of a turn.
+        chaining: False sends the whole conversation with every request.
+        route: Decides whether the server's file search replaces the guideline tools.
+        hosted: Joins what that search found with the stored passages.
+        save_seconds: Limit for saving a turn.
+        observe: Observes the events of every turn.
+    """
 
     def __init__(
         self,
@@ -104,6 +110,7 @@ class OpenAIResponseManager:
         server_key: str,
         max_steps: int = 5,
         chaining: bool = True,
+        route: GuidelineRoute | None = None,
         hosted: HostedPassages | None = None,
         save_seconds: float = 5.0,
         observe: Observer | None = None,
@@ -114,33 +121,18 @@ class OpenAIResponseManager:
         self._server_key = server_key
         self._max_steps = max_steps
         self._chaining = chaining
+        self._route = route
         self._hosted = hosted
-        self.save_seconds = save_seconds
+        self._save_seconds = save_seconds
         self._observe = observe
 
-    async def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
-        """The turn's events; see ``chat_app.events`` for their order."""
-        events = self._turn_events(request)
-        async with aclosing(self._observe(events) if self._observe else events) as observed:
-            async for event in observed:
-                yield event
-
-    async def _turn_events(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
-        turn_id = request.turn_id
-        model_key = f"{self._server_key}#{request.model}"
-        try:
-            async with self._chats.open(request.conversation_id, request.user_id, model_key=model_key) as conversation:
-                yield TurnStarted(conversation_id=conversation.id, turn_id=turn_id, model=request.model)
-                async with aclosing(_Turn(self, request, conversation).events()) as events:
-                    async for event in events:
-                        yield event
-        except SessionBusy as busy:
-            # The conversation could not be opened, so nothing has been said yet.
-            yield TurnStarted(conversation_id=request.conversation_id or "", turn_id=turn_id, model=request.model)
-            yield TurnEnded(outcome=failed(busy), answer="")
+    def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
+        """Return the turn's events; ``chat_app.events`` describes their order."""
+        events = self._turn(request)
+        return self._observe(events) if self._observe else events
 
     async def handle_standard_query(self, request: TurnRequest) -> ConsultResult:
-        """The same turn, drained."""
+        """Return the same turn, drained."""
         conversation_id = ""
         references: tuple[Reference, ...] = ()
         notices: list[str] = []
@@ -167,134 +159,123 @@ class OpenAIResponseManager:
         )
 
     async def aclose(self) -> None:
-        """Closes the connections to the model server."""
+        """Close the connections to the model server."""
         await self._generator.model_client.aclose()
 
-    async def joined(self, event: RunItemStreamEvent) -> RunItemStreamEvent:
-        """``event``; what the server's own file search found is joined with the passages that are stored here."""
+    async def _turn(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
+        options, key = request.options, f"{self._server_key}#{request.model}"
+        started = TurnStarted(
+            conversation_id=options.conversation_id or "", turn_id=options.turn_id, model=request.model
+        )
+        try:
+            opened = self._chats.open(options.conversation_id, options.user_id, model_key=key)
+            async with opened as conversation:
+                yield started.model_copy(update={"conversation_id": conversation.id})
+                answer = TurnAnswer(conversation, request.notices)
+                running = await self._run(request, conversation, answer)
+                # Holds when nothing else is reached: the reader has left.
+                outcome = STOPPED
+                try:
+                    for shown in answer.begin():
+                        yield shown
+                    async with running.started() as events:
+                        async for event in events:
+                            known = await self._joined(event) if isinstance(event, RunItemStreamEvent) else event
+                            for shown in answer.shown(known):
+                                yield shown
+                    outcome = running.result.outcome
+                except Exception as error:  # noqa: BLE001 - the boundary of a turn, which ends in an outcome
+                    outcome = _outcome_of(error, any_text=bool(answer.text))
+                finally:
+                    # Also on Stop, when nothing can be yielded any more: what was read is kept.
+                    held = answer.finish()
+                    await self._record(request, running.result, outcome, answer)
+                for shown in (*held, *answer.end()):
+                    yield shown
+                if outcome.kind == "failed" and self._route is not None:
+                    self._route.doubt()
+                yield TurnEnded(outcome=outcome, answer=str(answer.text), usage=running.result.usage)
+        except SessionBusy as busy:
+            # The conversation could not be opened, so nothing has been said yet.
+            yield started
+            yield TurnEnded(outcome=failed(busy), answer="")
+
+    async def _run(self, request: TurnRequest, conversation: Conversation, answer: TurnAnswer) -> RunnerStreamingResult:
+        """Return the run, not yet started: the new message, and the rest of the conversation by id or in full."""
+        options = request.options
+        store, tools = await self._search(request, conversation)
+        fields: dict[str, Any] = {
+            "model": request.model,
+            # Identifies the asker without naming them, so that providers can tell abusers apart.
+            "safety_identifier": hashlib.sha256(f"asclepius:{options.user_id}".encode()).hexdigest()[:32],
+        }
+        if store:
+            fields["include"] = ("file_search_call.results",)
+        run = RunRequest(
+            items=(user_message(request.message),),
+            previous_response_id=conversation.previous_response_id,
+            transcript=conversation.transcript(),
+            unchained=conversation.unchained(),
+            chaining=self._chaining,
+            prompt_kwargs=dict(request.prompt_kwargs),
+            tools=tools,
+            hosted_tools=(_file_search(store, options.documents),) if store else (),
+            given={name: dict(values) for name, values in request.given.items()},
+            fields=fields,
+            include_raw=options.include_raw,
+        )
+        runner = Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=answer.render_output)
+        return runner.astream(run)
+
+    async def _search(self, request: TurnRequest, conversation: Conversation) -> tuple[str | None, tuple[str, ...]]:
+        """Return the vector store to search, if any, and the tools that are declared beside it.
+
+        The server's file search does not have the files of a conversation (``scope``), and one search over both is
+        better than two. Without a route the conversation keeps the store it began with.
+        """
+        options = request.options
+        if options.vector_store_id or not request.guideline_tools or options.scope is not None:
+            return options.vector_store_id, request.tools
+        if self._route is None:
+            return conversation.vector_store_id, request.tools
+        try:
+            store = await self._route.vector_store()
+        except Exception as error:  # noqa: BLE001 - a question always has guidelines: the app's own index holds them
+            logger.error("The guideline route could not be chosen: %s", type(error).__name__)  # noqa: TRY400
+            return None, request.tools
+        if store is None:
+            return None, request.tools
+        return store, tuple(name for name in request.tools if name not in request.guideline_tools)
+
+    async def _joined(self, event: RunItemStreamEvent) -> RunItemStreamEvent:
+        """Return ``event``; what the server's own file search found is joined with the passages stored here."""
         item = event.item
         if self._hosted is None or not isinstance(item, ToolOutputRunItem) or item.function_output.name != FILE_SEARCH:
             return event
         output = await self._hosted.join(item.function_output)
         return event.model_copy(update={"item": item.model_copy(update={"function_output": output})})
 
-    def runner(self, citations: CitationManager) -> Runner:
-        return Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=citations.render_output)
-
-    def run_request(self, request: TurnRequest, conversation: Conversation) -> RunRequest:
-        """What the runner is asked: the new message, and the rest of the conversation by id or in full."""
-        vector_store = request.vector_store_id or conversation.vector_store_id
-        fields: dict[str, Any] = {
-            "model": request.model,
-            # Who asks, without saying who: providers use it to tell abusers apart.
-            "safety_identifier": hashlib.sha256(f"asclepius:{request.user_id}".encode()).hexdigest()[:32],
-        }
-        if vector_store:
-            fields["include"] = ("file_search_call.results",)
-        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": request.message}]}
-        return RunRequest(
-            items=(item,),
-            previous_response_id=conversation.previous_response_id,
-            transcript=conversation.transcript(),
-            unchained=conversation.unchained(),
-            chaining=self._chaining,
-            prompt_kwargs=request.prompt_kwargs,
-            tools=request.tools,
-            hosted_tools=(_file_search(vector_store, request.documents),) if vector_store else (),
-            given=request.given,
-            fields=fields,
-            include_raw=request.include_raw,
-        )
-
-
-class _Turn:
-    """The events of one turn within its conversation."""
-
-    def __init__(self, manager: OpenAIResponseManager, request: TurnRequest, conversation: Conversation) -> None:
-        self._manager = manager
-        self._request = request
-        self._conversation = conversation
-        self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
-        self._answer = TextBuffer()
-        self._noticed = 0
-
-    async def events(self) -> AsyncGenerator[AgentEvent, None]:
-        runner = self._manager.runner(self._citations)
-        running = runner.astream(self._manager.run_request(self._request, self._conversation))
-        # What holds when nothing else is reached: the reader has left.
-        outcome = STOPPED
+    async def _record(self, request: TurnRequest, result: RunnerResult, outcome: Outcome, answer: TurnAnswer) -> None:
+        """Save the turn as the reader saw it; a second Stop does not interrupt that."""
+        seen = result.model_copy(update={"outcome": outcome})
+        saving = asyncio.ensure_future(answer.record(request.message, seen))
         try:
-            for notice in (*self._request.notices, *self._new_notices()):
-                yield notice
-            async with aclosing(running.stream_events()) as events:
-                async for event in events:
-                    known = await self._manager.joined(event) if isinstance(event, RunItemStreamEvent) else event
-                    for shown in self._shown(known):
-                        yield shown
-            outcome = running.result.outcome
-        except AsclepiusError as error:
-            logger.warning("A turn failed: %s", type(error).__name__)
-            outcome = exception_outcome(error, any_text=bool(self._answer))
-        except Exception as error:  # noqa: BLE001 - the boundary of a turn: whatever breaks inside, it ends in an outcome
-            # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
-            logger.error("A turn failed: %s", _where(error))  # noqa: TRY400
-            outcome = CRASHED
-        finally:
-            # Also on Stop, when nothing can be yielded any more: what was read is kept.
-            held = self._keep(self._citations.finish())
-            await self._record(running.result, outcome)
-        for shown in (*held, *self._new_notices()):
-            yield shown
-        references = self._citations.references()
-        if references.references or references.dropped:
-            yield references
-        yield TurnEnded(outcome=outcome, answer=str(self._answer), usage=running.result.usage)
-
-    def _shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
-        """What the reader gets for one event of the runner."""
-        if isinstance(event, TextDelta):
-            return self._keep(self._citations.feed(event.text))
-        if isinstance(event, CitationReceived):
-            return self._keep(self._citations.annotate(event))
-        if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
-            output = event.item.function_output
-            if output.name == FILE_SEARCH:
-                self._citations.add_hosted(output)
-        return (*self._new_notices(), event)
-
-    def _keep(self, events: Sequence[TextDelta | CitationAdded | Any]) -> Sequence[AgentEvent]:
-        for event in events:
-            if isinstance(event, TextDelta):
-                self._answer.append(event.text)
-        return events
-
-    def _new_notices(self) -> Sequence[AgentEvent]:
-        fresh = self._conversation.notices[self._noticed :]
-        self._noticed += len(fresh)
-        return fresh
-
-    async def _save(self, seen: RunnerResult) -> None:
-        cited = [reference.passage for reference in self._citations.references().references]
-        # What the server's own search found becomes part of the conversation when it is cited, and no sooner: a number
-        # that the model was never given must not turn into a citation.
-        numbered = {passage.id for passage in self._conversation.retrieved.values()}
-        found = [passage for passage in cited if passage.id not in numbered]
-        if found:
-            await self._conversation.number_passages(found)
-        await self._conversation.record(self._request.message, seen, [passage.id for passage in cited])
-
-    async def _record(self, result: RunnerResult, outcome: Outcome) -> None:
-        """Saves the turn as the reader saw it; a second Stop does not interrupt that."""
-        seen = result.model_copy(update={"outcome": outcome, "answer": str(self._answer)})
-        saving = asyncio.ensure_future(self._save(seen))
-        try:
-            await asyncio.wait_for(asyncio.shield(saving), self._manager.save_seconds)
+            await asyncio.wait_for(asyncio.shield(saving), self._save_seconds)
         except TimeoutError:
-            logger.warning("A turn could not be saved within %g s.", self._manager.save_seconds)
+            logger.warning("A turn could not be saved within %g s.", self._save_seconds)
+
+
+def _outcome_of(error: Exception, *, any_text: bool) -> Outcome:
+    if isinstance(error, AsclepiusError):
+        logger.warning("A turn failed: %s", type(error).__name__)
+        return exception_outcome(error, any_text=any_text)
+    # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
+    logger.error("A turn failed: %s", _where(error))
+    return CRASHED
 
 
 def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:
-    """The server's own search, kept to ``documents`` when there are any."""
+    """Return the declaration of the server's own search, restricted to ``documents`` when there are any."""
     tool: dict[str, Any] = {"type": "file_search", "vector_store_ids": [vector_store]}
     chosen = [{"type": "eq", "key": GUIDELINE_ID, "value": document} for document in documents]
     if chosen:
@@ -303,7 +284,7 @@ def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:
 
 
 def _where(error: BaseException) -> str:
-    """The kind of ``error`` and where it was raised, innermost first, without its message."""
+    """Return the type of ``error`` and where it was raised, innermost first, without its message."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(_where(part) for part in error.exceptions)
     frames = traceback.extract_tb(error.__traceback__)[-3:]

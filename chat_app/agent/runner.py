@@ -1,27 +1,27 @@
 """The only multi-step loop: ask, run the tools that the response calls, ask again with their outputs, until an answer.
 
-``astream`` is the loop; ``acall`` and ``call`` drain it. A tool starts at its ``output_item.done``, while text still
-streams, and runs beside the others; the outputs go back in call order in one request. The last allowed step asks for
-no more tools. Whatever happens, a run ends in one ``RunnerResult`` with one outcome, and its ``response_id`` is one
-that the next question can chain to: complete, with no call left open.
+``astream`` starts a run; ``acall`` and ``call`` drain it. A tool starts at its ``output_item.done``, while text still
+streams, and runs beside the others; the outputs go back in call order in one request. The last allowed step permits no
+tool. Every run ends in one ``RunnerResult`` with one outcome, and the next question can chain to its ``response_id``:
+that response is complete, with no call left open.
 
-A ``Runner`` keeps no state of a run: any number of runs may go on at once.
+A ``Runner`` keeps no state of a run, so any number of runs may go on at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from chat_app.agent.event_channel import ChannelClosed, EventChannel
+from chat_app.agent.event_channel import EventChannel
 from chat_app.agent.run_state import RunState
-from chat_app.agent.run_step import StepRunner
 from chat_app.agent.run_types import OutputRenderer, RunnerEvent, RunRequest, render_json
+from chat_app.agent.stream_manager import StreamManager
 from chat_app.errors import PreviousResponseNotFound
 from chat_app.events import FinalOutputItem, Notice, Outcome, RunItemName, RunItemStreamEvent, RunnerResult
-from chat_app.generation.generator import Generator
+from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.outcomes import NO_ANSWER, STEP_LIMIT, STOPPED
 from tools.sync_calls import run_sync
 from tools.tool_manager import ToolManager
@@ -37,16 +37,28 @@ REPLAYING = Notice(
 
 
 class RunnerStreamingResult:
-    """A run as a stream: iterate ``stream_events()`` once; then ``result`` is set.
+    """One run: iterate ``stream_events()`` once; then ``result`` is set.
 
     Leaving the iteration early stops the run: the connection to the model server is closed, tools are cancelled, and
-    ``result`` tells what was read until then.
+    ``result`` holds what was read until then.
     """
 
-    def __init__(self, runner: Runner, request: RunRequest) -> None:
-        self._runner = runner
+    def __init__(
+        self,
+        generator: Generator[Any],
+        tools: ToolManager,
+        request: RunRequest,
+        *,
+        max_steps: int,
+        render_output: OutputRenderer,
+    ) -> None:
+        self._generator = generator
+        self._tools = tools
         self._request = request
+        self._max_steps = max_steps
+        self._render = render_output
         self._state = RunState(request)
+        self._channel: EventChannel[RunnerEvent] = EventChannel()
         self._result: RunnerResult | None = None
 
     @property
@@ -55,94 +67,172 @@ class RunnerStreamingResult:
         return self._result or self._state.result(STOPPED)
 
     async def stream_events(self) -> AsyncGenerator[RunnerEvent, None]:
-        """The run's events, ending with ``agent.execution_complete``."""
-        channel: EventChannel[RunnerEvent] = EventChannel()
-        producer = asyncio.create_task(self._produce(channel), name="run")
+        """Yield the run's events, the last one ``agent.execution_complete``."""
+        async with self.started() as events:
+            async for event in events:
+                yield event
+
+    @asynccontextmanager
+    async def started(self) -> AsyncGenerator[AsyncIterator[RunnerEvent], None]:
+        """Run while the block reads the events; leaving the block early stops the run."""
+        producer = asyncio.create_task(self._produce(), name="run")
         try:
-            with suppress(ChannelClosed):
-                while True:
-                    yield await channel.get()
-            await producer
+            yield self._channel
+            if producer.done():
+                # Raises what broke the run.
+                producer.result()
         finally:
             producer.cancel()
-            channel.end()
+            self._channel.end()
             with suppress(asyncio.CancelledError):
                 await producer
 
-    async def _produce(self, channel: EventChannel[RunnerEvent]) -> None:
+    async def _produce(self) -> None:
+        state = self._state
         try:
-            self._result = await self._runner.run(self._state, channel)
-            await _close(channel, self._result)
+            if self._generator.chaining.works is False:
+                state.replay()
+            outcome: Outcome | None = None
+            while outcome is None:
+                outcome = await self._step(last=len(state.steps) + 1 >= self._max_steps)
+            self._result = state.result(outcome)
+            await self._close(self._result)
         finally:
-            channel.end()
+            self._channel.end()
 
-
-class Runner:
-    """Runs questions with ``generator`` and the tools of ``tool_manager``, at most ``max_steps`` responses each."""
-
-    def __init__(
-        self,
-        generator: Generator[Any],
-        tool_manager: ToolManager,
-        *,
-        max_steps: int = 5,
-        render_output: OutputRenderer = render_json,
-    ) -> None:
-        self._generator = generator
-        self._steps = StepRunner(generator, tool_manager, render_output)
-        self._max_steps = max_steps
-
-    def astream(self, request: RunRequest) -> RunnerStreamingResult:
-        """Begins a run: nothing is sent until its events are iterated."""
-        return RunnerStreamingResult(self, request)
-
-    async def acall(self, request: RunRequest) -> RunnerResult:
-        """A run to its end."""
-        running = self.astream(request)
-        async for _ in running.stream_events():
-            pass
-        return running.result
-
-    def call(self, request: RunRequest) -> RunnerResult:
-        """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
-
-        async def once() -> RunnerResult:
-            try:
-                return await self.acall(request)
-            finally:
-                await self._generator.model_client.aclose()
-
-        return run_sync(once)
-
-    async def run(self, state: RunState, channel: EventChannel[RunnerEvent]) -> RunnerResult:
-        """The loop. Events go to ``channel``; the result is returned, whatever the server did."""
-        if self._generator.chaining.works is False:
-            state.replay()
-        outcome: Outcome | None = None
-        while outcome is None:
-            outcome = await self._step(state, channel, last=len(state.steps) + 1 >= self._max_steps)
-        return state.result(outcome)
-
-    async def _step(self, state: RunState, channel: EventChannel[RunnerEvent], *, last: bool) -> Outcome | None:
-        """One step; None when its tools' outputs have to go back. Asks once more when the chain is gone."""
+    async def _step(self, *, last: bool) -> Outcome | None:
+        """Run one step; return None when its tools' outputs have to go back. Ask once more when the chain is gone."""
+        state = self._state
         try:
-            outcome = await self._steps.run(state, channel, last=last)
+            outcome = await self._respond(last=last)
         except PreviousResponseNotFound as gone:
             if state.steps or not gone.supported:
-                # A response of this very run is unknown to the server that gave it.
+                # The server that gave a response of this very run does not know it.
                 self._generator.chaining.works = False
             state.replay()
-            await channel.put(REPLAYED if gone.supported else REPLAYING)
-            outcome = await self._steps.run(state, channel, last=last)
+            await self._channel.put(REPLAYED if gone.supported else REPLAYING)
+            outcome = await self._respond(last=last)
         if outcome is None or outcome.kind != "completed":
             return outcome
         if last and len(state.steps) > 1:
             return STEP_LIMIT
         return outcome if state.answer.strip() else NO_ANSWER
 
+    async def _respond(self, *, last: bool) -> Outcome | None:
+        output = self._generator.astream(**self._fields(last=last))
+        manager = StreamManager(output, self._state, self._channel, None if last else self._tools)
+        observations = await manager.run()
+        if manager.outcome.kind != "completed" or not output.tool_use:
+            return manager.outcome
+        if last:
+            return STEP_LIMIT
+        rendered = [await self._render(observation) for observation in observations]
+        self._state.add_outputs(
+            [
+                {"type": "function_call_output", "call_id": o.input.call_id, "output": text}
+                for o, text in zip(observations, rendered, strict=True)
+            ]
+        )
+        return None
 
-async def _close(channel: EventChannel[RunnerEvent], result: RunnerResult) -> None:
-    item = FinalOutputItem(runner_response=result, final_output=result.final_output)
-    names: tuple[RunItemName, ...] = ("agent.final_output", "agent.execution_complete")
-    for name in names:
-        await channel.put(RunItemStreamEvent(name=name, item=item))
+    def _fields(self, *, last: bool) -> dict[str, Any]:
+        request, state = self._request, self._state
+        functions = [d.model_dump() for d in self._tools.definitions(request.tools)]
+        declared = (*functions, *request.hosted_tools)
+        # On the last step the tools stay declared, since the conversation holds calls to them, but none may be called.
+        # Where it is the only one, the server's own tools may: their results are in the same response.
+        only_hosted = bool(request.hosted_tools) and not state.steps
+        choice = {"tool_choice": "none"} if last and declared and not only_hosted else {}
+        return {
+            **request.fields,
+            **state.next_input(),
+            **choice,
+            "prompt_kwargs": request.prompt_kwargs,
+            "tools": declared,
+        }
+
+    async def _close(self, result: RunnerResult) -> None:
+        item = FinalOutputItem(runner_response=result, final_output=result.final_output)
+        names: tuple[RunItemName, ...] = ("agent.final_output", "agent.execution_complete")
+        for name in names:
+            await self._channel.put(RunItemStreamEvent(name=name, item=item))
+
+
+class Runner:
+    """Runs questions, each in at most ``max_steps`` responses.
+
+    Args:
+        generator: Asks the model server.
+        tool_manager: The tools that the model may call; none when missing.
+        max_steps: Most responses of a run; the last one may not call tools.
+        render_output: Turns a tool's output into the text for the model.
+    """
+
+    def __init__(
+        self,
+        generator: Generator[Any],
+        tool_manager: ToolManager | None = None,
+        *,
+        max_steps: int = 5,
+        render_output: OutputRenderer = render_json,
+    ) -> None:
+        self._generator = generator
+        self._tools = tool_manager or ToolManager()
+        self._max_steps = max_steps
+        self._render = render_output
+
+    def astream(
+        self,
+        request: RunRequest | Mapping[str, Any] | None = None,
+        *,
+        prompt: str | None = None,
+        prompt_kwargs: Mapping[str, Any] | None = None,
+    ) -> RunnerStreamingResult:
+        """Start a run; nothing is sent until its events are iterated.
+
+        Args:
+            request: The whole request; a mapping is taken as ``prompt_kwargs``.
+            prompt: The user's message.
+            prompt_kwargs: Values for the generator's prompt, which is the user's message where ``prompt`` is missing.
+        """
+        if not isinstance(request, RunRequest):
+            request = self._request(prompt, {**(request or {}), **(prompt_kwargs or {})})
+        return RunnerStreamingResult(
+            self._generator, self._tools, request, max_steps=self._max_steps, render_output=self._render
+        )
+
+    async def acall(
+        self,
+        request: RunRequest | Mapping[str, Any] | None = None,
+        *,
+        prompt: str | None = None,
+        prompt_kwargs: Mapping[str, Any] | None = None,
+    ) -> RunnerResult:
+        """Return the result of a whole run; takes what ``astream`` takes."""
+        running = self.astream(request, prompt=prompt, prompt_kwargs=prompt_kwargs)
+        async for _ in running.stream_events():
+            pass
+        return running.result
+
+    def call(
+        self,
+        request: RunRequest | Mapping[str, Any] | None = None,
+        *,
+        prompt: str | None = None,
+        prompt_kwargs: Mapping[str, Any] | None = None,
+    ) -> RunnerResult:
+        """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""
+
+        async def once() -> RunnerResult:
+            try:
+                return await self.acall(request, prompt=prompt, prompt_kwargs=prompt_kwargs)
+            finally:
+                await self._generator.model_client.aclose()
+
+        return run_sync(once)
+
+    def _request(self, prompt: str | None, prompt_kwargs: dict[str, Any]) -> RunRequest:
+        if prompt is not None:
+            return RunRequest(items=(user_message(prompt),), prompt_kwargs=prompt_kwargs)
+        rendered = self._generator.prompt.render(**prompt_kwargs)
+        return RunRequest(items=(user_message(rendered),), prompt_kwargs=prompt_kwargs, fields={"instructions": None})

@@ -1,56 +1,215 @@
-"""Drives ONE response: its events in, what became known out, and one outcome at the end.
+"""One step of a run: a response that streams, with the tools it calls running beside it.
 
-``updates()`` never raises for a stream that breaks: the text so far is kept and the break is the outcome. It raises
-only what can be answered by asking differently, before anything was said (``PreviousResponseNotFound``).
+A tool starts as soon as its call is complete. When the response breaks off, running tools are cancelled and reported as
+such, because their outputs can no longer be sent. A tool that fails has an output like any other.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
+from chat_app.agent.event_channel import EventChannel
+from chat_app.agent.hosted_results import FILE_SEARCH, file_search_output
+from chat_app.agent.run_state import RunState
+from chat_app.agent.run_types import RunnerEvent
 from chat_app.errors import PreviousResponseNotFound, ProviderError
-from chat_app.events import Notice, Outcome, RawResponsesStreamEvent
-from chat_app.generation.outcomes import exception_outcome
+from chat_app.events import (
+    CitationReceived,
+    LLMResponseItem,
+    Notice,
+    Outcome,
+    RawResponsesStreamEvent,
+    RunItemStreamEvent,
+    StepOutput,
+    StepRunItem,
+    TextDelta,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    ToolProgressRunItem,
+)
+from chat_app.generation.model_client import EventBatch
 from chat_app.generation.output import GeneratorOutput
-from chat_app.generation.response_fold import ResponseFold
-from chat_app.generation.updates import Update
+from chat_app.generation.updates import (
+    CitationUpdate,
+    FileSearchDone,
+    FileSearchStarted,
+    TextUpdate,
+    ToolCallReady,
+    Update,
+)
+from tools.search_presentation import GUIDELINE_SEARCH
+from tools.tool_manager import ToolManager
+from tools.types import Function, FunctionOutput, ToolPresentation
 
 logger = logging.getLogger(__name__)
 
+_CANCELLED = "The call was cancelled because the response ended before it could be used."
+
 
 class StreamManager:
-    """Folds one generation; ``fold`` and ``outcome`` are final when ``updates()`` has ended."""
+    """Drives ONE response: folds its events, passes on what they make known, and runs its tool calls.
 
-    def __init__(self, output: GeneratorOutput[Any]) -> None:
-        self.output = output
-        self.fold = ResponseFold()
+    Args:
+        output: The generation, not yet streamed.
+        state: The run that the step belongs to.
+        channel: Where the step's events go.
+        tools: Runs the calls; None starts no tool.
+    """
+
+    def __init__(
+        self,
+        output: GeneratorOutput[Any],
+        state: RunState,
+        channel: EventChannel[RunnerEvent],
+        tools: ToolManager | None,
+    ) -> None:
+        self._output = output
+        self._state = state
+        self._channel = channel
+        self._tools = tools
+        self._number = len(state.steps) + 1
+        self._functions: list[Function] = []
+        self._outputs: dict[str, FunctionOutput] = {}
+        self._running: list[asyncio.Task[None]] = []
 
     @property
     def outcome(self) -> Outcome:
-        return self.output.outcome
+        """How the response ended."""
+        return self._output.outcome
 
-    async def updates(self) -> AsyncGenerator[Update | RawResponsesStreamEvent | Notice, None]:
-        """Every raw event followed by the updates it caused, and notices of waiting."""
-        outcome: Outcome | None = None
+    async def run(self) -> list[FunctionOutput]:
+        """Stream the response to its end and wait for its tools; return their outputs in call order.
+
+        Raises:
+            PreviousResponseNotFound: The chain is gone; nothing of the answer has arrived.
+        """
+        gone: PreviousResponseNotFound | None = None
+        async with asyncio.TaskGroup() as group:
+            try:
+                await self._follow(group)
+            except PreviousResponseNotFound as error:
+                gone = error
+            else:
+                await self._response_done()
+        if gone is not None:
+            # Raised here because the task group would wrap it.
+            raise gone
+        return await self._step_done()
+
+    async def _follow(self, group: asyncio.TaskGroup) -> None:
+        failure: ProviderError | None = None
         try:
-            async with aclosing(self.output.stream_events()) as events:
-                async for event in events:
-                    if isinstance(event, Notice):
-                        yield event
-                        continue
-                    updates = self.fold.apply(cast("Any", event.data))
-                    yield event
-                    for update in updates:
-                        yield update
-        except PreviousResponseNotFound:
-            raise
+            async with aclosing(self._output.deliver()) as batches:
+                async for batch in batches:
+                    if isinstance(batch, Notice):
+                        await self._channel.put(batch)
+                    else:
+                        await self._take(batch, group)
         except ProviderError as error:
+            failure = error
+            if isinstance(error, PreviousResponseNotFound):
+                raise
             logger.warning("A response ended early: %s", type(error).__name__)
-            outcome = exception_outcome(error, any_text=bool(self.fold.text))
         finally:
-            self.output.settle(self.fold, outcome or self.fold.outcome)
-            if self.fold.unknown_events:
-                logger.info("The model server sent %d events of unknown types.", self.fold.unknown_events)
+            self._output.settle(failure)
+            if unknown := self._output.fold.unknown_events:
+                logger.info("The model server sent %d events of unknown types.", unknown)
+
+    async def _take(self, batch: EventBatch, group: asyncio.TaskGroup) -> None:
+        """Pass on what the events of one read make known, their text as one delta."""
+        fold, include_raw = self._output.fold, self._state.request.include_raw
+        text: list[str] = []
+        for event in batch:
+            updates = fold.apply(event)
+            if include_raw:
+                text = await self._flushed(text)
+                await self._channel.put(RawResponsesStreamEvent(data=event))
+            for update in updates:
+                if isinstance(update, TextUpdate):
+                    text.append(self._state.add_text(update.item_id, update.text))
+                else:
+                    text = await self._flushed(text)
+                    await self._pass_on(update, group)
+        await self._flushed(text)
+
+    async def _flushed(self, text: Sequence[str]) -> list[str]:
+        if text:
+            await self._channel.put(TextDelta(text=text[0] if len(text) == 1 else "".join(text)))
+        return []
+
+    async def _pass_on(self, update: Update, group: asyncio.TaskGroup) -> None:
+        match update:
+            case CitationUpdate(citation=c):
+                await self._channel.put(
+                    CitationReceived(file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement)
+                )
+            case ToolCallReady():
+                await self._start(update, group)
+            case FileSearchStarted():
+                await self._tool_start(Function(call_id=update.item_id, name=FILE_SEARCH), GUIDELINE_SEARCH)
+            case FileSearchDone():
+                await self._tool_output(file_search_output(update.item))
+            case _:
+                # Reasoning reaches those who follow the raw events.
+                return
+
+    async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup) -> None:
+        item = call.item
+        function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
+        self._functions.append(function)
+        if self._tools is not None:
+            await self._tool_start(function, self._tools.presentation(item.name))
+            self._running.append(group.create_task(self._execute(function, self._tools), name=f"tool {item.name}"))
+
+    async def _execute(self, function: Function, tools: ToolManager) -> None:
+        """Run one call and pass on its progress and output."""
+        self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
+        request = self._state.request
+        async with aclosing(tools.stream(function, allowed=request.tools, given=request.given)) as items:
+            async for item in items:
+                if isinstance(item, FunctionOutput):
+                    self._outputs[function.call_id] = item
+                    await self._tool_output(item)
+                else:
+                    progress = ToolProgressRunItem(progress=item)
+                    await self._channel.put(RunItemStreamEvent(name="agent.tool_call_progress", item=progress))
+
+    async def _tool_start(self, function: Function, presentation: ToolPresentation) -> None:
+        item = ToolCallRunItem(function=function, presentation=presentation)
+        await self._channel.put(RunItemStreamEvent(name="agent.tool_call_start", item=item))
+
+    async def _tool_output(self, output: FunctionOutput) -> None:
+        item = ToolOutputRunItem(function_output=output)
+        await self._channel.put(RunItemStreamEvent(name="agent.tool_call_complete", item=item))
+
+    async def _response_done(self) -> None:
+        """Report the end of the response; cancel and report calls that can no longer be answered."""
+        fold = self._output.fold
+        item = LLMResponseItem(step=self._number, response_id=fold.response_id, text=fold.text)
+        await self._channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
+        if self.outcome.kind == "completed":
+            return
+        open_calls = [(f, t) for f, t in zip(self._functions, self._running, strict=False) if not t.done()]
+        for function, task in open_calls:
+            task.cancel()
+            await self._tool_output(FunctionOutput(name=function.name, input=function, error=_CANCELLED))
+
+    async def _step_done(self) -> list[FunctionOutput]:
+        fold, state = self._output.fold, self._state
+        outputs = [self._outputs[f.call_id] for f in self._functions if f.call_id in self._outputs]
+        state.add_response(fold, final=self._output.data)
+        step = StepOutput(
+            step=self._number,
+            response_id=fold.response_id,
+            text=fold.text,
+            functions=tuple(self._functions),
+            observations=tuple(outputs),
+        )
+        state.steps.append(step)
+        item = StepRunItem(step_output=step)
+        await self._channel.put(RunItemStreamEvent(name="agent.step_complete", item=item))
+        return outputs

@@ -9,27 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from chat_app.answer_options import AnswerLanguage, AnswerLength
+from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.cli import shell
 
 if TYPE_CHECKING:
     from chat_app.agent.comparison import ModelEvent
     from chat_app.cli.ask_output import JsonLines, Plain, Sections
     from chat_app.events import AgentEvent
-
-
-class Options(TypedDict):
-    """What may help to answer."""
-
-    use_clinical_guidelines: bool
-    use_drug_database: bool
-    documents: list[str]
-    language: AnswerLanguage
-    length: AnswerLength
 
 
 def ask(
@@ -61,35 +52,37 @@ def ask(
     models = tuple(dict.fromkeys(model or ()))
     if session and len(models) > 1:
         raise typer.BadParameter("Models that are compared begin conversations of their own.", param_hint="--session")
-    options: Options = {
-        "use_clinical_guidelines": guidelines,
-        "use_drug_database": drugs,
-        "documents": guideline or [],
-        "language": language,
-        "length": length,
-    }
+    options = ConsultOptions(
+        conversation_id=session,
+        model=next(iter(models), None),
+        use_clinical_guidelines=guidelines,
+        use_drug_database=drugs,
+        documents=tuple(guideline or ()),
+        language=language,
+        length=length,
+    )
     if json:
         output: JsonLines | Plain | Sections = JsonLines()
     elif len(models) > 1:
         output = Sections(models, references)
     else:
         output = Plain(references)
-    code = shell.run(lambda: _ask(text, session, models, options, output))
+    code = shell.run(lambda: _ask(text, models, options, output))
     raise typer.Exit(code)
 
 
 async def _ask(
-    text: str, session: str | None, models: tuple[str, ...], options: Options, output: JsonLines | Plain | Sections
+    text: str, models: tuple[str, ...], options: ConsultOptions, output: JsonLines | Plain | Sections
 ) -> int:
     from chat_app.cli.running_app import running_app
 
     address = running_app(shell.settings())
     if address is None:
-        events = _ask_here(text, session, models, options)
+        events = _ask_here(text, models, options)
     elif len(models) > 1:
-        events = address.compare(text, models, **options)
+        events = address.compare(text, models, options)
     else:
-        events = address.consult(text, conversation_id=session, model=next(iter(models), None), **options)
+        events = address.consult(text, options)
     async with aclosing(events) as stream:
         async for event in stream:
             output.show(event)
@@ -97,7 +90,7 @@ async def _ask(
 
 
 async def _ask_here(
-    text: str, session: str | None, models: tuple[str, ...], options: Options
+    text: str, models: tuple[str, ...], options: ConsultOptions
 ) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
     from chat_app.agent.comparison import compare
     from chat_app.cli.users import shell_user
@@ -105,14 +98,10 @@ async def _ask_here(
     async with shell.opened() as app:
         app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
         await app.warm_up()
-        await app.check_documents(options["documents"])
-        user = shell_user(app.settings)
+        await app.check_documents(options.documents)
+        options = replace(options, user_id=shell_user(app.settings))
         asking: AsyncGenerator[AgentEvent | ModelEvent, None]
-        if len(models) > 1:
-            asking = compare(app.agent, text, models, user_id=user, **options)
-        else:
-            model = next(iter(models), None)
-            asking = app.agent.consult(text, conversation_id=session, user_id=user, model=model, **options)
+        asking = compare(app.agent, text, models, options) if len(models) > 1 else app.agent.consult(text, options)
         async with aclosing(asking) as events:
             async for event in events:
                 yield event

@@ -14,12 +14,15 @@ from pathlib import Path
 import httpx
 
 from chat_app.agent.comparison import ModelEvent
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, InputRejected, ProviderUnavailable
 from chat_app.events import AgentEvent, agent_event_adapter
 from chat_app.settings import Settings, is_loopback
 
 _FILE = Path("run") / "page.json"
 _ALIVE_SECONDS = 1.0
+_SENT = ("use_clinical_guidelines", "use_drug_database", "enable_tool_execution", "documents", "language", "length")
+"""Options that the API takes by the same names."""
 
 
 def publish_address(settings: Settings, port: int) -> None:
@@ -56,26 +59,29 @@ class RunningApp:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def consult(
-        self, message: str, *, conversation_id: str | None = None, **options: object
-    ) -> AsyncGenerator[AgentEvent, None]:
+    async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
         """The turn's events. Raises ``InputRejected`` or ``ProviderUnavailable`` with the server's sentence."""
-        body = {"message": message, "conversation_id": conversation_id, **options}
-        async with aclosing(self._events(body)) as events:
+        body: dict[str, object] = {"conversation_id": options.conversation_id, "model": options.model}
+        async with aclosing(self._events(message, options, body)) as events:
             async for data in events:
                 yield agent_event_adapter.validate_json(data)
 
-    async def compare(self, message: str, models: Sequence[str], **options: object) -> AsyncGenerator[ModelEvent, None]:
+    async def compare(
+        self, message: str, models: Sequence[str], options: ConsultOptions
+    ) -> AsyncGenerator[ModelEvent, None]:
         """The turns' events of several models. Raises like ``consult``."""
-        async with aclosing(self._events({"message": message, "models": list(models), **options})) as events:
+        async with aclosing(self._events(message, options, {"models": list(models)})) as events:
             async for data in events:
                 yield ModelEvent.model_validate_json(data)
 
-    async def _events(self, body: dict[str, object]) -> AsyncGenerator[bytes, None]:
+    async def _events(
+        self, message: str, options: ConsultOptions, more: dict[str, object]
+    ) -> AsyncGenerator[bytes, None]:
+        body = {name: getattr(options, name) for name in _SENT} | {"message": message, "stream": True, **more}
         async with httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(None, connect=2.0)) as client:
             try:
                 (await client.post("/auth/header")).raise_for_status()
-                async with client.stream("POST", "/api/v1/consult", json={**body, "stream": True}) as response:
+                async with client.stream("POST", "/api/v1/consult", json=body) as response:
                     if response.is_error:
                         raise _problem(await response.aread(), response.status_code)
                     stop = f"/api/v1/turns/{response.headers.get('x-turn-id', '')}"

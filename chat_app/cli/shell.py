@@ -88,7 +88,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 async def opened() -> AsyncGenerator[App, None]:
     """The app; the services of a running ``asclepius serve`` are used when there is one."""
     from chat_app.bootstrap import open_app
-    from chat_app.tracing import guard_logs
+    from chat_app.tracing.log_guard import guard_logs
 
     guard_logs()
     async with open_app(settings(), on_progress=note_if_terminal) as app:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
+from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, Finding, Kind
 from chat_app.events import (
     AgentEvent,
@@ -164,7 +165,7 @@ async def _ask(agent: AsclepiusHealthcareAgent, question: CitationQuestion, mode
     for text in filter(None, (question.after, question.question)):
         conversation = answer.conversation_id or None
         answer = _Answer()
-        turn = agent.consult(text, conversation_id=conversation, user_id=USER, model=model)
+        turn = agent.consult(text, ConsultOptions(conversation_id=conversation, user_id=USER, model=model))
         async with aclosing(turn) as events:
             async for event in events:
                 answer.take(event)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from chat_app.errors import (
@@ -23,8 +23,9 @@ from chat_app.errors import (
     StreamStalled,
     StreamTruncated,
 )
-from chat_app.events import Notice, RawResponsesStreamEvent
-from chat_app.generation.model_client import ModelClient, ResponseRequest
+from chat_app.events import Notice
+from chat_app.generation.model_client import EventBatch, ModelClient, ResponseRequest
+from chat_app.generation.observers import GeneratorCall
 from chat_app.response_events import (
     ContentPartEvent,
     ErrorEvent,
@@ -37,6 +38,7 @@ from chat_app.response_objects import MessageItem, ReasoningItem
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0
+_LAST = (ResponseTerminalEvent, ErrorEvent)
 _SENSELESS = frozenset({400, 404, 422})
 """Statuses with which servers reject a request that makes no sense to them."""
 _RESUMING = "The connection to the model server broke. The answer is picked up where it stopped."
@@ -53,81 +55,90 @@ class Chaining:
 class Delivery:
     """The events of one response; ``events()`` can be iterated once."""
 
-    def __init__(self, client: ModelClient, request: ResponseRequest, *, max_retries: int, chaining: Chaining) -> None:
+    def __init__(
+        self,
+        client: ModelClient,
+        request: ResponseRequest,
+        call: GeneratorCall,
+        *,
+        max_retries: int,
+        chaining: Chaining,
+    ) -> None:
         self._client = client
         self._request = request
+        self._call = call
         self._max_retries = max_retries
         self._chaining = chaining
         self._started = False
         self._said = False
-        """Something of the answer has come, so that asking again would give another one."""
+        """Whether a part of the answer has arrived; another request would then give another answer."""
         self._ended = False
         self._response_id: str | None = None
         self._number: int | None = None
 
-    async def events(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
-        """Raises a ``ProviderError`` when the request failed for good or the stream broke."""
+    async def events(self) -> AsyncGenerator[EventBatch | Notice, None]:
+        """Yield the events that arrived together, and notices of waiting.
+
+        Raises:
+            ProviderError: The request failed after all retries, or the stream broke.
+        """
+        attempt = 0
         try:
-            async with aclosing(self._delivered()) as events:
-                async for event in events:
-                    yield event
+            while not self._ended:
+                failure: ProviderError = StreamTruncated("The connection to the model server broke off.")
+                seen = self._number if self._resumable else None
+                try:
+                    async with self._open() as batches:
+                        async for batch in batches:
+                            if fresh := await self._fresh(batch, seen):
+                                yield fresh
+                except (RateLimited, ProviderUnavailable, StreamTruncated, StreamStalled) as error:
+                    failure = error
+                except ProviderRejected as error:
+                    if not self._started:
+                        await self._check_rejection(error)
+                    # A response that cannot be resumed has broken off; its request was never rejected.
+                    raise (StreamTruncated(str(error)) if self._started else error) from None
+                if self._ended:
+                    return
+                wait = self._wait(failure, attempt)
+                if wait is None:
+                    raise failure
+                attempt += 1
+                yield self._notice(failure, wait, attempt)
+                await sleep(wait)
         finally:
             if self._request.background and self._response_id and not self._ended:
                 await self._client.cancel(self._response_id)
-
-    async def _delivered(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
-        attempt = 0
-        while True:
-            failure: ProviderError | None = None
-            seen = self._number if self._resumable else None
-            try:
-                async with self._open() as events:
-                    async for event in events:
-                        if await self._take(event, seen):
-                            yield RawResponsesStreamEvent(data=event)
-            except (RateLimited, ProviderUnavailable, StreamTruncated, StreamStalled) as error:
-                failure = error
-            except ProviderRejected as error:
-                if not self._started:
-                    await self._check_rejection(error)
-                # A response that cannot be resumed has broken off; its request was never rejected.
-                failure = StreamTruncated(str(error)) if self._started else error
-                raise failure from None
-            if self._ended:
-                return
-            failure = failure or StreamTruncated("The connection to the model server broke off.")
-            wait = self._wait(failure, attempt)
-            if wait is None:
-                raise failure
-            attempt += 1
-            yield self._notice(failure, wait, attempt)
-            await sleep(wait)
 
     @property
     def _resumable(self) -> bool:
         """Whether the server keeps the stream, and we know how far we have read it."""
         return bool(self._request.background) and self._response_id is not None and self._number is not None
 
-    def _open(self) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+    def _open(self) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
         if self._resumable and self._response_id is not None and self._number is not None:
             return self._client.resume(self._response_id, after=self._number)
         self._started, self._response_id, self._number = False, None, None
         return self._client.stream(self._request)
 
-    async def _take(self, event: ResponseEvent, seen: int | None) -> bool:
-        """Notes how far the response has come; False for an event up to ``seen``, which a resumed stream repeats."""
-        number = event.sequence_number
-        if seen is not None and number is not None and number <= seen:
-            return False
-        if isinstance(event, ResponseLifecycleEvent):
-            if not self._started:
-                await self._check_chain(event)
-            self._response_id = event.response.id
-        self._started = True
-        self._said = self._said or not _says_nothing(event)
-        self._number = number
-        self._ended = isinstance(event, ResponseTerminalEvent | ErrorEvent)
-        return True
+    async def _fresh(self, batch: EventBatch, seen: int | None) -> EventBatch:
+        """Record how far the response has come; drop events up to ``seen``, which a resumed stream repeats."""
+        if not self._started and self._call.seconds_to_first_event is None:
+            self._call.seconds_to_first_event = self._call.elapsed()
+        if seen is not None:
+            batch = [event for event in batch if event.sequence_number is None or event.sequence_number > seen]
+        for event in batch:
+            if isinstance(event, ResponseLifecycleEvent):
+                if not self._started:
+                    await self._check_chain(event)
+                self._response_id = event.response.id
+            self._started = True
+            self._said = self._said or not _says_nothing(event)
+        if batch:
+            self._number = batch[-1].sequence_number
+            self._ended = isinstance(batch[-1], _LAST)
+        return batch
 
     async def _check_chain(self, event: ResponseLifecycleEvent) -> None:
         """Raises ``PreviousResponseNotFound`` when the server has begun without the conversation it was told to follow.

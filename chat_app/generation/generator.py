@@ -1,97 +1,143 @@
-"""Prompt + model client + output processors: one generation, streamed or drained.
+"""Prompt, model client and output processors as one unit: a generation, streamed or drained.
 
-The generator is the one owner of retries; see ``delivery`` for what is sent again and what never is.
+The generator owns all retries; ``delivery`` describes what is sent again and what never is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
-from chat_app.errors import AsclepiusError
-from chat_app.events import RawResponsesStreamEvent
 from chat_app.generation.delivery import Chaining, Delivery
 from chat_app.generation.model_client import ModelClient, ResponseRequest
-from chat_app.generation.outcomes import exception_outcome
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify_ended, notify_started
 from chat_app.generation.output import GeneratorOutput, OutputProcessor, PydanticProcessor
 from chat_app.generation.prompt import Prompt
-from chat_app.generation.response_fold import ResponseFold
 from tools.sync_calls import run_sync
 
 T = TypeVar("T")
 
 
-class Generator(Generic[T]):
-    """Asks ``model_client`` with instructions rendered from ``prompt``.
+def user_message(text: str) -> dict[str, Any]:
+    """Return ``text`` as an input item."""
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
-    ``model_kwargs`` are fields of ``ResponseRequest`` sent with every request; ``output_processors`` turn the text into
-    ``data``, the last one giving its type; without any, ``data`` is the text.
+
+class Generator(Generic[T]):
+    """Asks a model server, with instructions rendered from a prompt.
+
+    Args:
+        model_client: The server.
+        prompt: The instructions, as a template. A call without input sends them as the user's message.
+        model_kwargs: Fields of ``ResponseRequest`` for every request, such as ``model``.
+        output_processors: Turn the text into ``data``, one after the other; without any, ``data`` is the text.
+        max_retries: Repetitions of a request that failed before its first word.
+        observers: Are told of every call.
     """
 
     def __init__(
         self,
         model_client: ModelClient,
         *,
-        prompt: Prompt,
-        model_kwargs: Mapping[str, Any],
+        prompt: Prompt | str = "",
+        model_kwargs: Mapping[str, Any] | None = None,
         output_processors: Sequence[OutputProcessor] = (),
         max_retries: int = 2,
+        observers: Sequence[GeneratorObserver] = (),
     ) -> None:
         self.model_client = model_client
-        self.prompt = prompt
-        self.model_kwargs = dict(model_kwargs)
+        self.prompt = Prompt(prompt) if isinstance(prompt, str) else prompt
+        self.model_kwargs = dict(model_kwargs or {})
         self.output_processors = tuple(output_processors)
         self.max_retries = max_retries
         self.chaining = Chaining()
-        """What was learned of the server; the same for all generations."""
+        """What is known of the server's conversations; shared by all calls."""
+        self._observers = list(observers)
+
+    def add_observer(self, observer: GeneratorObserver) -> Callable[[], None]:
+        """Subscribe ``observer`` to every call; return an unsubscribe function."""
+        self._observers.append(observer)
+
+        def remove() -> None:
+            if observer in self._observers:
+                self._observers.remove(observer)
+
+        return remove
 
     def astream(
-        self, *, items: Sequence[Mapping[str, Any]], prompt_kwargs: Mapping[str, Any] | None = None, **fields: Any
+        self,
+        prompt: str | None = None,
+        *,
+        items: Sequence[Mapping[str, Any]] = (),
+        prompt_kwargs: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> GeneratorOutput[T]:
-        """Begins a generation: nothing is sent until ``stream_events()`` of the result is iterated.
+        """Start a call; nothing is sent until ``stream_events()`` of the result is iterated.
 
-        ``fields`` are further fields of ``ResponseRequest``. Raises ``ConfigurationError`` when the prompt lacks a
-        value.
+        Args:
+            prompt: The user's message, as text.
+            items: Input items, before that message.
+            prompt_kwargs: Values for the variables of the generator's prompt.
+            **fields: Further fields of ``ResponseRequest``.
+
+        Raises:
+            ConfigurationError: The generator's prompt lacks a value.
         """
-        instructions = self.prompt.render(**(prompt_kwargs or {})) or None
-        formats = [p.text_format for p in self.output_processors if isinstance(p, PydanticProcessor)]
-        preset: dict[str, Any] = {"instructions": instructions, **({"text": formats[-1]} if formats else {})}
-        asked: dict[str, Any] = {**preset, **self.model_kwargs, **fields}
-        asked["input"] = tuple(dict(item) for item in items)
-        request = ResponseRequest(**asked)
-        delivery = Delivery(self.model_client, request, max_retries=self.max_retries, chaining=self.chaining)
-        return GeneratorOutput(_events=delivery.events(), _parse=self._parse)
+        asked = (*items, user_message(prompt)) if prompt is not None else tuple(items)
+        kwargs = dict(prompt_kwargs or {})
+        call = GeneratorCall(self.prompt, asked, kwargs, {**self.model_kwargs, **fields})
+        observers = tuple(self._observers)
+        notify_started(observers, call)
+        try:
+            request = self._request(call)
+        except Exception as error:
+            call.error_type, call.seconds = type(error).__name__, call.elapsed()
+            notify_ended(observers, call, None)
+            raise
+        delivery = Delivery(self.model_client, request, call, max_retries=self.max_retries, chaining=self.chaining)
+        return GeneratorOutput(_delivery=delivery, _parse=self._parse, _call=call, _observers=observers)
 
     async def acall(
-        self, *, items: Sequence[Mapping[str, Any]], prompt_kwargs: Mapping[str, Any] | None = None, **fields: Any
+        self,
+        prompt: str | None = None,
+        *,
+        items: Sequence[Mapping[str, Any]] = (),
+        prompt_kwargs: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> GeneratorOutput[T]:
-        """One generation to its end. Never raises a ``ProviderError``: it is the output's ``error``."""
-        output = self.astream(items=items, prompt_kwargs=prompt_kwargs, **fields)
-        fold = ResponseFold()
-        try:
-            async with aclosing(output.stream_events()) as events:
-                async for event in events:
-                    if isinstance(event, RawResponsesStreamEvent):
-                        fold.apply(cast("Any", event.data))
-        except AsclepiusError as error:
-            output.settle(fold, exception_outcome(error, any_text=bool(fold.text)))
-        else:
-            output.settle(fold, fold.outcome)
+        """Return a whole generation; takes what ``astream`` takes. A failure is the output's ``error``."""
+        output = self.astream(prompt, items=items, prompt_kwargs=prompt_kwargs, **fields)
+        async for _ in output.stream_events():
+            pass
         return output
 
     def call(
-        self, *, items: Sequence[Mapping[str, Any]], prompt_kwargs: Mapping[str, Any] | None = None, **fields: Any
+        self,
+        prompt: str | None = None,
+        *,
+        items: Sequence[Mapping[str, Any]] = (),
+        prompt_kwargs: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> GeneratorOutput[T]:
-        """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
+        """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""
 
         async def once() -> GeneratorOutput[T]:
             try:
-                return await self.acall(items=items, prompt_kwargs=prompt_kwargs, **fields)
+                return await self.acall(prompt, items=items, prompt_kwargs=prompt_kwargs, **fields)
             finally:
                 await self.model_client.aclose()
 
         return run_sync(once)
+
+    def _request(self, call: GeneratorCall) -> ResponseRequest:
+        rendered = self.prompt.render(**call.prompt_kwargs)
+        formats = [p.text_format for p in self.output_processors if isinstance(p, PydanticProcessor)]
+        fields: dict[str, Any] = {"text": formats[-1]} if formats else {}
+        if call.items:
+            fields |= {"instructions": rendered or None, "input": tuple(dict(item) for item in call.items)}
+        else:
+            fields["input"] = (user_message(rendered),)
+        return ResponseRequest(**{**fields, **call.model_kwargs})
 
     def _parse(self, text: str) -> T:
         data: Any = text

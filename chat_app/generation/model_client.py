@@ -1,8 +1,8 @@
-"""What the engine needs of a model server, and the request it sends: the port behind which any server can stand."""
+"""The interface to a model server, and the request that is sent to it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
@@ -12,14 +12,14 @@ from chat_app.response_events import ResponseEvent
 from tools.types import Frozen
 
 ToolChoice = Literal["auto", "none", "required"]
-InputItem = Mapping[str, Any]
-"""An input item as it goes over the wire: a message, a function call or a function call's output."""
+EventBatch = Sequence[ResponseEvent]
+"""Events that arrived in one read, in order; never empty."""
 
 
 class ResponseRequest(Frozen):
-    """One request to ``POST /responses``; always streamed.
+    """A request to ``POST /responses``, always streamed.
 
-    ``input`` holds what is new when ``previous_response_id`` is set, else the whole conversation.
+    ``input`` holds the new items when ``previous_response_id`` is set, else the whole conversation.
     """
 
     model: str
@@ -37,12 +37,12 @@ class ResponseRequest(Frozen):
     safety_identifier: str | None = None
     store: bool | None = None
     background: bool | None = None
-    """The server works on when the connection breaks, and the stream can be resumed; needs a server that stores."""
+    """Keep the response running at the server when the connection breaks, so that the stream can be resumed."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    """Further fields for servers that know more; they win over the ones above."""
+    """Additional fields; they take precedence over the ones above."""
 
     def payload(self) -> dict[str, Any]:
-        """The request's JSON body without ``stream``: unset and empty fields are left out."""
+        """Return the request's JSON body without ``stream``, unset and empty fields omitted."""
         body = self.model_dump(exclude={"extra"}, exclude_none=True)
         body = {key: value for key, value in body.items() if value != () or key == "input"}
         if not self.tools:
@@ -52,33 +52,34 @@ class ResponseRequest(Frozen):
 
 
 class ModelClient(Protocol):
-    """A server that speaks the Responses API."""
+    """A server that implements the Responses API."""
 
-    def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
-        """Opens one response and iterates its events; leaving the block closes the connection.
+    def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
+        """Open one response and iterate its events; leaving the block closes the connection.
 
-        Raises a ``ProviderError``: on entering when the request itself fails, while iterating when the stream
-        stalls, breaks or breaks the protocol. An iteration that ends says nothing of how the response ended: that
-        is the terminal event's to say.
+        The end of the iteration does not say how the response ended; only its terminal event does.
+
+        Raises:
+            ProviderError: On entering when the request fails; while iterating when the stream stalls or breaks.
         """
         ...
 
     async def ping(self) -> None:
-        """Returns when the server answers and takes the key. Raises a ``ProviderError`` that says what to mend."""
+        """Return when the server answers and accepts the key; raise a ``ProviderError`` that says what to change."""
         ...
 
-    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
-        """The events of a background response that follow ``sequence_number`` ``after``; raises as ``stream`` does."""
+    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
+        """Iterate the events of a background response behind ``sequence_number`` ``after``; raises like ``stream``."""
         ...
 
     async def cancel(self, response_id: str) -> None:
-        """Ends a background response. Raises nothing: a response that cannot be cancelled ends by itself."""
+        """Cancel a background response; failures are ignored because the response ends on its own."""
         ...
 
     async def keeps(self, response_id: str) -> bool | None:
-        """Whether the server still has a response, as one that chains must; None when it could not be asked."""
+        """Return whether the server still stores a response; None when it could not be asked."""
         ...
 
     async def aclose(self) -> None:
-        """Closes all connections; a later use opens new ones."""
+        """Close all connections; a later use opens new ones."""
         ...

@@ -1,12 +1,12 @@
-"""What came out of one generation, at three levels, and the processors that lead from one to the next.
+"""The output of one generation at three levels, and the processors that lead from one to the next.
 
-``api_response`` is the server's response object, ``raw_response`` its text, ``data`` what the processors made of that
-text. An error belongs to a stage; the levels before it are kept, so that a caller can fall back on them.
+``api_response`` is the server's response object, ``raw_response`` its text, and ``data`` what the processors return for
+that text. An error belongs to a stage; the levels before it are kept, so that a caller can fall back on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -14,9 +14,12 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, ProviderError
 from chat_app.events import Notice, Outcome, RawResponsesStreamEvent
-from chat_app.generation.outcomes import NO_TERMINAL_EVENT
+from chat_app.generation.delivery import Delivery
+from chat_app.generation.model_client import EventBatch
+from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify_ended
+from chat_app.generation.outcomes import NO_TERMINAL_EVENT, exception_outcome
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.response_objects import Response, Usage
 from tools.types import Frozen, Function
@@ -26,23 +29,20 @@ Stage = Literal["api", "processing", "parsing"]
 
 
 class GenerationError(Frozen):
-    """Where a generation failed, and a sentence that says how."""
+    """The stage at which a generation failed, and a sentence on the failure."""
 
     stage: Stage
     message: str
 
 
 class OutputProcessor(Protocol):
-    """A step from text to data. Raises ``ValueError`` when the text does not fit."""
+    """A step from text to data. Whatever it raises becomes the output's ``error``."""
 
     def __call__(self, text: str, /) -> Any: ...
 
 
 class PydanticProcessor(Generic[T]):
-    """Parses JSON text into ``kind`` (a pydantic model or any type pydantic knows).
-
-    ``text_format`` is what asks the server for that shape (structured outputs).
-    """
+    """Parses JSON text into ``kind``, a pydantic model or any type that pydantic can validate."""
 
     def __init__(self, kind: type[T], *, name: str | None = None) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(kind)
@@ -50,6 +50,7 @@ class PydanticProcessor(Generic[T]):
 
     @property
     def text_format(self) -> dict[str, Any]:
+        """Return the request's ``text`` field that asks the server for this schema."""
         schema = self._adapter.json_schema()
         return {"format": {"type": "json_schema", "name": self._name, "schema": schema, "strict": False}}
 
@@ -63,7 +64,7 @@ class PydanticProcessor(Generic[T]):
 
 @dataclass(slots=True)
 class GeneratorOutput(Generic[T]):
-    """One generation. While it streams, iterate ``stream_events()``; the levels are filled in as they are reached."""
+    """One generation. Iterate ``stream_events()`` to its end, then read the levels and the outcome."""
 
     id: str = field(default_factory=lambda: uuid4().hex)
     data: T | None = None
@@ -75,38 +76,67 @@ class GeneratorOutput(Generic[T]):
     usage: Usage | None = None
     outcome: Outcome = NO_TERMINAL_EVENT
     metadata: dict[str, object] = field(default_factory=dict)
-    _events: AsyncGenerator[RawResponsesStreamEvent | Notice, None] | None = None
+    fold: ResponseFold = field(default_factory=ResponseFold)
+    """What the events so far make known."""
+    _delivery: Delivery | None = None
     _parse: Callable[[str], T] | None = None
+    _call: GeneratorCall | None = None
+    _observers: Sequence[GeneratorObserver] = ()
 
     async def stream_events(self) -> AsyncGenerator[RawResponsesStreamEvent | Notice, None]:
-        """The server's events as they come, and notices of waiting; ends with the response.
+        """Yield the server's events as they arrive, and notices of waiting; can be iterated once.
 
-        Raises a ``ProviderError`` when the request or the stream fails. Can be iterated once.
+        Nothing is raised for a response that fails or breaks off: ``error`` and ``outcome`` say so afterwards.
         """
-        if self._events is None:
-            raise RuntimeError("This generation was streamed already.")
-        events, self._events = self._events, None
-        async with aclosing(events):
-            async for event in events:
-                yield event
+        failure: ProviderError | None = None
+        try:
+            async with aclosing(self.deliver()) as batches:
+                async for batch in batches:
+                    if isinstance(batch, Notice):
+                        yield batch
+                        continue
+                    for event in batch:
+                        self.fold.apply(event)
+                        yield RawResponsesStreamEvent(data=event)
+        except ProviderError as error:
+            failure = error
+        finally:
+            self.settle(failure)
 
-    def settle(self, fold: ResponseFold, outcome: Outcome) -> None:
-        """Fills in the levels from what was folded, and parses the text if it is whole."""
-        self.api_response, self.usage, self.outcome = fold.response, fold.usage, outcome
+    def deliver(self) -> AsyncGenerator[EventBatch | Notice, None]:
+        """Return the events before they are folded, for a caller that folds and settles them itself."""
+        if self._delivery is None:
+            raise RuntimeError("This generation was streamed already.")
+        delivery, self._delivery = self._delivery, None
+        return delivery.events()
+
+    def settle(self, failure: ProviderError | None = None) -> None:
+        """Fill in the levels from ``fold``, and parse the text if it is whole; ``failure`` ended the response."""
+        fold = self.fold
+        self.outcome = exception_outcome(failure, any_text=bool(fold.text)) if failure else fold.outcome
+        self.api_response, self.usage = fold.response, fold.usage
         self.raw_response = fold.text or fold.refusal or (None if fold.response is None else "")
         self.thinking = fold.thinking or None
         self.tool_use = tuple(
             Function(call_id=c.call_id, name=c.name, arguments=c.arguments or "{}", item_id=c.id) for c in fold.calls
         )
-        if outcome.kind == "failed" or (outcome.kind == "incomplete" and fold.response is None):
-            self.error = GenerationError(stage="api", message=outcome.message)
-        elif outcome.kind != "completed":
-            self.error = GenerationError(stage="processing", message=outcome.message)
+        kind = self.outcome.kind
+        if kind == "failed" or (kind == "incomplete" and fold.response is None):
+            self.error = GenerationError(stage="api", message=self.outcome.message)
+        elif kind != "completed":
+            self.error = GenerationError(stage="processing", message=self.outcome.message)
         elif self._parse is not None and fold.text:
             self._read(self._parse, fold.text)
+        if self._call is not None:
+            self._call.seconds = self._call.elapsed()
+            self._call.error_type = type(failure).__name__ if failure else None
+            self._call.stopped = failure is None and not fold.ended
+            notify_ended(self._observers, self._call, self)
 
     def _read(self, parse: Callable[[str], T], text: str) -> None:
         try:
             self.data = parse(text)
         except (ValueError, AsclepiusError) as error:
             self.error = GenerationError(stage="parsing", message=str(error))
+        except Exception as error:  # noqa: BLE001 - the boundary to code that is not ours
+            self.error = GenerationError(stage="parsing", message=f"{type(error).__name__}: {error}")

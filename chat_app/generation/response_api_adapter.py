@@ -34,7 +34,7 @@ from chat_app.errors import (
     StreamStalled,
     StreamTruncated,
 )
-from chat_app.generation.model_client import ResponseRequest
+from chat_app.generation.model_client import EventBatch, ResponseRequest
 from chat_app.generation.sse import SSEDecoder
 from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
 
@@ -86,14 +86,14 @@ class ResponseAPIAdapter:
             client = self._clients[loop] = self._new_client()
         return client
 
-    def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+    def stream(self, request: ResponseRequest) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
         """See ``ModelClient.stream``."""
         create: Any = self._client.responses.with_streaming_response.create
         known = request.model_copy(update={"extra": {}}).payload()
         opening = create(**known, stream=True, extra_body=request.extra or None)
         return self._opened(opening, chained=request.previous_response_id is not None)
 
-    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[ResponseEvent]]:
+    def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
         """See ``ModelClient.resume``."""
         retrieve: Any = self._client.responses.with_streaming_response.retrieve
         return self._opened(retrieve(response_id, stream=True, starting_after=after), chained=False)
@@ -114,7 +114,7 @@ class ResponseAPIAdapter:
         return True if _is_json(answer.http_response.content) else None
 
     @asynccontextmanager
-    async def _opened(self, opening: Any, *, chained: bool) -> AsyncGenerator[AsyncIterator[ResponseEvent], None]:
+    async def _opened(self, opening: Any, *, chained: bool) -> AsyncGenerator[AsyncIterator[EventBatch], None]:
         until = asyncio.get_running_loop().time() + self._total
         try:
             async with asyncio.timeout(min(self._idle, self._total)):
@@ -148,7 +148,7 @@ class ResponseAPIAdapter:
         if client is not None:
             await client.close()
 
-    async def _events(self, chunks: AsyncIterator[bytes], until: float) -> AsyncGenerator[ResponseEvent, None]:
+    async def _events(self, chunks: AsyncIterator[bytes], until: float) -> AsyncGenerator[EventBatch, None]:
         now = asyncio.get_running_loop().time
         decoder = SSEDecoder()
         deadline = min(now() + self._idle, until)
@@ -164,18 +164,32 @@ class ResponseAPIAdapter:
                 raise StreamTruncated("The connection to the model server broke off.") from None
             if chunk is None:
                 return
-            for data in decoder.feed(chunk):
-                if data == b"[DONE]":
-                    continue
-                event = parse_event(_json(data))
+            batch, violation = _decoded(decoder, chunk)
+            if batch:
                 given = now()
-                yield event
+                yield batch
                 # The reader's own pace counts against neither deadline.
                 until += now() - given
                 deadline = min(now() + self._idle, until)
-                if isinstance(event, ResponseTerminalEvent | ErrorEvent):
+                if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
                     await _read_to_end(chunks)
                     return
+            if violation is not None:
+                raise violation
+
+
+def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], ProtocolViolation | None]:
+    """Return the events that ``chunk`` completes, up to a terminal one, and the violation that ended decoding."""
+    batch: list[ResponseEvent] = []
+    try:
+        for data in decoder.feed(chunk):
+            if data != b"[DONE]":
+                batch.append(parse_event(_json(data)))
+                if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                    break
+    except ProtocolViolation as violation:
+        return batch, violation
+    return batch, None
 
 
 async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:

@@ -109,7 +109,8 @@ class ResponseFold:
             return []
         match event:
             case OutputTextDelta():
-                return self._text(event.item_id, self._texts.delta(_key(event), event.delta))
+                text = self._texts.delta((event.item_id, event.content_index or 0), event.delta)
+                return [TextUpdate(event.item_id, text)] if text else []
             case OutputTextDone():
                 return self._text(event.item_id, self._texts.done(_key(event), event.text))
             case AnnotationAdded():

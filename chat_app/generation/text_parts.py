@@ -63,10 +63,14 @@ class TextParts:
         return str(self._shown)
 
     def delta(self, key: PartKey, delta: str) -> str:
-        return self._show(self._parts.setdefault(key, _Part()).take(delta))
+        text = self._part(key).take(delta)
+        self._shown.append(text)
+        return text
 
     def done(self, key: PartKey, text: str) -> str:
-        return self._show(self._parts.setdefault(key, _Part()).finish(text))
+        fresh = self._part(key).finish(text)
+        self._shown.append(fresh)
+        return fresh
 
     def knows(self, item_id: str) -> bool:
         return any(key[0] == item_id for key in self._parts)
@@ -78,6 +82,8 @@ class TextParts:
             texts[item_id] = texts.get(item_id, "") + str(part.streamed)
         return texts
 
-    def _show(self, text: str) -> str:
-        self._shown.append(text)
-        return text
+    def _part(self, key: PartKey) -> _Part:
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = _Part()
+        return part

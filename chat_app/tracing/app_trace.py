@@ -1,4 +1,4 @@
-"""The app's own traces: what the settings ask for, put to its one generator and to the events of its turns.
+"""The traces of the app's own generator, as the settings request them.
 
 trace = trace_app_generator(generator, settings.diagnostics)
 ...
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
+from chat_app.generation.generator import Generator
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing.call_logger import GeneratorCallLogger
-from chat_app.tracing.protocols import TracedGenerator
 from chat_app.tracing.state_logger import GeneratorStateLogger
-from chat_app.tracing.trace_folder import TraceFolder
+from chat_app.tracing.trace_files import TraceFolder
 from chat_app.tracing.writer import TraceWriter
 
 
@@ -26,31 +27,31 @@ class GeneratorTrace:
         self._ends = ends
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Waits until what was traced so far is written; False after ``timeout`` seconds."""
+        """Wait until everything traced so far is written; return False after ``timeout`` seconds."""
         return self._writer is None or self._writer.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Ends tracing and writes what waits; False when that took longer than ``timeout`` seconds."""
+        """End tracing and write what is queued; return False when that takes longer than ``timeout`` seconds."""
         for end in self._ends:
             end()
         return self._writer is None or self._writer.close(timeout)
 
     async def aclose(self) -> None:
-        """``close`` without holding up the event loop."""
+        """Like ``close``, without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
 
 def trace_app_generator(
-    generator: TracedGenerator,
+    generator: Generator[Any],
     settings: DiagnosticsSettings,
     *,
     project_name: str = "Asclepius",
     name: str = "generator",
 ) -> GeneratorTrace:
-    """Traces ``generator`` into ``settings.trace_dir``; does nothing when that is unset.
+    """Trace ``generator`` into ``settings.trace_dir``; do nothing when that is unset.
 
-    Files: ``<trace_dir>/<project_name>/`` with ``generator_state_trace.json``, ``logger_metadata.json`` and
-    ``<name>_call.jsonl``. Raises nothing: a directory that cannot be written to is warned about, once.
+    The files are ``generator_state_trace.json``, ``logger_metadata.json`` and ``<name>_call.jsonl`` in
+    ``<trace_dir>/<project_name>/``. A directory that cannot be written to is logged once; nothing is raised.
     """
     if settings.trace_dir is None:
         return GeneratorTrace()

@@ -4,31 +4,41 @@
     traces/<Project>/generator_call.jsonl      {"prompt_kwargs": ..., "model_kwargs": ..., "output": {"data": ...,
                                                 "error_message": ..., "raw_response": ..., ...}, "time_stamp": ...}
 
-A call failed when its output has an error, of whichever stage, or when it could not begin. One that its caller stopped
-did not. Patients' text is written only where it is asked for; see ``redaction``.
+A call failed when its output has an error of any stage, or when it could not start. A call that its caller stopped did
+not fail. Patients' text is written only on request; see ``redaction``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from chat_app.tracing.call_record import CallSnapshot, Settled, call_record
+from chat_app.generation.generator import Generator
+from chat_app.generation.observers import GeneratorCall
+from chat_app.generation.output import GeneratorOutput
+from chat_app.tracing.call_record import call_record
 from chat_app.tracing.decorating import on_construction
-from chat_app.tracing.protocols import TracedGenerator, TracedOutput
-from chat_app.tracing.trace_files import append_line, update_document
-from chat_app.tracing.trace_folder import DEFAULT_SAVE_DIR, TraceFolder
-from chat_app.tracing.watching import Ended, WatchedCall, watch
+from chat_app.tracing.state_logger import PromptState
+from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, update_document
 
 C = TypeVar("C", bound=type)
 
 
 class GeneratorCallLogger:
-    """Writes the calls of the generators that are registered with it; see the module."""
+    """Writes the calls of the generators that are registered with it.
+
+    Args:
+        save_dir: Folder of all projects.
+        project_name: The project.
+        error_only: Whether only calls that failed are written.
+        folder: The project's folder, instead of ``save_dir`` and ``project_name``.
+    """
 
     def __init__(
         self,
@@ -38,38 +48,18 @@ class GeneratorCallLogger:
         error_only: bool = True,
         folder: TraceFolder | None = None,
     ) -> None:
-        self._folder = folder or TraceFolder(save_dir, project_name)
-        self._error_only = error_only
-        self.metadata_path = self._folder.path / "logger_metadata.json"
+        self.folder = folder or TraceFolder(save_dir, project_name)
+        self.error_only = error_only
+        self.metadata_path = self.folder.path / "logger_metadata.json"
 
     def path(self, name: str) -> Path:
-        """Where the calls of the generator called ``name`` stand."""
-        return self._folder.file(name, "_call.jsonl")
+        """Return the file of the generator called ``name``."""
+        return self.folder.file(name, "_call.jsonl")
 
-    def register_generator(self, name: str, generator: TracedGenerator) -> Callable[[], None]:
-        """Logs the calls of ``generator`` from now on, under ``name``; call the result to end that."""
-        self._folder.submit(lambda: self._write_metadata(name))
-        return watch(generator, lambda call: self._begin(name, call))
-
-    def _begin(self, name: str, call: WatchedCall) -> Ended:
-        snapshot = CallSnapshot.of(call)
-
-        def ended(output: TracedOutput | None) -> None:
-            failed = output is None or (output.error is not None and not call.stopped)
-            if failed or not self._error_only:
-                settled = None if output is None else Settled.of(output)
-                self._folder.submit(lambda: self._write(name, snapshot, call, settled))
-
-        return ended
-
-    def _write(self, name: str, snapshot: CallSnapshot, call: WatchedCall, output: Settled | None) -> None:
-        folder = self._folder
-        line = json.dumps(call_record(snapshot, call, output, folder.redactor))
-        if len(line) > folder.max_bytes // 4 and folder.keep_text:
-            # A record must never push all others out of a file of bounded size.
-            shapes = folder.redactor.without_text()
-            line = json.dumps({**call_record(snapshot, call, output, shapes), "too_long": True})
-        append_line(self.path(name), line, max_bytes=folder.max_bytes, backups=folder.backups)
+    def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
+        """Log every call of ``generator`` under ``name``; return a function that ends it."""
+        self.folder.submit(lambda: self._write_metadata(name))
+        return generator.add_observer(_CallObserver(self.folder, self.path(name), self.error_only))
 
     def _write_metadata(self, name: str) -> None:
         def add(document: dict[str, JsonValue]) -> bool:
@@ -80,6 +70,32 @@ class GeneratorCallLogger:
         update_document(self.metadata_path, add)
 
 
+@dataclass(frozen=True, slots=True)
+class _CallObserver:
+    folder: TraceFolder
+    path: Path
+    error_only: bool
+
+    def call_started(self, call: GeneratorCall) -> None:
+        """Do nothing: a call is recorded when it has ended."""
+
+    def call_ended(self, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
+        failed = output is None or (output.error is not None and not call.stopped)
+        if failed or not self.error_only:
+            # Copies, because the caller may change both before the writer's thread gets there.
+            prompt, ended, settled = PromptState.of(call.prompt), copy(call), copy(output)
+            self.folder.submit(lambda: self._write(prompt, ended, settled))
+
+    def _write(self, prompt: PromptState, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
+        folder = self.folder
+        line = json.dumps(call_record(prompt, call, output, folder.redactor))
+        if len(line) > folder.max_bytes // 4 and folder.keep_text:
+            # A record must never displace all others from a file of bounded size.
+            shapes = folder.redactor.without_text()
+            line = json.dumps({**call_record(prompt, call, output, shapes), "too_long": True})
+        append_line(self.path, line, max_bytes=folder.max_bytes, backups=folder.backups)
+
+
 def trace_generator_call(
     attributes: Sequence[str] | None = None,
     *,
@@ -88,10 +104,14 @@ def trace_generator_call(
     error_only: bool = True,
     keep_text: bool = False,
 ) -> Callable[[C], C]:
-    """A class decorator: the calls of the generators that an object has as attributes are logged.
+    """Decorate a class to log the calls of the generators among its objects' attributes.
 
-    ``attributes`` names them; without it every attribute that is a generator counts. The project is the class's name.
-    ``error_only=False`` logs calls that went well, too.
+    Args:
+        attributes: Their names; every attribute that is a generator when missing.
+        save_dir: Folder of all projects.
+        project_name: The project; the class's name when missing.
+        error_only: Whether only calls that failed are written.
+        keep_text: Whether patients' text is written as it is.
     """
 
     def decorate(cls: C) -> C:

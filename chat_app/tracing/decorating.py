@@ -1,4 +1,4 @@
-"""What both class decorators share: finding the generators among an object's attributes once it is made."""
+"""Shared by both class decorators: find the generators among the attributes of a new object."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from chat_app.tracing.protocols import TracedGenerator
+from chat_app.generation.generator import Generator
 
 C = TypeVar("C", bound=type)
 
 
-def on_construction(cls: C, attributes: Sequence[str] | None, found: Callable[[str, TracedGenerator], object]) -> C:
-    """``cls``, calling ``found`` for each generator that a new object has as an attribute.
+def on_construction(cls: C, attributes: Sequence[str] | None, found: Callable[[str, Generator[Any]], object]) -> C:
+    """Return ``cls``, which then calls ``found`` for each generator that a new object has as an attribute.
 
-    With ``attributes`` only those count; raises ``TypeError``, when an object is made, if one of them is no generator.
+    ``attributes`` restricts it to these; constructing an object raises ``TypeError`` when one of them is no generator.
     """
     build: Callable[..., None] = cls.__init__  # type: ignore[misc]  # read from the class, not from an object
 
@@ -23,10 +23,10 @@ def on_construction(cls: C, attributes: Sequence[str] | None, found: Callable[[s
         build(self, *args, **kwargs)
         for name in attributes if attributes is not None else tuple(vars(self)):
             value = getattr(self, name, None)
-            if isinstance(value, TracedGenerator):
+            if isinstance(value, Generator):
                 found(name, value)
             elif attributes is not None:
-                raise TypeError(f"{cls.__name__}.{name} is to be traced, but it is no Generator.")
+                raise TypeError(f"{cls.__name__}.{name} is to be traced, but is not a Generator.")
 
     type.__setattr__(cls, "__init__", build_and_trace)
     return cls

@@ -1,9 +1,8 @@
-"""Keeps what patients are about out of all logs of the process, other libraries' included.
+"""Keeps patients' text out of all logs of the process, including those of libraries.
 
-An exception's message may quote what it choked on: a validation error its input, a server's refusal the question. With
-the guard in place a log shows an exception's type and where it happened. Messages of the app's own errors stay: they
-never hold a patient's text, and they say what to do. Libraries that log the contents they handle are kept from doing
-so, however low the level is set.
+An exception's message may quote its cause: a validation error quotes its input, a server's refusal the question. The
+guard reduces an exception to its type and where it was raised. Messages of the app's own errors are kept, because they
+never contain patients' text. Libraries that log the contents they handle are held at a level at which they do not.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO}
 
 
 def guard_logs() -> Callable[[], None]:
-    """Puts the guard in place, for every logger and handler; call the result to take it away."""
+    """Install the guard for every logger and handler; return a function that removes it."""
     make = logging.getLogRecordFactory()
     levels = {name: logging.getLogger(name).level for name in _TALKATIVE}
     for name, level in _TALKATIVE.items():

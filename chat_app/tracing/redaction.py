@@ -1,11 +1,11 @@
-"""What of a call may stand in a trace or a log, and what only its shape.
+"""Redaction: what a trace or a log may contain of a call, and what is reduced to its shape.
 
-Kept: ids, names that the developer chose, types, flags, lengths, timings, token counts, and a keyed hash by which two
-equal texts can be told to be equal. Not kept, unless ``keep_text`` asks for it: any text or number that may come from
-the question, the answer, a tool or a source. Keys of nested objects go with their values, since a model chooses them.
+Kept are ids, names that the developer chose, types, flags, lengths, timings, token counts, and a keyed hash that shows
+whether two texts are equal. Text and numbers that may come from the question, the answer, a tool or a source are kept
+only with ``keep_text``. Keys of nested objects are redacted with their values, since a model chooses them.
 
-The hash is keyed because a bare hash of a short text (a name, a drug) is found by trying; without the key it says
-nothing. The key stays in the trace directory, apart from the files that one would hand on.
+The hash is keyed because an unkeyed hash of a short text (a name, a drug) can be found by trying. The key stays in the
+trace directory, separate from the files that are handed on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 MAX_KEPT_TEXT = 20_000
-"""Longest text in characters that is kept where text is asked for; the rest is cut off and marked."""
+"""Limit in characters of a text that is kept on request; the rest is cut off and marked."""
 
 # An id has a digit: a surname or a drug in the place of an id is not taken for one.
 _ID = re.compile(r"(?=[^0-9]*[0-9])[A-Za-z0-9_.:-]{1,128}")
@@ -31,23 +31,23 @@ _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
 class Redactor:
-    """Turns values into what may be written. ``key``: secret of the hashes; a random one when None."""
+    """Redacts values. ``key`` is the secret of the hashes, random when missing."""
 
     def __init__(self, *, key: bytes | None = None, keep_text: bool = False) -> None:
         self._key = key or secrets.token_bytes(16)
         self.keep_text = keep_text
 
     def without_text(self) -> Redactor:
-        """One that keeps no text, with the same hashes."""
+        """Return a redactor with the same hashes that keeps no text."""
         return Redactor(key=self._key)
 
     def hash(self, text: str) -> str:
-        """16 hex digits; equal for equal texts under the same key."""
+        """Return 16 hexadecimal digits, equal for equal texts under the same key."""
         data = text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, key=self._key, digest_size=8).hexdigest()
 
     def value(self, value: object) -> JsonValue:
-        """``value`` itself where text is kept, else its shape. None and flags always stand as they are."""
+        """Return ``value`` itself where text is kept, else its shape; None and flags are always kept."""
         plain = _plain(value)
         if self.keep_text:
             return _cut(plain)
@@ -64,15 +64,15 @@ class Redactor:
                 return self._shape("object", len(plain), json.dumps(plain))
 
     def named(self, values: Mapping[str, object]) -> dict[str, JsonValue]:
-        """Values under names that the developer chose; the names are kept."""
+        """Redact values under names that the developer chose; the names are kept."""
         return {str(name): self.value(value) for name, value in values.items()}
 
     def identifier(self, value: str | None) -> JsonValue:
-        """``value`` when it has the form of an id, else its shape."""
+        """Return ``value`` when it has the form of an id, else its shape."""
         return value if value is None or is_identifier(value) else self.value(value)
 
     def known(self, value: str, names: Collection[str]) -> JsonValue:
-        """``value`` when it is one of ``names``, else its shape: a model can put anything in the place of a name."""
+        """Return ``value`` when it is one of ``names``, else its shape, since a model may put anything there."""
         return value if value in names else self.value(value)
 
     def _shape(self, kind: str, length: int, text: str) -> JsonValue:
@@ -80,22 +80,22 @@ class Redactor:
 
 
 def is_identifier(value: str) -> bool:
-    """True for what servers and this app use as ids: no spaces, a digit, at most 128 characters."""
+    """Return whether ``value`` has the form of an id: no spaces, a digit, at most 128 characters."""
     return _ID.fullmatch(value) is not None
 
 
 def model_name(value: str | None) -> str | None:
-    """A model's name; None for anything that has not the form of one, since whoever asks may choose it."""
+    """Return ``value`` when it has the form of a model's name, else None, since any user may choose it."""
     return value if value is not None and _MODEL.fullmatch(value) else None
 
 
 def error_code(value: str | None) -> str | None:
-    """A server's error code; None when it is prose."""
+    """Return a server's error code, or None when it is prose."""
     return value if value is not None and _CODE.fullmatch(value) else None
 
 
 def describe_error(error: BaseException) -> str:
-    """The error's type and where it happened, for a log: never its message, which may quote what it choked on."""
+    """Return the error's type and traceback for a log, without its message, which may quote its cause."""
     text = f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
     if isinstance(error, BaseExceptionGroup):
         text += "".join(describe_error(cast("BaseException", inner)) for inner in error.exceptions)

@@ -1,11 +1,11 @@
-"""The history of prompts: each state that a generator's prompt went through, in one JSON file per project.
+"""The history of prompts: every state of a generator's prompt, in one JSON file per project.
 
     traces/<Project>/generator_state_trace.json
     {"generator": [{"prompt_states": {"_template_string": ..., "prompt_variables": [...],
                                       "preset_prompt_kwargs": {...}}, "prompt_hash": ..., "time_stamp": ...}, ...]}
 
 A state is added only when it differs from the last one of that name. A template is its developer's text and is kept;
-preset values are kept only where text is asked for.
+preset values are kept only on request.
 """
 
 from __future__ import annotations
@@ -19,32 +19,34 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
+from chat_app.generation.generator import Generator
+from chat_app.generation.observers import GeneratorCall
+from chat_app.generation.prompt import Prompt
 from chat_app.tracing.decorating import on_construction
-from chat_app.tracing.protocols import TracedGenerator, TracedPrompt
 from chat_app.tracing.redaction import Redactor
-from chat_app.tracing.trace_files import update_document
-from chat_app.tracing.trace_folder import DEFAULT_SAVE_DIR, TraceFolder
-from chat_app.tracing.watching import watch
+from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, update_document
 
 C = TypeVar("C", bound=type)
 
 MAX_STATES = 500
-"""States kept of one generator; the oldest go first."""
+"""States that are kept of one generator, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptState:
-    """What a prompt was at one moment."""
+    """A prompt at one moment."""
 
     template: str
     variables: tuple[str, ...]
     preset: Mapping[str, Any]
 
     @classmethod
-    def of(cls, prompt: TracedPrompt) -> PromptState:
+    def of(cls, prompt: Prompt) -> PromptState:
+        """Return the present state of ``prompt``."""
         return cls(prompt.template_string, tuple(prompt.variables), dict(prompt.preset))
 
     def record(self, redactor: Redactor) -> dict[str, JsonValue]:
+        """Return the state as JSON, redacted."""
         return {
             "_template_string": self.template,
             "prompt_variables": list(self.variables),
@@ -52,12 +54,19 @@ class PromptState:
         }
 
     def hash(self, redactor: Redactor) -> str:
-        """By it a recorded call finds the state of its prompt."""
+        """Return the hash by which a recorded call refers to the state of its prompt."""
         return redactor.hash(json.dumps(self.record(redactor), sort_keys=True))
 
 
 class GeneratorStateLogger:
-    """Writes the states of generators' prompts; see the module."""
+    """Writes the states of generators' prompts.
+
+    Args:
+        save_dir: Folder of all projects.
+        project_name: The project.
+        filename: The file in the project's folder.
+        folder: The project's folder, instead of ``save_dir`` and ``project_name``.
+    """
 
     def __init__(
         self,
@@ -71,17 +80,17 @@ class GeneratorStateLogger:
         self._last: dict[str, PromptState] = {}
         self.path = self._folder.path / filename
 
-    def log_prompt(self, generator: TracedGenerator, name: str) -> None:
-        """Adds the state of ``generator``'s prompt under ``name`` if it has changed. Returns at once."""
-        state = PromptState.of(generator.prompt)
+    def log_prompt(self, prompt: Prompt, name: str) -> None:
+        """Add the state of ``prompt`` under ``name`` if it has changed; returns at once."""
+        state = PromptState.of(prompt)
         if self._last.get(name) != state:
             self._last[name] = state
             self._folder.submit(lambda: self._write(name, state))
 
-    def register_generator(self, name: str, generator: TracedGenerator) -> Callable[[], None]:
-        """Logs the prompt now, and at each call if it has changed by then; call the result to end that."""
-        self.log_prompt(generator, name)
-        return watch(generator, lambda call: self.log_prompt(call.generator, name))
+    def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
+        """Log the prompt now, and before each call if it has changed; return a function that ends it."""
+        self.log_prompt(generator.prompt, name)
+        return generator.add_observer(_StateObserver(lambda prompt: self.log_prompt(prompt, name)))
 
     def _write(self, name: str, state: PromptState) -> None:
         redactor = self._folder.redactor
@@ -104,6 +113,17 @@ class GeneratorStateLogger:
         update_document(self.path, add)
 
 
+@dataclass(frozen=True, slots=True)
+class _StateObserver:
+    log: Callable[[Prompt], None]
+
+    def call_started(self, call: GeneratorCall) -> None:
+        self.log(call.prompt)
+
+    def call_ended(self, call: GeneratorCall, output: object) -> None:
+        """Do nothing: the prompt is logged when a call starts."""
+
+
 def trace_generator_states(
     attributes: Sequence[str] | None = None,
     *,
@@ -112,10 +132,16 @@ def trace_generator_states(
     filename: str = "generator_state_trace.json",
     keep_text: bool = False,
 ) -> Callable[[C], C]:
-    """A class decorator: the prompts of the generators that an object has as attributes are logged.
+    """Decorate a class to log the prompts of the generators among its objects' attributes.
 
-    ``attributes`` names them; without it every attribute that is a generator counts. The project is the class's name.
-    A prompt is looked at when the object is made and at each call, so that one that is replaced is seen.
+    A prompt is logged when an object is made, and before each call when it has changed.
+
+    Args:
+        attributes: Their names; every attribute that is a generator when missing.
+        save_dir: Folder of all projects.
+        project_name: The project; the class's name when missing.
+        filename: The file in the project's folder.
+        keep_text: Whether preset values are written as they are.
     """
 
     def decorate(cls: C) -> C:

@@ -1,8 +1,8 @@
-"""Trace files that several processes write to at once, and that do not grow without bound.
+"""The folder of a project's traces, and files that several processes write to and that are bounded in size.
 
-Whatever happens, a file holds whole lines, or a whole JSON document: every change is made under the lock of its
-directory, an append that does not fit on the disk is taken back, and a document is replaced in one step. Files are
-readable by their owner alone. Everything here blocks; it is meant for the writer's thread.
+A file always holds whole lines, or a whole JSON document: every change is made under the lock of its directory, an
+append that does not fit on the disk is undone, and a document is replaced in one step. Files are readable by their
+owner alone. The functions block and belong in the writer's thread.
 """
 
 from __future__ import annotations
@@ -10,25 +10,35 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import JsonValue
+
+from chat_app.tracing.redaction import Redactor
+from chat_app.tracing.writer import Job, TraceWriter, shared_writer
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 3
 _LOCK_SECONDS = 1.0
 _PRIVATE = 0o600
+DEFAULT_SAVE_DIR = "traces"
+_KEY_FILE = ".hash_key"
 
 
 def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES, backups: int = BACKUPS) -> None:
-    """Appends ``line`` (without its end) as one line.
+    """Append ``line``, given without its line end.
 
-    Before the file would pass ``max_bytes`` it becomes ``path.1``, that one ``path.2``, and so on; the one after
-    ``backups`` is removed. Raises ``OSError``; then nothing was added.
+    A file that would exceed ``max_bytes`` is renamed to ``path.1`` first, ``path.1`` to ``path.2`` and so on; at most
+    ``backups`` of these are kept.
+
+    Raises:
+        OSError: Nothing was appended.
     """
     data = line.encode() + b"\n"
     with _locked(path.parent):
@@ -43,10 +53,13 @@ def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES, backups: i
 
 
 def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) -> None:
-    """Reads the JSON object in ``path`` (empty when absent), lets ``change`` alter it, and replaces it if it did.
+    """Apply ``change`` to the JSON object in ``path`` and replace the file.
 
-    ``change`` returns whether anything is to be written. A file that holds no JSON object is put aside, not
-    overwritten. Raises ``OSError``; then the file is as it was.
+    An absent file counts as an empty object. ``change`` alters the object in place and returns whether to write it. A
+    file that holds no JSON object is renamed, not overwritten.
+
+    Raises:
+        OSError: The file is unchanged.
     """
     with _locked(path.parent):
         document = _read(path)
@@ -66,7 +79,7 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
 
 
 def shared_key(path: Path) -> bytes:
-    """The secret in ``path``; made on first use, the same for all who ask. Raises ``OSError``."""
+    """Return the secret in ``path``, which is created on first use; raises ``OSError``."""
     with _locked(path.parent):
         with suppress(FileNotFoundError, ValueError):
             key = bytes.fromhex(path.read_text("ascii"))
@@ -83,7 +96,7 @@ def shared_key(path: Path) -> bytes:
 
 @contextmanager
 def _locked(directory: Path) -> Generator[None, None, None]:
-    """Holds the directory's lock; it is made if need be. Raises ``OSError``, also when the lock is not free in time."""
+    """Hold the lock of the directory, which is created if needed; raises ``OSError``, also on a time-out."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
     try:
@@ -136,3 +149,55 @@ def _read(path: Path) -> dict[str, JsonValue]:
         pass
     path.replace(path.with_name(f"{path.name}.unreadable-{secrets.token_hex(4)}"))
     return {}
+
+
+class TraceFolder:
+    """The folder ``<save_dir>/<project>/``.
+
+    Args:
+        save_dir: Folder of all projects.
+        project_name: The project; characters that a file name cannot have are replaced.
+        keep_text: Whether patients' text is written as it is; else only its shape is.
+        writer: Writes the files; a shared one when missing.
+        max_bytes: Size at which a file of calls is rotated.
+        backups: Rotated files that are kept.
+    """
+
+    def __init__(
+        self,
+        save_dir: Path | str = DEFAULT_SAVE_DIR,
+        project_name: str = "project",
+        *,
+        keep_text: bool = False,
+        writer: TraceWriter | None = None,
+        max_bytes: int = MAX_BYTES,
+        backups: int = BACKUPS,
+    ) -> None:
+        self.save_dir = Path(save_dir)
+        self.path = self.save_dir / _file_name(project_name)
+        self.keep_text = keep_text
+        self.max_bytes = max_bytes
+        self.backups = backups
+        self._writer = writer
+
+    @property
+    def writer(self) -> TraceWriter:
+        """The writer of the folder's files."""
+        return self._writer or shared_writer()
+
+    def submit(self, job: Job) -> None:
+        """Run ``job`` in the writer's thread."""
+        self.writer.submit(self.path, job)
+
+    def file(self, name: str, suffix: str) -> Path:
+        """Return the file of ``name``, such as ``generator`` and ``_call.jsonl``."""
+        return self.path / f"{_file_name(name)}{suffix}"
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """The redactor, whose hashes are the same in all runs and processes; reads a file on first use."""
+        return Redactor(key=shared_key(self.save_dir / _KEY_FILE), keep_text=self.keep_text)
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]", "_", name).strip(".") or "_"

@@ -1,8 +1,7 @@
 """The one thread that writes traces, so that no answer waits for a disk.
 
-``submit`` never blocks and never raises: a job goes into a bounded queue, or, when that is full, is dropped and
-counted. A disk that is full or may not be written to is warned about once for each directory; everything else goes on.
-``close`` writes what still waits, within a bound.
+``submit`` never blocks and never raises: a job goes into a bounded queue, or is dropped and counted when the queue is
+full. A directory that cannot be written to is logged once. ``close`` writes what is queued, within a time limit.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _EXIT_SECONDS = 2.0
 
 
 class TraceWriter:
-    """Runs jobs that write into a directory, in order, in a thread of its own that starts with the first of them."""
+    """Runs jobs in order, in a thread that starts with the first job."""
 
     def __init__(self, *, max_waiting: int = _QUEUE) -> None:
         self._waiting: Queue[tuple[Path, Job] | None] = Queue(max_waiting)
@@ -33,14 +32,15 @@ class TraceWriter:
         self._closed = False
         self._warned: set[Path] = set()
         self.lost = 0
-        """Jobs that were dropped or failed."""
+        """Number of jobs that were dropped or failed."""
 
     @property
     def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
         return self._closed
 
     def submit(self, directory: Path, job: Job) -> None:
-        """Has ``job`` run soon; ``directory`` is what a warning names when it cannot write."""
+        """Queue ``job``; a warning about it names ``directory``."""
         with self._state:
             if self._closed:
                 self.lost += 1
@@ -53,10 +53,10 @@ class TraceWriter:
             self._waiting.put_nowait((directory, job))
         except Full:
             self.lost += 1
-            self._warn(directory, "they come faster than they can be written")
+            self._warn(directory, "they arrive faster than they can be written")
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Waits until what was submitted so far is written; False after ``timeout`` seconds."""
+        """Wait until everything submitted so far is written; return False after ``timeout`` seconds."""
         written = threading.Event()
         with self._state:
             if self._thread is None or self._closed:
@@ -68,7 +68,7 @@ class TraceWriter:
         return written.wait(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Writes what still waits and ends the thread; False when that took longer than ``timeout`` seconds."""
+        """Write what is queued and end the thread; return False when that takes longer than ``timeout`` seconds."""
         with self._state:
             already, self._closed = self._closed, True
             thread = self._thread
@@ -94,7 +94,7 @@ class TraceWriter:
             except Exception as error:  # noqa: BLE001 - a trace that cannot be made must not end the thread
                 self.lost += 1
                 self._warn(directory, f"a record cannot be made: {describe_error(error)}")
-        # Whatever was put in behind the end can no longer be written.
+        # Jobs behind the end can no longer be written.
         while True:
             try:
                 self._waiting.get_nowait()
@@ -108,8 +108,8 @@ class TraceWriter:
                 return
             self._warned.add(directory)
         logger.warning(
-            "Traces are missing in %s: %s. Answers go on without them; this is said once. "
-            "Free space, or set ASCLEPIUS_TRACE_DIR to a directory that can be written to.",
+            "Traces are missing in %s: %s. Answers continue without them; this is logged once. "
+            "Free space, or set ASCLEPIUS_TRACE_DIR to a writable directory.",
             directory,
             reason,
         )
@@ -120,7 +120,7 @@ _shared: list[TraceWriter] = []
 
 
 def shared_writer() -> TraceWriter:
-    """The writer of those who bring none of their own; made anew when it was closed."""
+    """Return the writer that is shared by default; a new one when the last was closed."""
     with _shared_lock:
         if not _shared or _shared[-1].is_closed:
             _shared[:] = [TraceWriter()]

@@ -1,6 +1,6 @@
 """What the streaming engine costs, beside the SDK's own loops and other agent libraries, in one run.
 
-    python -m tests.benchmarks.bench_engine [cpu] [latency] [gap] [memory] [soak]
+    python -m tests.benchmarks.bench_engine [cpu] [live] [latency] [gap] [memory] [soak]
 
 Figures are medians of five rounds in which all contenders take turns, so that only their ratios depend on the code.
 Other libraries are measured when they can be imported (dependency group ``peers``).
@@ -39,6 +39,8 @@ from tools.tool_manager import ToolManager
 
 ROUNDS = 5
 DELTAS = 2_000
+BURST, LIVE = f"burst:{DELTAS}", f"paced:{DELTAS}:1"
+"""How the deltas come: several in one read, or each in a read of its own as from a model that is thinking."""
 Contender = Callable[[], Awaitable[int]]
 """Reads one answer to its end and returns the number of characters it gave out."""
 
@@ -53,15 +55,14 @@ async def _engine(base_url: str, model: str, tools: Sequence[FunctionTool] = ())
         await client.aclose()
 
 
-def _contenders(client: AsyncOpenAI, ours: ResponseAPIAdapter, engine: Runner) -> dict[str, Contender]:
-    model = f"burst:{DELTAS}"
+def _contenders(client: AsyncOpenAI, ours: ResponseAPIAdapter, engine: Runner, model: str) -> dict[str, Contender]:
     item = {"role": "user", "content": "question"}
 
     async def decoding() -> int:
         count = 0
         async with ours.stream(ResponseRequest(model=model, input=(item,))) as events:
-            async for event in events:
-                count += len(getattr(event, "delta", ""))
+            async for batch in events:
+                count += sum(len(getattr(event, "delta", "")) for event in batch)
         return count
 
     async def whole_run() -> int:
@@ -83,23 +84,25 @@ def _contenders(client: AsyncOpenAI, ours: ResponseAPIAdapter, engine: Runner) -
                 count += len(event.delta) if event.type == "response.output_text.delta" else 0
         return count
 
+    # The SDK's accumulator refuses the paced stream, whose finished item has another id.
+    others = {"openai responses.stream()": stream} if model == BURST else {}
     return {
         "ours: adapter, typed events": decoding,
         "ours: runner, whole run": whole_run,
         "openai create(stream=True)": create,
-        "openai responses.stream()": stream,
+        **others,
         **peers(client, model),
     }
 
 
-async def measure_cpu(base_url: str) -> dict[str, float]:
+async def measure_cpu(base_url: str, model: str = BURST) -> dict[str, float]:
     """CPU microseconds per text delta in this process, the medians of all rounds."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0))
-        engine = await stack.enter_async_context(_engine(base_url, f"burst:{DELTAS}"))
+        engine = await stack.enter_async_context(_engine(base_url, model))
         ours = adapter(base_url)
         stack.push_async_callback(ours.aclose)
-        return await _in_turns(_contenders(client, ours, engine))
+        return await _in_turns(_contenders(client, ours, engine, model))
 
 
 async def _in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
@@ -109,7 +112,7 @@ async def _in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
             gc.collect()
             began = time.process_time()
             characters = await read()
-            if characters != DELTAS * len("word "):
+            if characters < DELTAS * len("word "):
                 raise AssertionError(f"{name} gave out {characters} characters")
             if measured >= 0:
                 took[name].append((time.process_time() - began) / DELTAS * 1e6)
@@ -224,15 +227,15 @@ async def measure_soak(turns: int) -> Growth:
         return await soak(redis_url, turns=turns)
 
 
-def _print_cpu(costs: dict[str, float]) -> None:
+def _print_cpu(costs: dict[str, float], how: str) -> None:
     baseline = costs["openai create(stream=True)"]
-    print(f"\nCPU per text delta ({DELTAS} deltas, medians of {ROUNDS})")
+    print(f"\nCPU per text delta ({DELTAS} deltas {how}, medians of {ROUNDS})")
     for name, cost in sorted(costs.items(), key=lambda item: item[1]):
         print(f"  {name:34} {cost:7.1f} µs   {cost / baseline:5.2f} × create(stream=True)")
 
 
 async def main(parts: list[str]) -> None:
-    wanted = parts or ["cpu", "latency", "gap", "memory", "soak"]
+    wanted = parts or ["cpu", "live", "latency", "gap", "memory", "soak"]
     with replay_server() as base_url:
         if "memory" in wanted:
             print(f"Memory per open stream after 500 deltas: {await measure_memory(base_url):.0f} kB (at most 60)")
@@ -242,7 +245,9 @@ async def main(parts: list[str]) -> None:
                 seconds = await measure_gap(base_url, hosted=hosted)
                 print(f"  {'file_search declared' if hosted else 'function tools only':24} {seconds:.3f} s")
         if "cpu" in wanted:
-            _print_cpu(await measure_cpu(base_url))
+            _print_cpu(await measure_cpu(base_url), "in bursts")
+        if "live" in wanted:
+            _print_cpu(await measure_cpu(base_url, LIVE), "one a read")
         if "latency" in wanted:
             print("\nFrom sent by the server to yielded, or read from a bare socket (four deltas a second each)")
             for streams in (1, 50, 200, 500):

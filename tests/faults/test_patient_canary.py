@@ -25,6 +25,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic import BaseModel
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, TextDelta, ToolOutputRunItem, TurnEnded
 from chat_app.generation.generator import Generator
@@ -109,7 +110,7 @@ class Ward:
 
     async def ask(self, question: str = QUESTION, **how: Any) -> list[AgentEvent]:
         events: list[AgentEvent] = []
-        async for event in self.observe(self.agent.consult(question, **how)):
+        async for event in self.observe(self.agent.consult(question, ConsultOptions(**how))):
             self.written.take(event)
             events.append(event)
         return events

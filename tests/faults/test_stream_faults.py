@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import ProtocolViolation
 from chat_app.events import AgentEvent, Notice, TextDelta, TurnEnded, TurnStarted
 from chat_app.generation.sse import MAX_EVENT_BYTES, SSEDecoder
@@ -340,7 +341,7 @@ async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
         clinic(server, redis_url, limits={"idle_timeout": 0.2, "total_timeout": 0.4}) as agent,
     ):
         events: list[AgentEvent] = []
-        async for event in agent.consult("q", include_raw=True):
+        async for event in agent.consult("q", ConsultOptions(include_raw=True)):
             events.append(event)
             await asyncio.sleep(0.002)
     assert ended(events).outcome.kind == "completed"

@@ -26,7 +26,6 @@ from chat_app.generation.prompt import Prompt
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing import GeneratorTrace, TraceWriter, trace_app_generator
 from chat_app.tracing.trace_files import append_line, update_document
-from chat_app.tracing.watching import watch
 from tests.support.engine import adapter
 from tests.support.scripted_server import ScriptedServer, text_reply
 
@@ -218,17 +217,18 @@ async def test_a_value_that_cannot_be_written_down_costs_its_record_and_is_not_r
     assert "Quillfeather" not in caplog.text
 
 
-async def test_a_watcher_that_breaks_is_left_out_of_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_observer_that_raises_is_logged_and_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     said = "Quillfeather"
 
-    def break_at_once(_call: object) -> None:
-        raise ValueError(said)
+    class Broken:
+        def call_started(self, _call: object) -> None:
+            raise ValueError(said)
 
-    def break_later(_call: object) -> Any:
-        return break_at_once
+        def call_ended(self, _call: object, _output: object) -> None:
+            raise ValueError(said)
 
     async with traced(tmp_path) as (generator, trace):
-        ends = [watch(generator, break_at_once), watch(generator, break_later)]
+        ends = [generator.add_observer(Broken())]
         outputs = await answers(generator, times=1)
         for end in ends:
             end()

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 import pytest
 
 from chat_app.agent.event_channel import MAX_CHARS
+from chat_app.answer_options import ConsultOptions
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -172,7 +173,7 @@ async def test_stop_in_the_middle_of_a_tool_leaves_no_call_open(redis_url: str, 
     tools = [FunctionTool(search_clinical_guidelines)]
     async with ScriptedServer(turns) as server, clinic(server, redis_url, tools) as agent:
         first = await consult(agent, "One?")
-        async with aclosing(agent.consult("Two?", conversation_id=conversation(first))) as turn:
+        async with aclosing(agent.consult("Two?", ConsultOptions(conversation_id=conversation(first)))) as turn:
             async for event in turn:
                 if isinstance(event, RunItemStreamEvent) and event.name == "agent.tool_call_start":
                     await started.wait()

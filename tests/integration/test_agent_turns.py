@@ -109,16 +109,27 @@ async def test_a_citation_at_the_very_end_is_numbered_and_recorded(redis_url: st
 @pytest.mark.parametrize(
     ("switches", "declared"),
     [
-        ({}, ["search_clinical_guidelines"]),
-        ({"use_drug_database": False}, ["search_clinical_guidelines"]),
-        ({"use_clinical_guidelines": False}, []),
+        ({}, ["search_clinical_guidelines", "search_drug_database", "get_drug_label", "bed_count"]),
+        ({"use_drug_database": False}, ["search_clinical_guidelines", "bed_count"]),
+        ({"use_clinical_guidelines": False}, ["search_drug_database", "get_drug_label", "bed_count"]),
+        ({"use_drug_database": False, "use_clinical_guidelines": False}, ["bed_count"]),
         ({"enable_tool_execution": False}, []),
     ],
 )
 async def test_only_the_tools_that_were_switched_on_are_declared(
     redis_url: str, switches: dict[str, Any], declared: list[str]
 ) -> None:
-    async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url, [guideline_tool()]) as agent:
+    def plain(name: str) -> str:
+        """Finds."""
+        return name
+
+    tools = [
+        guideline_tool(),
+        FunctionTool(plain, name="search_drug_database"),
+        FunctionTool(plain, name="get_drug_label"),
+        FunctionTool(plain, name="bed_count"),
+    ]
+    async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url, tools) as agent:
         assert ended(await consult(agent, **switches)).outcome.kind == "completed"
     assert [tool["name"] for tool in server.requests[0].json.get("tools", [])] == declared
 
@@ -126,10 +137,10 @@ async def test_only_the_tools_that_were_switched_on_are_declared(
 @pytest.mark.parametrize(
     ("documents", "filters"),
     [
-        ([], None),
-        (["asthma"], {"type": "eq", "key": "guideline_id", "value": "asthma"}),
+        ((), None),
+        (("asthma",), {"type": "eq", "key": "guideline_id", "value": "asthma"}),
         (
-            ["asthma", "copd"],
+            ("asthma", "copd"),
             {
                 "type": "or",
                 "filters": [
@@ -141,7 +152,7 @@ async def test_only_the_tools_that_were_switched_on_are_declared(
     ],
 )
 async def test_the_servers_own_search_is_kept_to_the_guidelines_that_were_named(
-    redis_url: str, documents: list[str], filters: dict[str, Any] | None
+    redis_url: str, documents: tuple[str, ...], filters: dict[str, Any] | None
 ) -> None:
     async with ScriptedServer([text_reply("Fine.")]) as server, clinic(server, redis_url) as agent:
         assert ended(await consult(agent, vector_store_id="vs_1", documents=documents)).outcome.kind == "completed"
@@ -160,7 +171,7 @@ async def test_the_model_is_told_the_language_and_that_only_some_guidelines_are_
 
     tool = FunctionTool(search_clinical_guidelines, hidden=["documents"])
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool]) as agent:
-        assert ended(await consult(agent, language="de", documents=["asthma", "copd"])).answer == "Ja."
+        assert ended(await consult(agent, language="de", documents=("asthma", "copd"))).answer == "Ja."
     first = server.requests[0].json
     assert "Answer in German" in first["instructions"]
     assert "only the chosen ones were searched" in " ".join(first["instructions"].split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 from uuid import uuid4
 
 import pytest
@@ -13,6 +13,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
+from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.citation_evaluation import evaluate_citations
 from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, read_questions
 from chat_app.events import (
@@ -46,9 +47,8 @@ class ScriptedAgent:
         self.deleted: list[str] = []
         self.chats = self
 
-    async def consult(
-        self, message: str, *, conversation_id: str | None = None, **_: Any
-    ) -> AsyncGenerator[AgentEvent, None]:
+    async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
+        conversation_id = options.conversation_id
         self.asked.append((message, conversation_id))
         yield TurnStarted(conversation_id=conversation_id or f"session_{uuid4().hex}", turn_id="t", model="m")
         for event in self._events:

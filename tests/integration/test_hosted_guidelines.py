@@ -13,6 +13,7 @@ from typing import Any
 import openai
 import pytest
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.cli.running_app import RunningApp
 from tests.support.offline_server import offline_server
 from tests.support.served import Served, asclepius, serve
@@ -63,7 +64,7 @@ def turn(running: Served, question: str = QUESTION, **options: object) -> list[J
     """The events of one question, asked over the running app's HTTP API."""
 
     async def consulted() -> list[Json]:
-        events = RunningApp(running.url).consult(question, **options)
+        events = RunningApp(running.url).consult(question, ConsultOptions(**options))
         return [event.model_dump(mode="json") async for event in events]
 
     return asyncio.run(consulted())

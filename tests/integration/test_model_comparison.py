@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chat_app.agent.comparison import ModelEvent, compare, interleave
+from chat_app.answer_options import ConsultOptions
 from chat_app.cli.running_app import RunningApp
 from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, TextDelta, TurnEnded, TurnStarted
@@ -31,7 +32,7 @@ def of(events: list[ModelEvent], model: str) -> list[AgentEvent]:
 async def test_each_model_gives_a_whole_turn_of_its_own(redis_url: str) -> None:
     plays = {"small": text_reply("Once ", "daily."), "large": text_reply("Twice ", "daily.")}
     async with ScriptedServer([by_model(plays)], repeat=True) as server, clinic(server, redis_url) as agent:
-        events = [event async for event in compare(agent, "How often?", ["small", "large"])]
+        events = [event async for event in compare(agent, "How often?", ["small", "large"], ConsultOptions())]
 
     conversations = set()
     for model, text in (("small", "Once daily."), ("large", "Twice daily.")):
@@ -55,7 +56,7 @@ async def test_the_models_answer_at_the_same_time(redis_url: str) -> None:
 
     async with ScriptedServer([play], repeat=True) as server, clinic(server, redis_url) as agent:
         async with asyncio.timeout(30):
-            events = [event async for event in compare(agent, "How often?", ["small", "large"])]
+            events = [event async for event in compare(agent, "How often?", ["small", "large"], ConsultOptions())]
     assert [text_of(of(events, model)) for model in other] == ["Yes.", "Yes."]
 
 
@@ -65,7 +66,7 @@ async def test_a_model_that_fails_does_not_stop_the_others(redis_url: str) -> No
         "none": [Status(404, body={"error": {"message": "no such model", "code": "model_not_found"}})],
     }
     async with ScriptedServer([by_model(plays)], repeat=True) as server, clinic(server, redis_url) as agent:
-        events = [event async for event in compare(agent, "How often?", ["none", "good"])]
+        events = [event async for event in compare(agent, "How often?", ["none", "good"], ConsultOptions())]
     assert ended(of(events, "none")).outcome.kind == "failed"
     assert ended(of(events, "good")).outcome.kind == "completed"
 
@@ -74,7 +75,7 @@ async def test_stop_closes_the_connections_of_all_models(redis_url: str) -> None
     never = asyncio.Event()
     turn = [*text_reply("Take ", "with food.")[:5], WaitFor(never)]
     async with ScriptedServer([turn], repeat=True) as server, clinic(server, redis_url) as agent:
-        async with aclosing(compare(agent, "How?", ["small", "large"])) as events:
+        async with aclosing(compare(agent, "How?", ["small", "large"], ConsultOptions())) as events:
             texts: set[str] = set()
             async for event in events:
                 if isinstance(event.event, TextDelta):
@@ -88,7 +89,7 @@ async def test_stop_closes_the_connections_of_all_models(redis_url: str) -> None
 
 async def test_a_model_named_twice_is_asked_once(redis_url: str) -> None:
     async with ScriptedServer([text_reply("Yes.")]) as server, clinic(server, redis_url) as agent:
-        events = [event async for event in compare(agent, "How?", ["small", "small"])]
+        events = [event async for event in compare(agent, "How?", ["small", "small"], ConsultOptions())]
     assert ended([event.event for event in events]).answer == "Yes."
     assert (len(server.requests), server.unexpected) == (1, 0)
 
@@ -96,7 +97,7 @@ async def test_a_model_named_twice_is_asked_once(redis_url: str) -> None:
 async def test_a_message_that_cannot_be_taken_asks_no_model(redis_url: str) -> None:
     async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
         with pytest.raises(InputRejected):
-            await anext(compare(agent, "  ", ["small", "large"]))
+            await anext(compare(agent, "  ", ["small", "large"], ConsultOptions()))
     assert server.requests == []
 
 
@@ -106,9 +107,9 @@ class Broken:
     def check_message(self, message: str) -> None:
         """Takes everything."""
 
-    async def consult(self, message: str, *, model: str = "") -> AsyncGenerator[AgentEvent, None]:
+    async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
         yield TextDelta(text="Take ")
-        if model == "broken":
+        if options.model == "broken":
             raise ZeroDivisionError(message)
         yield TurnEnded(outcome=ended_well, answer="Take ")
 
@@ -119,7 +120,7 @@ ended_well = TurnEnded.model_validate({"outcome": {}, "answer": ""}).outcome
 async def test_an_unforeseen_error_ends_its_own_model_without_repeating_the_question(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    events = [event async for event in compare(Broken(), "Patient Jane Roe", ["broken", "good"])]
+    events = [event async for event in compare(Broken(), "Patient Jane Roe", ["broken", "good"], ConsultOptions())]
     broken = ended(of(events, "broken"))
     assert (broken.outcome.kind, broken.answer) == ("failed", "Take ")
     assert ended(of(events, "good")).outcome.kind == "completed"
@@ -132,13 +133,13 @@ class Busy:
     def check_message(self, message: str) -> None:
         """Takes everything."""
 
-    async def consult(self, message: str, *, model: str = "") -> AsyncGenerator[AgentEvent, None]:
-        yield TextDelta(text=model)
+    async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
+        yield TextDelta(text=options.model or "")
         raise SessionBusy("Another question is being answered. Wait for it.")
 
 
 async def test_an_error_of_ours_ends_its_model_in_its_own_words() -> None:
-    events = [event async for event in compare(Busy(), "How?", ["small"])]
+    events = [event async for event in compare(Busy(), "How?", ["small"], ConsultOptions())]
     end = ended(of(events, "small"))
     assert (end.outcome.kind, end.outcome.retryable, end.answer) == ("failed", True, "small")
     assert end.outcome.message == "Another question is being answered. Wait for it."
@@ -235,8 +236,8 @@ async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
         shell = RunningApp(running.url)
-        assert text_of([event async for event in shell.consult("With wine?")]) == text
-        compared = [event async for event in shell.compare("With wine?", ["a", "b"])]
+        assert text_of([event async for event in shell.consult("With wine?", ConsultOptions())]) == text
+        compared = [event async for event in shell.compare("With wine?", ["a", "b"], ConsultOptions())]
     assert [text_of(of(compared, model)) for model in "ab"] == [text, text]
 
 
@@ -247,7 +248,7 @@ async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Pat
         clinic(server, redis_url) as agent,
         api(agent, tmp_path / "data", auth="demo") as running,
     ):
-        async with aclosing(RunningApp(running.url).compare("How?", ["a", "b"])) as events:
+        async with aclosing(RunningApp(running.url).compare("How?", ["a", "b"], ConsultOptions())) as events:
             async for event in events:
                 if isinstance(event.event, TextDelta) and len(server.requests) == 2:
                     break

@@ -24,6 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.events import (
     AgentEvent,
     LLMResponseItem,
@@ -103,7 +104,8 @@ async def observed(
     scope: Telescope, server: ScriptedServer, redis_url: str, *tools: FunctionTool, **how: Any
 ) -> list[AgentEvent]:
     async with clinic(server, redis_url, tools or [guideline_tool()], max_retries=1) as agent:
-        return [event async for event in scope.recorder.observe(agent.consult("How much metformin?", **how))]
+        events = agent.consult("How much metformin?", ConsultOptions(**how))
+        return [event async for event in scope.recorder.observe(events)]
 
 
 def attributes(span: ReadableSpan) -> dict[str, Any]:

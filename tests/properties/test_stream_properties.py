@@ -7,13 +7,12 @@ import itertools
 import json
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_app.agent.event_channel import MAX_CHARS, ChannelClosed, EventChannel
+from chat_app.agent.event_channel import MAX_CHARS, EventChannel
 from chat_app.errors import AsclepiusError
 from chat_app.events import LLMResponseItem, RunItemStreamEvent, TextDelta
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
@@ -137,7 +136,7 @@ async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
             yield piece
 
     until = asyncio.get_running_loop().time() + 60
-    events = [event async for event in ADAPTER._events(chunks(), until)]
+    events = [event async for batch in ADAPTER._events(chunks(), until) for event in batch]
     assert events == [parse_event(body) for body in bodies]
     fold = ResponseFold()
     for event in events:
@@ -313,8 +312,9 @@ async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
 
     fold = ResponseFold()
     try:
-        async for event in ADAPTER._events(chunks(), asyncio.get_running_loop().time() + 60):
-            fold.apply(event)
+        async for batch in ADAPTER._events(chunks(), asyncio.get_running_loop().time() + 60):
+            for event in batch:
+                fold.apply(event)
     except AsclepiusError:
         pass
     assert fold.outcome.kind in {"completed", "incomplete", "failed", "refused"}
@@ -382,11 +382,10 @@ async def test_a_slow_reader_gets_everything_in_order(producers: list[list[str |
 async def read_slowly(
     channel: EventChannel[TextDelta | RunItemStreamEvent], chance: random.Random
 ) -> AsyncIterator[TextDelta | RunItemStreamEvent]:
-    with suppress(ChannelClosed):
-        while True:
-            for _ in range(chance.randrange(4)):
-                await asyncio.sleep(0)
-            yield await channel.get()
+    async for event in channel:
+        yield event
+        for _ in range(chance.randrange(4)):
+            await asyncio.sleep(0)
 
 
 def joined(parts: Sequence[str | int]) -> list[str | int]:

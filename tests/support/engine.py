@@ -14,6 +14,7 @@ from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
+from chat_app.answer_options import ConsultOptions
 from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDelta, TurnEnded
 from chat_app.generation.generator import Generator
 from chat_app.generation.prompt import Prompt
@@ -22,8 +23,13 @@ from chat_app.sessions import RedisSessionStore, SessionStore
 from tests.support.scripted_server import Event, Json, Request, ScriptedServer, Step
 from tools.function_tool import FunctionTool
 from tools.tool_manager import ToolManager
-from tools.types import Passage, ToolResult
+from tools.types import Passage, ToolResult, ToolSource
 
+SOURCES: Mapping[str, ToolSource] = {
+    "search_clinical_guidelines": "guidelines",
+    "search_drug_database": "drugs",
+    "get_drug_label": "drugs",
+}
 KEY = "sk-test-canary-key"
 
 
@@ -166,7 +172,10 @@ async def clinic(
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """The whole agent: this model server, this Redis, these tools."""
     sessions = store or RedisSessionStore(redis_url)
-    manager = ToolManager(tools)
+    offered = list(tools)
+    for tool in offered:
+        tool.source = SOURCES.get(tool.name)
+    manager = ToolManager(offered)
     chats = ChatManager(sessions, model_key="test", lock_wait=lock_wait)
     generator: Generator[Any] = Generator(
         adapter(server, key=key, **(limits or {})),
@@ -183,15 +192,13 @@ async def clinic(
         chaining=chaining,
         save_seconds=save_seconds,
         hosted=hosted,
+        route=route,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,
         chats=chats,
         tool_manager=manager,
-        guideline_tools=frozenset({"search_clinical_guidelines"}),
-        drug_tools=frozenset({"search_drug_database"}),
         default_model=model,
-        route=route,
     )
     try:
         yield agent
@@ -204,4 +211,4 @@ async def clinic(
 async def consult(
     agent: AsclepiusHealthcareAgent, message: str = "How much metformin?", **how: Any
 ) -> list[AgentEvent]:
-    return [event async for event in agent.consult(message, **how)]
+    return [event async for event in agent.consult(message, ConsultOptions(**how))]

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import InputRejected, ProviderUnavailable
 from chat_app.events import (
     AgentEvent,
@@ -66,6 +67,16 @@ DRUG = Passage(
 )
 
 
+_CHOSEN = {
+    "conversation_id",
+    "documents",
+    "language",
+    "length",
+    "model",
+    "scope",
+    "use_clinical_guidelines",
+    "use_drug_database",
+}
 PRESENTATIONS = {"search_clinical_guidelines": GUIDELINE_SEARCH, "search_drug_database": SEARCH}
 
 
@@ -194,17 +205,15 @@ class FakeAgent:
     gates: Path | None = None
     """A folder: a gated script goes on when a file of its name is there."""
 
-    async def consult(
-        self, message: str, *, conversation_id: str | None = None, user_id: str = "demo", **options: Any
-    ) -> AsyncIterator[AgentEvent]:
+    async def consult(self, message: str, options: ConsultOptions) -> AsyncIterator[AgentEvent]:
         if not message.strip():
             raise InputRejected("The message is empty. Type a question.")
-        self.asked.append({"message": message, "conversation_id": conversation_id, "user_id": user_id, **options})
-        conversation = conversation_id or f"session_{uuid4().hex}"
+        self.asked.append({"message": message, **asdict(options)})
+        conversation = options.conversation_id or f"session_{uuid4().hex}"
         ended = False
         try:
-            yield TurnStarted(conversation_id=conversation, turn_id=uuid4().hex, model=options.get("model") or "fake")
-            async for event in self._script(message.replace("{model}", options.get("model") or "fake")):
+            yield TurnStarted(conversation_id=conversation, turn_id=uuid4().hex, model=options.model or "fake")
+            async for event in self._script(message.replace("{model}", options.model or "fake")):
                 ended = isinstance(event, TurnEnded)
                 yield event
         finally:
@@ -408,7 +417,7 @@ class FakeAgent:
     async def _options(self, message: str) -> AsyncIterator[AgentEvent]:
         """Says what it was asked with."""
         asked = self.asked[-1]
-        text = ", ".join(f"{key}={asked[key]}" for key in sorted(asked) if key not in {"message", "user_id"})
+        text = ", ".join(f"{key}={asked[key]}" for key in sorted(asked) if key in _CHOSEN)
         yield TextDelta(text=f"`{text}`")
         yield TurnEnded(outcome=Outcome(), answer=text)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from chat_app.agent.chat_manager import NEW_CONVERSATION, NOT_SAVED, ChatManager, title_of
+from chat_app.answer_options import ConsultOptions
 from chat_app.events import Notice, Outcome, RunnerResult, TurnStarted
 from chat_app.sessions import Message, RedisSessionStore, new_session_id
 from tests.support.engine import chained, clinic, consult, ended, guideline_tool, passage
@@ -177,8 +179,8 @@ async def _explode(*_: object) -> AsyncIterator[None]:
 
 async def test_a_prompt_with_a_hole_is_said_to_be_one(redis_url: str) -> None:
     async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
-        request = agent._request("q", guidelines=True, drugs=True, tools=True)
-        hole = request.model_copy(update={"prompt_kwargs": {}})
+        request = agent._request("q", ConsultOptions())
+        hole = replace(request, prompt_kwargs={})
         events = [event async for event in agent._responses.process_streaming_query(hole)]
     assert ended(events).outcome.kind == "failed"
     assert "lacks a value" in ended(events).outcome.message

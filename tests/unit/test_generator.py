@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from chat_app.errors import ConfigurationError, ProviderUnavailable
+from chat_app.errors import ConfigurationError
 from chat_app.events import Notice, RawResponsesStreamEvent
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
@@ -156,10 +156,11 @@ async def test_nothing_is_sent_until_the_stream_is_read() -> None:
         assert len([event async for event in output.stream_events()]) > 0
 
 
-async def test_a_stream_that_fails_raises_for_who_follows_it() -> None:
+async def test_a_stream_that_fails_says_so_in_its_output() -> None:
     async with ScriptedServer([[Status(500)]]) as server:
-        with pytest.raises(ProviderUnavailable):
-            await anext(generator(server, max_retries=0).astream(items=ITEMS).stream_events())
+        output = generator(server, max_retries=0).astream(items=ITEMS)
+        assert [event async for event in output.stream_events()] == []
+    assert (output.error and output.error.stage, output.outcome.code) == ("api", "model_server_unreachable")
 
 
 def test_without_an_event_loop_it_is_called_the_same_way_again_and_again() -> None:

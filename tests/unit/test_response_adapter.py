@@ -44,7 +44,7 @@ async def read(server: ScriptedServer, **fields: Any) -> list[ResponseEvent]:
     client = adapter(server)
     try:
         async with client.stream(ResponseRequest(model="m", input=(ITEM,), **fields)) as events:
-            return [event async for event in events]
+            return [event async for batch in events for event in batch]
     finally:
         await client.aclose()
 
@@ -269,6 +269,6 @@ async def test_a_client_that_was_closed_opens_again() -> None:
         client = adapter(server)
         for _ in range(2):
             async with client.stream(ResponseRequest(model="m", input=(ITEM,))) as events:
-                assert len([event async for event in events]) == 9
+                assert len([event async for batch in events for event in batch]) == 9
             await client.aclose()
             await client.aclose()

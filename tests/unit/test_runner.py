@@ -267,6 +267,6 @@ async def test_an_output_that_cannot_be_rendered_ends_the_run_with_its_error() -
 
     async with ScriptedServer([calls_reply(CALL)]) as server:
         plain = runner(server, [FunctionTool(find)])
-        engine = Runner(plain._generator, plain._steps._tools, render_output=broken)
+        engine = Runner(plain._generator, plain._tools, render_output=broken)
         with pytest.raises(ArithmeticError):
             await engine.acall(RunRequest(items=question().items))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
-from chat_app.answer_options import AnswerLanguage, AnswerLength
+from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import (
     CitationAdded,
@@ -67,6 +68,20 @@ class ConsultBody(Frozen):
     )
     length: AnswerLength = Field("standard", description="How much detail the answer is to have.")
     stream: bool = Field(True, description="Server-sent events; false: one JSON answer at the end.")
+
+    def consult_options(self, user: str, scope: Scope | None) -> ConsultOptions:
+        """Return the options of the question of ``user``, without its model."""
+        return ConsultOptions(
+            conversation_id=self.conversation_id,
+            user_id=user,
+            use_clinical_guidelines=self.use_clinical_guidelines,
+            use_drug_database=self.use_drug_database,
+            enable_tool_execution=self.enable_tool_execution,
+            length=self.length,
+            language=self.language,
+            documents=self.documents,
+            scope=scope,
+        )
 
 
 class PlacedCitation(Frozen):
@@ -179,9 +194,9 @@ def _begin(
     compared = bool(body.models)
     question = AskedQuestion(user, turns, True) if compared else AskedQuestion(user, turns, id=first.id)
     recent.add(question)
-    options = body.model_dump(exclude={"message", "stream", "model", "models"})
+    options = body.consult_options(user, scope)
     for model, turn in turns.items():
-        events = app.agent.consult(body.message, user_id=user, model=model, turn_id=turn.id, scope=scope, **options)
+        events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
         runtime.turns.start(turn, events, save=recent.keep_a_while)
     return question
 

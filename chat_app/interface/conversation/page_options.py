@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength
+from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.interface.i18n.translation import Language, say
 from chat_app.settings import Settings
 
@@ -46,15 +46,15 @@ class PageOptions(BaseModel):
             return self
         return self.model_copy(update={"documents": tuple(dict.fromkeys((*self.documents, *added)))[:MOST_DOCUMENTS]})
 
-    def consult_options(self, loaded: Sequence[LoadedGuideline]) -> dict[str, Any]:
-        """Keyword arguments of ``consult`` beside the model. A guideline that is gone is left out, as in the panel."""
-        return {
-            "use_clinical_guidelines": self.guidelines,
-            "use_drug_database": self.drugs,
-            "length": self.length,
-            "language": self.language,
-            "documents": tuple(d.id for d in loaded if d.id in self.documents),
-        }
+    def consult_options(self, loaded: Sequence[LoadedGuideline]) -> ConsultOptions:
+        """Return the options of a question. A guideline that is no longer loaded is left out, as in the panel."""
+        return ConsultOptions(
+            use_clinical_guidelines=self.guidelines,
+            use_drug_database=self.drugs,
+            length=self.length,
+            language=self.language,
+            documents=tuple(d.id for d in loaded if d.id in self.documents),
+        )
 
     def asked_models(self, settings: Settings) -> tuple[str, ...]:
         """The models that are asked, each once. One that is not offered is left out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_app.errors import InputRejected, SessionBusy
@@ -52,11 +53,14 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     conversation_id = await question.conversation_of(model, runtime.history, app)
     scope, files = await searched_beside(runtime, app, turn.thread_id, turn.owner)
     loaded = [*await _loaded(app), *files] if question.options.documents else ()
-    options = question.options_now().consult_options(loaded)
-    events = app.agent.consult(
-        question.text, conversation_id=conversation_id, user_id=turn.owner, model=model, scope=scope, **options
+    options = replace(
+        question.options_now().consult_options(loaded),
+        conversation_id=conversation_id,
+        user_id=turn.owner,
+        model=model,
+        scope=scope,
     )
-    async with aclosing(events) as stream:
+    async with aclosing(app.agent.consult(question.text, options)) as stream:
         async for event in stream:
             if isinstance(event, TurnEnded) and written:
                 yield event.model_copy(update={"answer": "".join(written) + event.answer})

@@ -1,4 +1,4 @@
-"""One turn's events as a tree of spans; see ``spans`` for what it looks like."""
+"""One turn's events as a tree of spans, as ``turn_recorder`` describes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chat_app.events import (
 from chat_app.response_events import ResponseTerminalEvent
 from chat_app.response_objects import Usage
 from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name
-from chat_app.tracing.spans.span_kit import (
+from chat_app.tracing.span_kit import (
     SpanKit,
     error_type_of,
     finish_reason_of,
@@ -34,7 +34,7 @@ from chat_app.tracing.spans.span_kit import (
     set_given,
     usage_attributes,
 )
-from chat_app.tracing.spans.timings import TurnClock
+from chat_app.tracing.timings import TurnClock
 from tools.types import Function, FunctionOutput
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _OF_THE_REQUEST = frozenset(
 
 @dataclass(slots=True)
 class _Chat:
-    """The span of one response, kept open until it is known how it ended."""
+    """The span of one response, open until its end is known."""
 
     span: Span
     began: int
@@ -61,7 +61,7 @@ class _Chat:
 
 
 class TurnSpans:
-    """Takes one turn's events in order, then ``end``. Times are nanoseconds since the epoch."""
+    """Takes one turn's events in order, then ``end``. Times are in nanoseconds since the epoch."""
 
     def __init__(self, kit: SpanKit) -> None:
         from opentelemetry.trace import set_span_in_context
@@ -85,7 +85,7 @@ class TurnSpans:
         self._below = set_span_in_context(self._root)
 
     def see(self, event: object) -> None:
-        """Takes over what ``event`` tells."""
+        """Add ``event`` to the spans."""
         self._clock.see(event)
         match event:
             case TurnStarted():
@@ -107,7 +107,7 @@ class TurnSpans:
                 return
 
     def end(self, *, stopped: bool = False, error_type: str | None = None) -> None:
-        """Ends all spans. ``stopped``: the reader left; ``error_type``: an exception ended the turn."""
+        """End all spans: the reader left when ``stopped``, an exception of ``error_type`` ended the turn if given."""
         outcome = self._outcome or Outcome(kind="incomplete", reason="stopped" if stopped else "truncated")
         error_type = error_type or error_type_of(outcome)
         for tool in self._tools.values():
@@ -175,7 +175,7 @@ class TurnSpans:
         self._run_ended = True
 
     def _chat_now(self) -> _Chat:
-        """The response that is being received; a new one when the last has ended."""
+        """Return the response that is being received, a new one when the last has ended."""
         if self._chat is not None and self._chat.ended is not None:
             self._finish_chat()
         if self._chat is None:
@@ -186,10 +186,10 @@ class TurnSpans:
         return self._chat
 
     def _heard(self) -> None:
-        """The model server sent something."""
+        """Record that the model server sent something."""
         chat = self._chat
         if chat is not None and chat.ended is not None and (self._run_ended or not self._step_done):
-            # Words that were held back until it was clear that they are no citation.
+            # Text that was held back until it was known to be no citation.
             return
         chat = self._chat_now()
         if chat.first_chunk is None:

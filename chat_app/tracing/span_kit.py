@@ -1,4 +1,4 @@
-"""What spans are made with, and how the app's outcomes and counts are said in OpenTelemetry's words."""
+"""Tracer and meters of the spans, and the app's outcomes and counts in OpenTelemetry's terms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 @dataclass(frozen=True, slots=True)
 class SpanKit:
-    """What spans are made with; the same for all turns."""
+    """Tracer, meters and names; the same for all turns."""
 
     tracer: Tracer
     durations: Histogram
@@ -30,12 +30,12 @@ class SpanKit:
     agent_name: str
     provider_name: str
     tool_names: Collection[str]
-    """Tools that exist: any other name in a call is the model's invention and may hold anything."""
+    """Tools that exist; any other name in a call is made up by the model and may contain anything."""
     keep_text: bool
 
 
 def error_type_of(outcome: Outcome) -> str | None:
-    """``error.type`` of a turn; None for an end that is no fault of anything."""
+    """Return ``error.type`` of a turn, or None for an end that is no error."""
     if outcome.kind == "failed":
         return "failed"
     if outcome.kind == "incomplete" and outcome.reason not in _NO_ERRORS:
@@ -44,12 +44,14 @@ def error_type_of(outcome: Outcome) -> str | None:
 
 
 def finish_reason_of(outcome: Outcome) -> str:
+    """Return the value of ``gen_ai.response.finish_reasons``."""
     if outcome.kind in {"completed", "refused"}:
         return "stop"
     return _FINISH.get(outcome.reason or "", "error" if outcome.kind == "failed" else outcome.reason or "other")
 
 
 def usage_attributes(usage: Usage) -> dict[str, int | None]:
+    """Return the attributes ``gen_ai.usage.*``."""
     cached = usage.input_tokens_details.cached_tokens if usage.input_tokens_details else None
     thought = usage.output_tokens_details.reasoning_tokens if usage.output_tokens_details else None
     return {
@@ -61,11 +63,13 @@ def usage_attributes(usage: Usage) -> dict[str, int | None]:
 
 
 def set_given(span: Span, attributes: dict[str, Any]) -> None:
+    """Set those attributes that are not None."""
     given: dict[str, AttributeValue] = {key: value for key, value in attributes.items() if value is not None}
     span.set_attributes(given)
 
 
 def mark_failed(span: Span, error_type: str) -> None:
+    """Set the span's status to an error of ``error_type``."""
     from opentelemetry.trace import Status, StatusCode
 
     span.set_attribute("error.type", error_type)
@@ -74,4 +78,5 @@ def mark_failed(span: Span, error_type: str) -> None:
 
 
 def nanoseconds(moment: datetime) -> int:
+    """Return the nanoseconds from the epoch to ``moment``."""
     return round(moment.timestamp() * 1e9)

@@ -1,4 +1,4 @@
-"""How long the phases of a turn took, read off its events."""
+"""Durations of the phases of a turn, computed from its events."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from chat_app.events import Notice, RunItemStreamEvent, TextDelta, ToolCallRunIt
 
 @dataclass(frozen=True, slots=True)
 class TurnTimings:
-    """Seconds from the turn's begin; None for what did not come."""
+    """Seconds since the turn began; None for what did not happen."""
 
     first_event: float | None
-    """Until the model server was heard of: the first event that is neither the turn's begin nor a notice."""
+    """Until the first event from the model server: neither the turn's start nor a notice."""
     first_text: float | None
     tools: float
-    """In which at least one tool ran: two tools side by side count once."""
+    """During which at least one tool ran; two tools in parallel count once."""
     total: float
 
 
 class TurnClock:
-    """Folds events, in order, into ``TurnTimings``. ``now``: a clock in seconds that never runs backwards."""
+    """Folds events, in order, into ``TurnTimings``. ``now`` is a monotonic clock in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self._now = now
@@ -34,6 +34,7 @@ class TurnClock:
         self._tools_since = 0.0
 
     def see(self, event: object) -> None:
+        """Account for ``event``, which happens now."""
         if isinstance(event, TurnStarted | Notice):
             return
         now = self._now()
@@ -45,7 +46,7 @@ class TurnClock:
             self._see_tool(event, now)
 
     def timings(self) -> TurnTimings:
-        """The timings up to now."""
+        """Return the timings up to now."""
         now = self._now()
         running = now - self._tools_since if self._running else 0.0
         return TurnTimings(self._first_event, self._first_text, self._tools + running, now - self._began)

@@ -1,16 +1,16 @@
-"""OpenTelemetry spans and timings of turns, read off their events; off unless asked for.
+"""OpenTelemetry spans and timings of turns, computed from their events; disabled by default.
 
     recorder = turn_recorder(settings.diagnostics, tool_names=tools.names())
     async for event in recorder.observe(agent.consult(message)):
 
 One turn is ``invoke_agent Asclepius``; below it each response is ``chat <model>`` and each tool call is
 ``execute_tool <name>``. Names and attributes follow OpenTelemetry's semantic conventions for generative AI (status
-"development", version 1.41). How long the phases took stands on the turn's span: ``asclepius.time_to_first_event``,
-``asclepius.time_to_first_text``, ``asclepius.time_in_tools`` and ``asclepius.duration``, in seconds; durations and
-tokens are recorded as metrics, too.
+"development", version 1.41). The turn's span holds the durations of its phases in seconds:
+``asclepius.time_to_first_event``, ``asclepius.time_to_first_text``, ``asclepius.time_in_tools`` and
+``asclepius.duration``. Durations and tokens are recorded as metrics, too.
 
-The events pass through untouched. Content is left out unless text is asked for, and so are exceptions' messages.
-``opentelemetry`` is imported only by a recorder that is on.
+The events pass through unchanged. Content and exceptions' messages are recorded only where text is requested.
+``opentelemetry`` is imported only by a recorder that is enabled.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, TypeVar
 from chat_app.errors import ConfigurationError
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing.redaction import describe_error
-from chat_app.tracing.spans.span_kit import SpanKit
-from chat_app.tracing.spans.turn_spans import TurnSpans
+from chat_app.tracing.span_kit import SpanKit
+from chat_app.tracing.turn_spans import TurnSpans
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -43,7 +43,7 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304
 
 
 class TurnRecorder:
-    """Records turns with ``kit``; without one it does nothing at all."""
+    """Records turns with ``kit``; without one it does nothing."""
 
     def __init__(self, kit: SpanKit | None = None, shut_down: Sequence[Callable[[], None]] = ()) -> None:
         self._kit = kit
@@ -51,18 +51,19 @@ class TurnRecorder:
 
     @property
     def is_on(self) -> bool:
+        """Whether turns are recorded."""
         return self._kit is not None
 
     def observe(self, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:
-        """``events`` (``AgentEvent``s or ``RunnerEvent``s of one turn), recorded while they are read.
+        """Record the ``AgentEvent``s or ``RunnerEvent``s of one turn while they are read.
 
         Closing the result closes ``events``.
         """
         return events if self._kit is None else _observed(self._kit, events)
 
     async def aclose(self, timeout: float = 3.0) -> None:
-        """Sends what still waits to be sent; gives up after ``timeout`` seconds."""
-        # Daemons: a collector that does not answer would else hold up the end of the process.
+        """Send what is queued; give up after ``timeout`` seconds."""
+        # Daemons, so that a collector that does not answer cannot delay the end of the process.
         threads = [threading.Thread(target=end, name="spans-shutdown", daemon=True) for end in self._shut_down]
         deadline = time.monotonic() + timeout
         for thread in threads:
@@ -82,12 +83,19 @@ def turn_recorder(
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> TurnRecorder:
-    """The recorder that ``settings.otel`` asks for.
+    """Return the recorder that ``settings.otel`` requests.
 
-    ``tool_names``: tools that exist; others are recorded as ``unknown``. ``provider_name``: a value of
-    ``gen_ai.provider.name``. Without providers, those of the process are used where it has some (such as under
-    ``opentelemetry-instrument``), else ones that send OTLP over HTTP as the ``OTEL_...`` variables say.
-    Raises ``ConfigurationError`` when OpenTelemetry is not installed.
+    Args:
+        settings: The diagnostics settings.
+        tool_names: Tools that exist; others are recorded as ``unknown``.
+        agent_name: The agent in the names of spans.
+        provider_name: A value of ``gen_ai.provider.name``.
+        tracer_provider: Without both providers, those of the process are used where it has some (such as under
+            ``opentelemetry-instrument``), else ones that send OTLP over HTTP as the ``OTEL_...`` variables say.
+        meter_provider: See ``tracer_provider``.
+
+    Raises:
+        ConfigurationError: OpenTelemetry is not installed.
     """
     if not settings.otel:
         return TurnRecorder()
@@ -134,7 +142,7 @@ def _providers() -> tuple[TracerProvider, MeterProvider, Sequence[Callable[[], N
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     resource = Resource({"service.name": _SCOPE}).merge(Resource.create({}))
-    # Not made the providers of the process: other libraries that find them there would send contents along.
+    # Not set as the providers of the process: other libraries that find them would send contents along.
     tracers = Tracers(resource=resource, shutdown_on_exit=False)
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     reader = PeriodicExportingMetricReader(OTLPMetricExporter())
@@ -160,7 +168,7 @@ async def _observed(kit: SpanKit, events: AsyncGenerator[E, None]) -> AsyncGener
 
 
 class _Guarded:
-    """One turn's spans, given up at the first error: what is recorded must not disturb what is answered."""
+    """One turn's spans, abandoned at the first error: recording must not disturb the answer."""
 
     def __init__(self, kit: SpanKit) -> None:
         self._turn: TurnSpans | None = None

@@ -1,0 +1,41 @@
+"""The model server's own file search in the shape of any tool's call and output."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import orjson
+
+from chat_app.response_objects import FileSearchCallItem
+from tools.search_presentation import passage_count
+from tools.types import Function, FunctionOutput, Passage
+
+FILE_SEARCH = "file_search"
+"""The name of the server's own search among the tool calls."""
+
+
+def file_search_output(item: FileSearchCallItem) -> FunctionOutput:
+    """Return what the search found as a tool's output."""
+    results = item.results or ()
+    passages = tuple(
+        Passage(
+            # Results have no id; the same words of the same file are the same passage.
+            id=f"{result.file_id}:{sha256(result.text.encode()).hexdigest()[:16]}",
+            kind="guideline",
+            document_id=result.file_id,
+            title=str((result.attributes or {}).get("title") or result.filename),
+            text=result.text,
+            score=result.score or 0.0,
+        )
+        for result in results
+    )
+    arguments = orjson.dumps({"queries": list(item.queries)}).decode()
+    found = passage_count(len(passages)) if item.results is not None else None
+    return FunctionOutput(
+        name=FILE_SEARCH,
+        input=Function(call_id=item.id, name=FILE_SEARCH, arguments=arguments),
+        output={"results": [r.model_dump(mode="json", include={"file_id", "filename", "attributes"}) for r in results]},
+        passages=passages,
+        summary=str(found or ""),
+        summary_phrase=found,
+    )

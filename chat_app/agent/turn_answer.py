@@ -1,0 +1,83 @@
+"""The answer of one turn while it streams: its text, its citations, and the notices of its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chat_app.agent.chat_manager import Conversation
+from chat_app.agent.citation_manager import CitationManager, CitedEvent
+from chat_app.agent.hosted_results import FILE_SEARCH
+from chat_app.agent.run_types import RunnerEvent
+from chat_app.events import (
+    AgentEvent,
+    CitationReceived,
+    Notice,
+    ReferencesReady,
+    RunItemStreamEvent,
+    RunnerResult,
+    TextDelta,
+    ToolOutputRunItem,
+)
+from chat_app.generation.text_buffer import TextBuffer
+
+
+class TurnAnswer:
+    """Turns the runner's events into the reader's, and keeps what has to be recorded."""
+
+    def __init__(self, conversation: Conversation, notices: Sequence[Notice] = ()) -> None:
+        self._conversation = conversation
+        self._notices = notices
+        self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
+        self.render_output = self._citations.render_output
+        self.text = TextBuffer()
+        self._notified = 0
+
+    def begin(self) -> Sequence[AgentEvent]:
+        """Return the notices that stand before the answer."""
+        return (*self._notices, *self._new_notices())
+
+    def shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
+        """Return what the reader gets for one event of the runner."""
+        if isinstance(event, TextDelta):
+            return self._kept(self._citations.feed(event.text))
+        if isinstance(event, CitationReceived):
+            return self._kept(self._citations.annotate(event))
+        if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
+            output = event.item.function_output
+            if output.name == FILE_SEARCH:
+                self._citations.add_hosted(output)
+        return (*self._new_notices(), event)
+
+    def finish(self) -> Sequence[AgentEvent]:
+        """Return the text and citations that were held back, once the text has ended."""
+        return self._kept(self._citations.finish())
+
+    def end(self) -> Sequence[AgentEvent]:
+        """Return what follows the recorded answer: late notices and the references."""
+        references = self._citations.references()
+        shown = (references,) if references.references or references.dropped else ()
+        return (*self._new_notices(), *shown)
+
+    async def record(self, question: str, result: RunnerResult) -> None:
+        """Save the question and the answer as the reader saw it."""
+        references: ReferencesReady = self._citations.references()
+        cited = [reference.passage for reference in references.references]
+        # What the server's own search found becomes part of the conversation when it is cited, and no sooner: a number
+        # that the model was never given must not turn into a citation.
+        numbered = {passage.id for passage in self._conversation.retrieved.values()}
+        found = [passage for passage in cited if passage.id not in numbered]
+        if found:
+            await self._conversation.number_passages(found)
+        seen = result.model_copy(update={"answer": str(self.text)})
+        await self._conversation.record(question, seen, [passage.id for passage in cited])
+
+    def _kept(self, events: list[CitedEvent]) -> Sequence[AgentEvent]:
+        for event in events:
+            if isinstance(event, TextDelta):
+                self.text.append(event.text)
+        return events
+
+    def _new_notices(self) -> Sequence[Notice]:
+        fresh = self._conversation.notices[self._notified :]
+        self._notified += len(fresh)
+        return fresh

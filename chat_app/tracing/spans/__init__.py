@@ -1,1 +1,0 @@
-"""OpenTelemetry spans and timings of turns."""
