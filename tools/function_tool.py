@@ -1,10 +1,10 @@
 """One function as a tool: sync, async, sync generator or async generator, called in one way.
 
 ``astream`` is the only place that runs a function; ``acall`` drains it, and ``call`` and ``stream`` are their forms
-for code without an event loop. Whatever the function does, a call ends in exactly one ``FunctionOutput``: with its
-result, or with an error that the model can act on. Sync functions run in a thread; a generator's items are progress,
-its last item is the result. Time, number of items and size of the result are bounded. When the caller stops
-listening, the function is cancelled and generators are closed.
+for code without an event loop. Every call ends in exactly one ``FunctionOutput``: with its result, or with an error
+that the model can act on. Sync functions run in a thread; a generator's items are progress, its last item is the
+result. Time, number of items and size of the result are bounded. When the caller stops reading, the function is
+cancelled and generators are closed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tools.errors import ToolError, ToolTimeout, ToolUnavailable
-from tools.sync_calls import refuse_running_loop, run_sync
-from tools.tool_schema import ToolSchema
+from tools.sync_calls import iterate_sync, run_sync
+from tools.tool_schema import ToolSchema, name_of
 from tools.types import (
     Function,
     FunctionDefinition,
@@ -78,7 +78,7 @@ class FunctionTool:
         executor: Executor | None = None,
     ) -> None:
         self.fn = fn
-        self.name = name or fn.__name__
+        self.name = name or name_of(fn)
         self.presentation = presentation or ToolPresentation.of_name(self.name)
         self.source = source
         self.timeout = timeout
@@ -97,34 +97,44 @@ class FunctionTool:
         )
 
     def use_executor(self, executor: Executor) -> None:
-        """Runs sync functions in ``executor`` unless one was given at construction."""
+        """Run sync functions in ``executor`` unless one was given at construction."""
         self._executor = self._executor or executor
 
-    @property
-    def function_type(self) -> FunctionType:
-        if inspect.isasyncgenfunction(self.fn):
+    def get_function_type(self) -> FunctionType:
+        """Return how the function runs; of a partial or a callable object, that of the function behind it."""
+        target = self.fn
+        while isinstance(target, partial):
+            target = target.func
+        kinds = (target, type(target).__call__)
+        if any(map(inspect.isasyncgenfunction, kinds)):
             return "async_generator"
-        if inspect.isgeneratorfunction(self.fn):
+        if any(map(inspect.isgeneratorfunction, kinds)):
             return "sync_generator"
-        return "async" if inspect.iscoroutinefunction(self.fn) else "sync"
+        return "async" if any(map(inspect.iscoroutinefunction, kinds)) else "sync"
 
-    @property
     def is_generator_function(self) -> bool:
-        return self.function_type in {"sync_generator", "async_generator"}
+        """Return whether the function yields its result in steps."""
+        return self.get_function_type() in {"sync_generator", "async_generator"}
 
     async def astream(
         self, function: Function | None = None, given: Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
-        """Runs one call: its progress items, then its output. Give a ``Function`` or keyword arguments.
+        """Run one call: yield its progress items, then its output.
 
-        ``given`` sets hidden parameters, for this call; raises ``TypeError`` when one of them is not hidden.
+        Args:
+            function: The call that the model made; keyword arguments can take its place.
+            given: Values of hidden parameters.
+            **arguments: The arguments, without a ``Function``.
+
+        Raises:
+            TypeError: A parameter in ``given`` is not hidden.
         """
         if not self._hidden.issuperset(given or ()):
             raise TypeError(f"{self.name}: only hidden parameters can be given")
         call = function or self._function(arguments)
         started = time.perf_counter()
         deadline = asyncio.get_running_loop().time() + self.timeout
-        streaming = self.is_generator_function
+        streaming = self.is_generator_function()
         fields: dict[str, Any]
         try:
             kwargs = self._schema.parse(call.arguments) | dict(given or {})
@@ -150,7 +160,7 @@ class FunctionTool:
         yield FunctionOutput(name=self.name, input=call, is_streaming=streaming, duration_ms=elapsed, **fields)
 
     async def acall(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
-        """Runs one call to its end."""
+        """Return the output of one call; takes what ``astream`` takes."""
         last: ToolProgress | FunctionOutput | None = None
         async with aclosing(self.astream(function, **arguments)) as items:
             async for item in items:
@@ -159,29 +169,19 @@ class FunctionTool:
         return last
 
     def call(self, function: Function | None = None, /, **arguments: Any) -> FunctionOutput:
-        """``acall`` for code without an event loop; raises ``RuntimeError`` inside one."""
+        """Like ``acall``, without an event loop; raises ``RuntimeError`` inside one."""
         return run_sync(lambda: self.acall(function, **arguments))
 
     def stream(self, function: Function | None = None, /, **arguments: Any) -> Iterator[ToolProgress | FunctionOutput]:
-        """``astream`` for code without an event loop; raises ``RuntimeError`` inside one."""
-        refuse_running_loop()
-        with asyncio.Runner() as runner:
-            items = self.astream(function, **arguments)
-            try:
-                while True:
-                    try:
-                        yield runner.run(_next(items))
-                    except StopAsyncIteration:
-                        return
-            finally:
-                runner.run(items.aclose())
+        """Like ``astream``, without an event loop; raises ``RuntimeError`` inside one."""
+        return iterate_sync(self.astream(function, **arguments))
 
     def _function(self, arguments: dict[str, Any]) -> Function:
         body = orjson.dumps(arguments, default=to_jsonable_python).decode()
         return Function(call_id=f"call_{uuid4().hex}", name=self.name, arguments=body)
 
     async def _attempts(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
-        """One run, or more while the tool is unavailable, idempotent and has shown nothing yet."""
+        """Run once, and again while the tool is unavailable, idempotent and has shown nothing yet."""
         left, shown = self.retries, False
         while True:
             try:
@@ -198,8 +198,9 @@ class FunctionTool:
                 await asyncio.sleep(_RETRY_PAUSE)
 
     async def _run(self, kwargs: dict[str, Any], deadline: float) -> AsyncGenerator[tuple[bool, object], None]:
-        """Yields ``(True, item)`` for progress and last ``(False, result)``."""
-        match self.function_type:
+        """Yield ``(True, item)`` for progress and last ``(False, result)``."""
+        kind = self.get_function_type()
+        match kind:
             case "sync":
                 yield False, await self._within(deadline, asyncio.wrap_future(self._submit(self.fn, **kwargs)))
             case "async":
@@ -213,11 +214,11 @@ class FunctionTool:
                     async for item in self._items(items, deadline):
                         yield item
             case _:
-                assert_never(self.function_type)
+                assert_never(kind)
 
     async def _items(self, items: AsyncGenerator[object, None], deadline: float) -> AsyncIterator[tuple[bool, object]]:
         last: object = _END
-        # One more than may come: the end shows only when it is asked for.
+        # One more than the limit, because the end is seen only when another item is requested.
         for _ in range(self.max_items + 1):
             try:
                 item = await self._within(deadline, anext(items))
@@ -236,17 +237,17 @@ class FunctionTool:
                 return await awaitable
         except TimeoutError:
             if not limit.expired():
-                # The function's own: something it waited for took too long.
+                # Raised by the function: something it waited for took too long.
                 raise
             raise ToolTimeout(f"The tool {self.name} did not finish within {self.timeout:g} s.") from None
 
     def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-        """Begins ``fn`` in a thread, with the caller's context variables."""
+        """Start ``fn`` in a thread, with the caller's context variables."""
         context = contextvars.copy_context()
         return (self._executor or _own_threads()).submit(context.run, partial(_in_future, fn, *args, **kwargs))
 
     async def _in_thread(self, generator: Generator[object, None, None]) -> AsyncGenerator[object, None]:
-        """``generator``, one item at a time in a thread; closed in a thread when it is left before its end."""
+        """Iterate ``generator`` in a thread; close it in a thread when it is left before its end."""
         step: Future[object] | None = None
         item: object = None
         try:
@@ -260,7 +261,7 @@ class FunctionTool:
                 # A step that runs cannot be interrupted; its thread closes the generator as soon as it returns.
                 step.add_done_callback(lambda _: _close(generator))
             elif item is not _END:
-                # Not waited for: the caller may have been stopped because every thread is busy.
+                # Not awaited: the caller may have been stopped because every thread is busy.
                 self._submit(_close, generator)
 
     def _bounded(self, result: object) -> ToolResult:
@@ -273,7 +274,7 @@ class FunctionTool:
 
 
 def _in_future(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``fn``; a ``StopIteration`` cannot pass through a future, and a ``SystemExit`` must not end the app."""
+    """Call ``fn``; a ``StopIteration`` cannot pass a future, and a ``SystemExit`` must not end the app."""
     try:
         return fn(*args, **kwargs)
     except (StopIteration, SystemExit) as error:
@@ -289,12 +290,8 @@ def _close(generator: Generator[object, None, None]) -> None:
 
 @cache
 def _own_threads() -> Executor:
-    """For tools that are called directly; a ``ToolManager`` brings its own."""
+    """Return the threads of tools that are called directly; a ``ToolManager`` has its own."""
     return ThreadPoolExecutor(thread_name_prefix="tool")
-
-
-async def _next(items: AsyncGenerator[ToolProgress | FunctionOutput, None]) -> ToolProgress | FunctionOutput:
-    return await anext(items)
 
 
 def _jsonable(value: object) -> JsonValue:

@@ -1,24 +1,42 @@
-"""Asynchronous work for code that has no event loop."""
+"""Asynchronous functions and generators for code without an event loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def run_sync(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs ``call()`` to its end in a loop of its own. Raises ``RuntimeError`` where a loop runs already."""
+    """Return the result of ``call()`` from a new event loop; raise ``RuntimeError`` where a loop is running."""
     refuse_running_loop()
     return asyncio.run(call())
 
 
 def refuse_running_loop() -> None:
-    """Raises ``RuntimeError`` inside an event loop, which a synchronous call would hold up."""
+    """Raise ``RuntimeError`` inside an event loop, which a synchronous call would block."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("An event loop runs here already: use the asynchronous form of this call.")
+    raise RuntimeError("An event loop is already running here; use the asynchronous form of this call.")
+
+
+def iterate_sync(items: AsyncGenerator[T, None]) -> Iterator[T]:
+    """Iterate ``items`` in a new event loop; raise ``RuntimeError`` where a loop is running."""
+    refuse_running_loop()
+    with asyncio.Runner() as runner:
+        try:
+            while True:
+                try:
+                    yield runner.run(_next(items))
+                except StopAsyncIteration:
+                    return
+        finally:
+            runner.run(items.aclose())
+
+
+async def _next(items: AsyncGenerator[T, None]) -> T:
+    return await anext(items)

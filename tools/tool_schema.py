@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any, cast, get_type_hints
 
 import docstring_parser
@@ -27,17 +28,17 @@ class ToolSchema:
     """The parameters of one function, as JSON schema and as a validator; those that are ``hidden`` are left out."""
 
     def __init__(self, fn: Callable[..., Any], *, hidden: Collection[str] = ()) -> None:
-        doc = docstring_parser.parse(inspect.getdoc(fn) or "")
+        doc = docstring_parser.parse(_documentation(fn))
         self.description = "\n".join(filter(None, [doc.short_description, doc.long_description]))
         described = {p.arg_name: p.description or "" for p in doc.params}
-        hints = get_type_hints(fn, include_extras=True)
+        hints = _hints(fn)
         fields: dict[str, Any] = {}
         self._defaults: set[str] = set()
         for parameter in inspect.signature(fn).parameters.values():
             if parameter.name in hidden:
                 continue
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
-                raise TypeError(f"{fn.__name__}: a tool takes named parameters only, not {parameter}")
+                raise TypeError(f"{name_of(fn)}: a tool takes named parameters only, not {parameter}")
             required = parameter.default is parameter.empty
             if not required:
                 self._defaults.add(parameter.name)
@@ -46,7 +47,7 @@ class ToolSchema:
                 Field(... if required else parameter.default, description=described.get(parameter.name) or None),
             )
         config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
-        self._model: type[BaseModel] = create_model(fn.__name__, __config__=config, **fields)
+        self._model: type[BaseModel] = create_model(name_of(fn), __config__=config, **fields)
         schema = self._model.model_json_schema()
         self.strict = _can_be_strict(schema)
         self.parameters = _strict(schema, self._defaults) if self.strict else schema
@@ -69,6 +70,31 @@ class ToolSchema:
         except ValidationError as error:
             raise ToolArgumentsInvalid(_explain(error, self._model.model_fields)) from None
         return {name: getattr(model, name) for name in type(model).model_fields}
+
+
+def name_of(fn: Callable[..., Any]) -> str:
+    """Return the name of ``fn``: of a partial that of its function, of a callable object that of its class."""
+    fn = _unwrapped(fn)
+    return str(getattr(fn, "__name__", None) or type(fn).__name__)
+
+
+def _unwrapped(fn: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(fn, partial):
+        fn = fn.func
+    return fn
+
+
+def _documentation(fn: Callable[..., Any]) -> str:
+    fn = _unwrapped(fn)
+    if hasattr(fn, "__name__"):
+        return inspect.getdoc(fn) or ""
+    # A callable object: what its call says about itself comes before what its class says.
+    return inspect.cleandoc(type(fn).__call__.__doc__ or type(fn).__doc__ or "")
+
+
+def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    fn = _unwrapped(fn)
+    return get_type_hints(fn if hasattr(fn, "__name__") else type(fn).__call__, include_extras=True)
 
 
 def _explain(error: ValidationError, known: Iterable[str]) -> str:

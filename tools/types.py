@@ -6,11 +6,14 @@ Everything here is plain data; nothing imports the app.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tools.sync_calls import iterate_sync
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -148,27 +151,30 @@ class ToolProgress(Frozen):
 
 
 class StreamingFunctionOutput:
-    """A running call: iterate ``astream()`` for its progress, then read ``function_output``.
+    """A running call, as ``FunctionTool.astream`` returns it: iterate its progress, then read ``function_output``."""
 
-    Iteration yields each progress item as it comes and ends when the call has ended; ``function_output``
-    raises ``LookupError`` before that.
-    """
-
-    def __init__(self, items: AsyncIterator[ToolProgress | FunctionOutput]) -> None:
+    def __init__(self, items: AsyncGenerator[ToolProgress | FunctionOutput, None]) -> None:
         self._items = items
         self._output: FunctionOutput | None = None
 
-    async def astream(self) -> AsyncIterator[ToolProgress]:
-        async for item in self._items:
-            if isinstance(item, FunctionOutput):
-                self._output = item
-            else:
-                yield item
+    async def astream(self) -> AsyncGenerator[ToolProgress, None]:
+        """Yield each progress item as it arrives; ends with the call."""
+        async with aclosing(self._items):
+            async for item in self._items:
+                if isinstance(item, FunctionOutput):
+                    self._output = item
+                else:
+                    yield item
+
+    def stream(self) -> Iterator[ToolProgress]:
+        """Like ``astream``, without an event loop; raises ``RuntimeError`` inside one."""
+        return iterate_sync(self.astream())
 
     @property
     def function_output(self) -> FunctionOutput:
+        """The output of the call; raises ``LookupError`` before its end."""
         if self._output is None:
-            raise LookupError("The call has not ended yet: iterate astream() to its end first.")
+            raise LookupError("The call has not ended yet; iterate it to its end first.")
         return self._output
 
 

@@ -43,7 +43,7 @@ from chat_app.generation.updates import (
 )
 from tools.search_presentation import GUIDELINE_SEARCH
 from tools.tool_manager import ToolManager
-from tools.types import Function, FunctionOutput, ToolPresentation
+from tools.types import Function, FunctionOutput, StreamingFunctionOutput, ToolPresentation
 
 logger = logging.getLogger(__name__)
 
@@ -169,14 +169,13 @@ class StreamManager:
         """Run one call and pass on its progress and output."""
         self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
         request = self._state.request
-        async with aclosing(tools.stream(function, allowed=request.tools, given=request.given)) as items:
+        running = StreamingFunctionOutput(tools.stream(function, allowed=request.tools, given=request.given))
+        async with aclosing(running.astream()) as items:
             async for item in items:
-                if isinstance(item, FunctionOutput):
-                    self._outputs[function.call_id] = item
-                    await self._tool_output(item)
-                else:
-                    progress = ToolProgressRunItem(progress=item)
-                    await self._channel.put(RunItemStreamEvent(name="agent.tool_call_progress", item=progress))
+                progress = ToolProgressRunItem(progress=item)
+                await self._channel.put(RunItemStreamEvent(name="agent.tool_call_progress", item=progress))
+        self._outputs[function.call_id] = running.function_output
+        await self._tool_output(running.function_output)
 
     async def _tool_start(self, function: Function, presentation: ToolPresentation) -> None:
         item = ToolCallRunItem(function=function, presentation=presentation)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ KINDS = [
 @pytest.mark.parametrize(("fn", "kind", "streams"), KINDS)
 async def test_each_kind_of_function_gives_its_result(fn: Callable[..., Any], kind: str, streams: bool) -> None:
     tool = FunctionTool(fn)
-    assert (tool.function_type, tool.is_generator_function) == (kind, streams)
+    assert (tool.get_function_type(), tool.is_generator_function()) == (kind, streams)
     items = [item async for item in tool.astream(Function(call_id="c1", name=tool.name, arguments='{"dose": 21}'))]
     output = items[-1]
     assert isinstance(output, FunctionOutput)
@@ -137,6 +138,56 @@ async def test_progress_can_be_followed_and_the_output_read_afterwards() -> None
         _ = running.function_output
     assert [progress.item async for progress in running.astream()] == [{"step": 1}, {"step": 2}]
     assert running.function_output.output == {"dose": 2}
+
+
+def test_progress_can_be_followed_without_an_event_loop() -> None:
+    running = StreamingFunctionOutput(FunctionTool(steps).astream(dose=1))
+    assert [progress.item for progress in running.stream()] == [{"step": 1}, {"step": 2}]
+    assert running.function_output.output == {"dose": 2}
+
+
+class Scale:
+    """Scales doses."""
+
+    def __init__(self, factor: int) -> None:
+        self._factor = factor
+
+    def __call__(self, dose: int) -> dict[str, int]:
+        return {"dose": dose * self._factor}
+
+
+class SlowScale(Scale):
+    """Scales doses in steps."""
+
+    async def __call__(self, dose: int) -> AsyncIterator[dict[str, int]]:  # type: ignore[override]
+        """Scale a dose."""
+        yield {"step": 1}
+        yield {"dose": dose * self._factor}
+
+
+def scaled(factor: int, dose: int) -> dict[str, int]:
+    """Scale a dose by a factor."""
+    return {"dose": dose * factor}
+
+
+@pytest.mark.parametrize(
+    ("fn", "name", "description", "kind"),
+    [
+        (partial(scaled, 3), "scaled", "Scale a dose by a factor.", "sync"),
+        (partial(partial(scaled), 3), "scaled", "Scale a dose by a factor.", "sync"),
+        (Scale(3), "Scale", "Scales doses.", "sync"),
+        (SlowScale(3), "SlowScale", "Scale a dose.", "async_generator"),
+        (partial(SlowScale(3)), "SlowScale", "Scale a dose.", "async_generator"),
+        (SlowScale(3).__call__, "__call__", "Scale a dose.", "async_generator"),
+    ],
+)
+async def test_a_partial_and_a_callable_object_are_tools(
+    fn: Callable[..., Any], name: str, description: str, kind: str
+) -> None:
+    tool = FunctionTool(fn)
+    assert (tool.name, tool.definition.description, tool.get_function_type()) == (name, description, kind)
+    assert list(tool.definition.parameters["properties"]) == ["dose"]
+    assert (await tool.acall(dose=7)).output == {"dose": 21}
 
 
 async def test_a_result_with_passages_keeps_them() -> None:
