@@ -206,6 +206,20 @@ class TestOpenFda:
         with pytest.raises(SourceRejected):
             rolled_up(file)
 
+    @pytest.mark.parametrize("deep", [b"[" * 200_000, b"[" * 50_000 + b"]" * 50_000, b'{"a":' * 50_000])
+    def test_deep_nesting_takes_no_memory(self, tmp_path: Path, deep: bytes) -> None:
+        file = tmp_path / "deep.json"
+        file.write_bytes(b'{"results": [{"product_ndc": "1-2", "packaging": ' + deep)
+        with pytest.raises(SourceRejected):
+            rolled_up(file)
+
+    @pytest.mark.parametrize("written", ["{}", '{"meta": {}, "results": {}}', '{"results": [1, 2]}', "[[]]"])
+    def test_json_without_records_is_no_drug_data(self, tmp_path: Path, written: str) -> None:
+        file = tmp_path / "other.json"
+        file.write_text(written, encoding="utf-8")
+        with pytest.raises(SourceRejected, match="no drug data"):
+            rolled_up(file)
+
     def test_a_file_larger_than_one_read_is_read_to_its_end(self, tmp_path: Path, shared: Path) -> None:
         rows = json.loads((shared / "data/drugs/openfda-ndc_5rows.json").read_text())["results"]
         many = [row | {"product_ndc": f"{number}-{place}"} for number in range(800) for place, row in enumerate(rows)]

@@ -15,7 +15,6 @@ strengths are. Rows of one medicine roll up to one record. JSON: an array of obj
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -52,7 +51,7 @@ def role(entry: Entry) -> str | None:
     start = decode(entry.head()).removeprefix("\ufeff")
     if start.lstrip()[:1] in {"{", "["}:
         found = head(entry)
-        return "json" if found and isinstance(found[1].get("generic_name"), str) else None
+        return "json" if found and isinstance(found.first.get("generic_name"), str) else None
     columns, _ = _columns(start.split("\n", 1)[0].rstrip("\r"))
     return "csv" if "generic_name" in columns else None
 
@@ -73,18 +72,8 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
 
 def _source(entry: Entry, kind: str) -> Source:
     name, date = entry.path.stem, entry.date
-    if kind == "json":
-        found = head(entry)
-        preamble = found[0] if found else ""
-        for field, pattern in (
-            ("name", r'"formulary"\s*:\s*("(?:[^"\\]|\\.)*")'),
-            ("date", r'"date"\s*:\s*"([\d-]+)"'),
-        ):
-            value = re.search(pattern, preamble)
-            if value and field == "name":
-                name = str(json.loads(value[1]))
-            elif value:
-                date = value[1]
+    if kind == "json" and (found := head(entry)):
+        name, date = found.facts.get("formulary", name), found.facts.get("date", date)
     slug = "-".join(fold(name).split()) or "own"
     return Source(id=f"{SOURCE_ID}:{slug}", title=f"Formulary: {name}", publisher=name, date=date)
 

@@ -1,108 +1,132 @@
-"""The records of a JSON file one by one, so that a file of any size needs the memory of one record.
+"""Records of a JSON file one by one, so that a file of any size needs the memory of one record.
 
 openFDA answers and bulk files are ``{"meta": {…}, "results": [{…}, …]}``; a plain array of objects is read as well.
 """
 
 from __future__ import annotations
 
-import codecs
-import json
-import re
 from collections.abc import Iterator
-from typing import IO, Any, Final
+from contextlib import contextmanager
+from typing import IO, Any, Final, NamedTuple
+
+import ijson
+import numpy as np
+from ijson.common import ObjectBuilder
 
 from tools.drug_database.importers.container import Entry
 from tools.errors import SourceRejected
 
-_CHUNK: Final = 1_048_576
 _LARGEST: Final = 64 * 1_048_576
-"""Characters that one record may have."""
-_START = re.compile(r'"(?:results|records)"\s*:\s*\[')
+"""Bytes that one record may have."""
+_DEEPEST: Final = 500
+_BRACES_TO_BRACKETS: Final = 0x20
+"""The bit in which ``[`` and ``{``, ``]`` and ``}`` differ."""
+_OPENING: Final = ord("{")
+_CLOSING: Final = ord("}")
+_ARRAYS: Final = ("", "results", "records")
+"""Where the array of records is: at the top, or under one of these names."""
+_BOM: Final = b"\xef\xbb\xbf"
 Record = dict[str, Any]
 
 
+class Head(NamedTuple):
+    """The texts before the array by their dotted path, and the first record."""
+
+    facts: dict[str, str]
+    first: Record
+    path: str
+    """The path of the array's items, as ijson writes it."""
+
+
 def records(entry: Entry) -> Iterator[Record]:
-    """Each object of the file's array. Raises ``SourceRejected`` for a file that breaks off or is no JSON."""
-    with entry.open() as stream:
-        yield from _Reader(entry.name, stream).records()
+    """Yield each object of the file's array. Raises ``SourceRejected`` for a file that breaks off or is no JSON."""
+    path = _head(entry).path
+    with _opened(entry) as stream:
+        for record in ijson.items(stream, path, use_float=True):
+            if not isinstance(record, dict):
+                raise _no_list(entry)
+            stream.start_record()
+            yield record
 
 
-def head(entry: Entry) -> tuple[str, Record] | None:
-    """What stands before the array, and its first object; None when the file is no such JSON."""
+def head(entry: Entry) -> Head | None:
+    """Return what precedes the array, and its first object; None when the file is no such JSON."""
     try:
-        with entry.open() as stream:
-            reader = _Reader(entry.name, stream)
-            first = next(reader.records(), None)
-            return None if first is None else (reader.preamble, first)
+        return _head(entry)
     except SourceRejected:
         return None
 
 
-class _Reader:
+def _head(entry: Entry) -> Head:
+    facts: dict[str, str] = {}
+    builder: ObjectBuilder | None = None
+    with _opened(entry) as stream:
+        for prefix, event, value in ijson.parse(stream, use_float=True):
+            array, dot, last = prefix.rpartition(".")
+            if builder is None and last == "item" and array in _ARRAYS and event == "start_map":
+                builder = ObjectBuilder()
+            if builder is not None:
+                builder.event(event, value)
+                if event == "end_map" and last == "item" and array in _ARRAYS:
+                    return Head(facts, builder.value, f"{array}{dot}item")
+            elif event == "string":
+                facts.setdefault(prefix, value)
+    raise _no_list(entry)
+
+
+class _Stream:
+    """The bytes of a file without a byte order mark, with bounds on the size and depth of one record.
+
+    The parser keeps the path of every open bracket: deep nesting would take all memory.
+    """
+
     def __init__(self, name: str, stream: IO[bytes]) -> None:
         self._name = name
         self._stream = stream
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")()
-        self._text = ""
-        self._ended = False
-        self.preamble = ""
+        self._started = False
+        self.start_record()
 
-    def records(self) -> Iterator[Record]:
-        self._find_array()
-        decoder = json.JSONDecoder()
-        while True:
-            self._text = self._text.lstrip(" \t\r\n,")
-            if self._text.startswith("]"):
-                return
-            if not self._text and not self._more():
-                raise self._broken_off()
-            if not self._text.strip():
-                continue
-            record, end = self._one(decoder)
-            self._text = self._text[end:]
-            yield record
+    def start_record(self) -> None:
+        """Begin to count the bytes and brackets of the next record."""
+        self._left = _LARGEST
+        self._depth = 0
 
-    def _find_array(self) -> None:
-        while True:
-            found = _START.search(self._text)
-            plain = self._text.lstrip()
-            if found or plain.startswith("["):
-                end = found.end() if found else self._text.index("[") + 1
-                self.preamble, self._text = self._text[:end], self._text[end:]
-                return
-            if len(self._text) > _CHUNK or not self._more():
-                raise SourceRejected(f"{self._name} is no list of records in JSON.")
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes. Raises ``SourceRejected`` for a record beyond the bounds."""
+        raw = self._stream.read(size)
+        if not self._started:
+            self._started, raw = True, raw.removeprefix(_BOM)
+        signs = np.frombuffer(raw, dtype=np.uint8) | _BRACES_TO_BRACKETS
+        depths = self._depth + np.cumsum((signs == _OPENING).astype(np.int64) - (signs == _CLOSING))
+        self._left -= len(raw)
+        if self._left < 0 or (len(depths) and depths.max() > _DEEPEST):
+            raise SourceRejected(f"{self._name} nests too deeply or has too large a record to be drug data.")
+        self._depth = int(depths[-1]) if len(depths) else self._depth
+        return raw
 
-    def _one(self, decoder: json.JSONDecoder) -> tuple[Record, int]:
-        while True:
-            try:
-                value, end = decoder.raw_decode(self._text)
-            except json.JSONDecodeError:
-                if len(self._text) > _LARGEST or not self._more():
-                    raise self._broken_off() from None
-            except RecursionError:
-                raise SourceRejected(f"{self._name} nests too deeply to be drug data.") from None
-            else:
-                if not isinstance(value, dict):
-                    raise SourceRejected(f"{self._name} is no list of records in JSON.")
-                return value, end
 
-    def _more(self) -> bool:
-        if self._ended:
-            return False
-        raw = self._stream.read(max(_CHUNK, len(self._text)))
-        self._ended = not raw
+@contextmanager
+def _opened(entry: Entry) -> Iterator[_Stream]:
+    with entry.open() as stream:
         try:
-            self._text += self._decode.decode(raw, final=self._ended)
-        except UnicodeDecodeError:
-            raise SourceRejected(f"{self._name} is no UTF-8 text.") from None
-        return bool(raw)
+            yield _Stream(entry.name, stream)
+        except ijson.IncompleteJSONError as error:
+            if "UTF8" in str(error):
+                raise SourceRejected(f"{entry.name} is no UTF-8 text.") from None
+            raise _broken_off(entry) from None
+        except ijson.JSONError:
+            raise _broken_off(entry) from None
 
-    def _broken_off(self) -> SourceRejected:
-        return SourceRejected(f"{self._name} is broken JSON or breaks off before its end; nothing was imported.")
+
+def _broken_off(entry: Entry) -> SourceRejected:
+    return SourceRejected(f"{entry.name} is broken JSON or breaks off before its end; nothing was imported.")
+
+
+def _no_list(entry: Entry) -> SourceRejected:
+    return SourceRejected(f"{entry.name} is no list of records in JSON.")
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A field that holds a text, a list of texts or nothing, as texts that are not blank."""
+    """Return the texts of a field that holds a text, a list of texts or nothing; blank ones are left out."""
     found = value if isinstance(value, list) else [value]
     return tuple(one for one in found if isinstance(one, str) and one.strip())

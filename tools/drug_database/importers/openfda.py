@@ -8,7 +8,6 @@ Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/lab
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ from tools.drug_database.records.strengths import combined, strength
 
 NDC_SOURCE: Final = "openfda-ndc"
 LABEL_SOURCE: Final = "openfda-label"
-_UPDATED = re.compile(r'"last_updated"\s*:\s*"(\d{4}-\d\d-\d\d)"')
 _FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
     "boxed_warning": ("boxed_warning",),
     "indications": ("indications_and_usage",),
@@ -39,7 +37,7 @@ def role(entry: Entry) -> str | None:
     found = head(entry)
     if found is None:
         return None
-    first = found[1]
+    first = found.first
     if isinstance(first.get("product_ndc"), str) and ("dosage_form" in first or "packaging" in first):
         return "ndc"
     is_label = isinstance(first.get("set_id"), str) and not {"openfda", "spl_product_data_elements"}.isdisjoint(first)
@@ -70,13 +68,12 @@ def _put(intake: Intake, found: Contribution | str, number: int) -> None:
 
 def _source(entry: Entry, name: str, title: str, endpoint: str) -> Source:
     found = head(entry)
-    updated = _UPDATED.search(found[0]) if found else None
     return Source(
         id=name,
         title=title,
         publisher="U.S. Food and Drug Administration (openFDA)",
         url=f"https://open.fda.gov/apis/drug/{endpoint}/",
-        date=updated[1] if updated else entry.date,
+        date=(found.facts.get("meta.last_updated") if found else "") or entry.date,
     )
 
 
