@@ -6,9 +6,10 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
@@ -18,6 +19,8 @@ LARGEST: Final = 4 * 1024**3
 """Bytes that one unpacked file may have."""
 _RATIO: Final = 200
 """Text of this kind shrinks about tenfold; past this ratio a zip is a bomb."""
+LONGEST_LINE: Final = 1_000_000
+"""Bytes; a longer line is no row of any of these formats."""
 _NO_ZIP_DATE: Final = 1980
 """The year that zip tools write for a member without a date."""
 _DATE = re.compile(r"(?<!\d)(19|20)\d\d-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?(?!\d)")
@@ -51,6 +54,11 @@ class Entry:
     @property
     def basename(self) -> str:
         return (self.member or self.path.name).rsplit("/", 1)[-1].lower()
+
+    @cached_property
+    def first_line(self) -> str:
+        """Return the first line as text, without its end and without a byte order mark."""
+        return decode(self.head().split(b"\n", 1)[0]).removeprefix("\ufeff").rstrip("\r")
 
     def head(self, size: int = 65_536) -> bytes:
         """The first bytes, for recognising the format."""
@@ -105,3 +113,24 @@ def _file(path: Path, name: str) -> list[Entry]:
         if info.file_size > LARGEST or info.file_size > _RATIO * max(info.compress_size, 1_000):
             raise SourceRejected(f"{name} unpacks to more than any drug data file has; nothing was imported.")
     return [Entry(f"{name}:{info.filename}", path, info.filename) for info in infos]
+
+
+def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """1-based number and text of each line that is not blank.
+
+    FDA and NLM publish UTF-8 or Windows-1252; bytes that are neither become U+FFFD, so that no row is lost to one
+    character. A line over 1 MB is cut there; the rest of it follows as a line that no format accepts.
+    """
+    number = 0
+    while raw := stream.readline(LONGEST_LINE):
+        number += 1
+        text = decode(raw).rstrip("\r\n")
+        if text.strip():
+            yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+def decode(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace")

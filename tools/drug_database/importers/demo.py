@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import ConfigDict, Field
 
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
 from tools.types import Frozen
@@ -91,6 +91,7 @@ def _load(file: Path) -> tuple[DemoRecord, ...]:
 
 
 def read(intake: Intake) -> None:
+    """Hand every demonstration drug to the intake."""
     for file in files():
         loaded = _load(file)
         intake.open_file(file.name, kind="demonstration drugs", source=SOURCE, total=len(loaded))
@@ -159,3 +160,14 @@ def _products(listed: DemoProduct) -> tuple[Product, ...]:
         )
         for brand in (listed.brand_names or ("",))
     )
+
+
+IMPORTER = Importer(
+    "demonstration drugs",
+    role=lambda _: None,
+    read=lambda _, intake: read(intake),
+    source=SOURCE_ID,
+    name_rank=1,
+    label_rank=2,
+)
+"""They are loaded by ``DrugDatabase.load_demo`` and recognised in no file."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
@@ -30,8 +30,8 @@ class _Application(NamedTuple):
     sponsor: str
 
 
-def role(first_line: str) -> str | None:
-    columns = {name.strip() for name in first_line.split("\t")}
+def role(entry: Entry) -> str | None:
+    columns = {name.strip() for name in entry.first_line.split("\t")}
     return next((name for name, needed in _ROLES.items() if columns >= needed), None)
 
 
@@ -122,3 +122,6 @@ def _product(row: Row, application: _Application | None) -> Contribution:
         products=(product,),
         brand_names=(brand,) if brand else (),
     )
+
+
+IMPORTER = Importer("Drugs@FDA", role, read)

@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake, decode, text_lines
+from tools.drug_database.importers.container import Entry, decode, text_lines
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.json_stream import head, records
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.names.name_keys import fold
@@ -163,3 +163,6 @@ def _label(row: Row, source: Source) -> Label | None:
         if found:
             sections[name] = found
     return Label(source=source, sections=sections) if sections else None
+
+
+IMPORTER = Importer("a formulary of your own", role, read, source=SOURCE_ID, name_rank=0, label_rank=0)

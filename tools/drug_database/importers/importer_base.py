@@ -1,20 +1,19 @@
-"""What importers share: the intake they hand rows to, which keeps the count of every row, and safe file reading."""
+"""What importers share: how one is registered, and the intake that counts every row it hands over."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Final
+from typing import Final
 
+from tools.drug_database.importers.container import Entry
 from tools.drug_database.records import Contribution, Source
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, Refusal
 from tools.drug_database.storage.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
-LONGEST_LINE: Final = 1_000_000
-"""Bytes; a longer line is no row of any of these formats."""
 
 
 @dataclass
@@ -130,22 +129,23 @@ class Intake:
         self._progress(ImportProgress(stage="reading", label=count.file, done=count.read, total=self._total))
 
 
-def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """1-based number and text of each line that is not blank.
-
-    FDA and NLM publish UTF-8 or Windows-1252; bytes that are neither become U+FFFD, so that no row is lost to one
-    character. A line over 1 MB is cut there; the rest of it follows as a line that no format accepts.
-    """
-    number = 0
-    while raw := stream.readline(LONGEST_LINE):
-        number += 1
-        text = decode(raw).rstrip("\r\n")
-        if text.strip():
-            yield number, text.removeprefix("\ufeff") if number == 1 else text
+FileRole = Callable[[Entry], str | None]
+Reader = Callable[[Mapping[str, Sequence[Entry]], Intake], None]
 
 
-def decode(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("cp1252", errors="replace")
+@dataclass(frozen=True)
+class Importer:
+    """One format of drug data, as ``recognise.IMPORTERS`` lists it."""
+
+    title: str
+    """The format's name for people."""
+    role: FileRole
+    """Return the part that a file plays in the format, by its content; None for another format's file."""
+    read: Reader
+    """Read the files, given by their role."""
+    source: str = ""
+    """The id of its sources up to a colon; needed for other ranks than the usual."""
+    name_rank: int = 2
+    """Whose wording of the generic name wins; 0 is first."""
+    label_rank: int = 1
+    """Whose labels are shown first."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.text_tables import Row, listed, rows
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import Contribution, Product, Source
@@ -22,8 +22,8 @@ _PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "S
 _PACKAGE: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"})
 
 
-def role(first_line: str) -> str | None:
-    columns = set(first_line.split("\t"))
+def role(entry: Entry) -> str | None:
+    columns = set(entry.first_line.split("\t"))
     if columns >= _PRODUCT:
         return "product"
     return "package" if columns >= _PACKAGE else None
@@ -126,3 +126,6 @@ def _strengths(row: Row) -> tuple[str, ...]:
     if len(units) != len(amounts):
         return (combined(amounts),)
     return (combined([strength(f"{amount} {unit}") for amount, unit in zip(amounts, units, strict=True)]),)
+
+
+IMPORTER = Importer("FDA NDC text", role, read)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.json_stream import Record, head, records, texts
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
@@ -172,3 +172,6 @@ def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) ->
 def iso_date(text: str) -> str:
     """``20140113`` as ``2014-01-13``; anything else is no date."""
     return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) >= 8 and text[:8].isdigit() else ""
+
+
+IMPORTER = Importer("openFDA NDC or label JSON", role, read)

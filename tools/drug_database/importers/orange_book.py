@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
@@ -23,8 +23,8 @@ _APPLICATION: Final = {"N": "NDA", "A": "ANDA"}
 _EARLY: Final = "Approved Prior to Jan 1, 1982"
 
 
-def role(first_line: str) -> str | None:
-    return "product" if set(first_line.split("~")) >= _COLUMNS else None
+def role(entry: Entry) -> str | None:
+    return "product" if set(entry.first_line.split("~")) >= _COLUMNS else None
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
@@ -80,3 +80,6 @@ def _approval(text: str) -> tuple[str, ...]:
         return (datetime.strptime(text, "%b %d, %Y").date().isoformat(),)  # noqa: DTZ007  (a date without a time)
     except ValueError:
         return (text,) if text else ()
+
+
+IMPORTER = Importer("Orange Book", role, read)

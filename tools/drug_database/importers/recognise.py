@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tools.drug_database.importers import drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
+from tools.drug_database.importers import demo, drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
 from tools.drug_database.importers.container import Entry, entries
-from tools.drug_database.importers.importer_base import Intake, decode
+from tools.drug_database.importers.importer_base import Importer, Reader
 from tools.errors import SourceRejected
 
-LineRole = Callable[[str], str | None]
-FileRole = Callable[[Entry], str | None]
-Reader = Callable[[Mapping[str, Sequence[Entry]], Intake], None]
-_KNOWN: Final = (
-    "FDA NDC text, openFDA NDC or label JSON, Orange Book, Drugs@FDA, RxNorm RRF, DailyMed SPL XML, or a formulary of "
-    "your own"
+IMPORTERS: Final[tuple[Importer, ...]] = (
+    ndc_text.IMPORTER,
+    orange_book.IMPORTER,
+    drugs_at_fda.IMPORTER,
+    rxnorm.IMPORTER,
+    spl.IMPORTER,
+    openfda.IMPORTER,
+    formulary.IMPORTER,
+    demo.IMPORTER,
 )
-_TABLES: Final[tuple[tuple[LineRole, Reader], ...]] = (
-    (ndc_text.role, ndc_text.read),
-    (orange_book.role, orange_book.read),
-    (drugs_at_fda.role, drugs_at_fda.read),
-    (rxnorm.role, rxnorm.read),
-)
-"""Told by the first line."""
-_DOCUMENTS: Final[tuple[tuple[FileRole, Reader], ...]] = (
-    (spl.role, spl.read),
-    (openfda.role, openfda.read),
-    (formulary.role, formulary.read),
-)
-"""Told by what stands further inside."""
+"""Every format, those told by their first line before those that need a look further inside."""
+_BY_SOURCE: Final = {one.source: one for one in IMPORTERS if one.source}
+
+
+def importer_of(source: str) -> Importer | None:
+    """Return the importer of a source id when it has registered one."""
+    return _BY_SOURCE.get(source.partition(":")[0])
 
 
 @dataclass
@@ -51,30 +48,21 @@ class Recognised:
 
 
 def recognise(paths: Sequence[Path]) -> Recognised:
-    """Raises ``SourceRejected`` when a path is missing or damaged, or holds nothing that an importer reads."""
+    """Sort files by format. Raises ``SourceRejected`` when a path is missing or damaged, or no importer reads it."""
     found = Recognised()
     for path in paths:
-        jobs: dict[Reader, Job] = {}
+        jobs: dict[str, Job] = {}
         for entry in entries(path):
-            known = _role(entry)
+            known = next(((one, role) for one in IMPORTERS if (role := one.role(entry))), None)
             if known is None:
                 found.left_out.append(entry.name)
-            else:
-                jobs.setdefault(known[0], Job(known[0])).files.setdefault(known[1], []).append(entry)
+                continue
+            importer, role = known
+            jobs.setdefault(importer.title, Job(importer.read)).files.setdefault(role, []).append(entry)
         if not jobs:
-            raise SourceRejected(f"{path.name} is no drug data that can be imported. Known are {_KNOWN}.")
+            *titles, last = (one.title for one in IMPORTERS if one is not demo.IMPORTER)
+            raise SourceRejected(
+                f"{path.name} is no drug data that can be imported. Known are {', '.join(titles)}, or {last}."
+            )
         found.jobs += jobs.values()
     return found
-
-
-def _role(entry: Entry) -> tuple[Reader, str] | None:
-    first_line = decode(entry.head().split(b"\n", 1)[0]).removeprefix("\ufeff").rstrip("\r")
-    for role, read in _TABLES:
-        name = role(first_line)
-        if name:
-            return read, name
-    for look, read in _DOCUMENTS:
-        name = look(entry)
-        if name:
-            return read, name
-    return None

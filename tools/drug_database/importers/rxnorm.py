@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake, text_lines
+from tools.drug_database.importers.container import Entry, text_lines
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
 from tools.drug_database.names.name_keys import base_moiety, fold
 from tools.drug_database.records import Contribution, Product, Source
@@ -53,8 +53,8 @@ class _Concepts:
     used: set[str] = field(default_factory=set[str])
 
 
-def role(first_line: str) -> str | None:
-    cells = first_line.split("|")
+def role(entry: Entry) -> str | None:
+    cells = entry.first_line.split("|")
     if len(cells) == _CONCEPT_COLUMNS + 1 and cells[1] == "ENG":
         return "concept"
     if len(cells) == _RELATION_COLUMNS + 1 and cells[2] in {"CUI", "AUI"}:
@@ -275,3 +275,6 @@ def _read_attributes(entry: Entry, intake: Intake, source: Source, known: _Conce
             intake.refuse(number, "its product is not in the data")
         else:
             intake.patch(cells[0], "packages", cells[10], number)
+
+
+IMPORTER = Importer("RxNorm RRF", role, read)

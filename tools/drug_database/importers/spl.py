@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from tools.drug_database.importers import xml_tree
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import Importer, Intake
 from tools.drug_database.importers.openfda import iso_date, label_sections
 from tools.drug_database.labels.label_sentences import BULLET, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
@@ -229,3 +229,6 @@ def _text(element: Element | None) -> str:
 def _attribute(element: Element, child: str, name: str) -> str:
     found = element.find(f"{_V3}{child}")
     return "" if found is None else found.get(name, "").strip()
+
+
+IMPORTER = Importer("DailyMed SPL XML", role, read)

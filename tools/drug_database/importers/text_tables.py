@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Intake, text_lines
+from tools.drug_database.importers.container import Entry, text_lines
+from tools.drug_database.importers.importer_base import Intake
 from tools.drug_database.records import Source
 from tools.drug_database.records.strengths import combined, strength
 

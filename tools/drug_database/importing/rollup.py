@@ -10,6 +10,8 @@ from typing import Final
 import orjson
 from rapidfuzz.distance import OSA
 
+from tools.drug_database.importers.importer_base import Importer
+from tools.drug_database.importers.recognise import importer_of
 from tools.drug_database.names.name_keys import (
     base_moieties,
     class_kind,
@@ -22,11 +24,8 @@ from tools.drug_database.names.name_keys import (
 from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
 from tools.drug_database.storage.staging import StagedGroup
 
-FIRST: Final = ("formulary", "demo")
-"""Sources whose wording of the generic name wins, in this order."""
 _MOST_LABELS: Final = 12
 _LONG_WORD: Final = 7
-_LABEL_ORDER: Final = {"formulary": 0, "label": 2}
 _FORM_WORDS: Final = word_list("plain")
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -88,7 +87,7 @@ class _ProductBin:
 def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
     """The record of one ingredient set. ``sources`` names every source that its lines refer to."""
     items, patches = _parse(group.lines)
-    items.sort(key=lambda item: (_rank(item.source), item.source, item.item))
+    items.sort(key=lambda item: (_name_rank(item.source), item.source, item.item))
     ingredients = _ingredients(items)
     generic = next((item.generic_name for item in items if item.generic_name), "") or joined(ingredients)
     substances, synonyms, classes, rxcuis, brands = Facts(), Facts(), Facts(), Facts(), Facts()
@@ -104,7 +103,6 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
         for product in item.products:
             _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
     known = {fold(generic), *(fold(fact.value) for fact in substances.facts())}
-    labels = tuple(item.label for item in items if item.label)
     return DrugRecord(
         key=group.key,
         generic_name=generic,
@@ -115,7 +113,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
         synonyms=tuple(fact for fact in synonyms.facts() if fold(fact.value) not in known and fact.value not in brands),
         drug_classes=_classes(classes.facts()),
         products=tuple(sorted((bin_.product() for bin_ in products.values()), key=_product_order)),
-        labels=_best_labels(labels),
+        labels=_best_labels(items),
         product_count=sum(len(item.products) for item in items),
         sources=tuple(sources[name] for name in dict.fromkeys(item.source for item in items) if name in sources),
     )
@@ -136,8 +134,14 @@ def _is_slip(word: str, plain: frozenset[str]) -> bool:
     )
 
 
-def _rank(source: str) -> int:
-    return next((place for place, prefix in enumerate(FIRST) if source.startswith(prefix)), len(FIRST))
+def _name_rank(source: str) -> int:
+    importer = importer_of(source)
+    return Importer.name_rank if importer is None else importer.name_rank
+
+
+def _label_rank(source: str) -> int:
+    importer = importer_of(source)
+    return Importer.label_rank if importer is None else importer.label_rank
 
 
 def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
@@ -200,12 +204,11 @@ def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
     return tuple(sorted(by_name.values(), key=lambda fact: _KIND_ORDER.get(class_kind(fact.value), 9)))
 
 
-def _best_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """At most twelve: the formulary's own, then real labels, the newest first, then the demonstration's."""
-    newest = sorted(labels, key=lambda label: label.source.date, reverse=True)
-    return tuple(
-        sorted(newest, key=lambda label: _LABEL_ORDER.get(label.source.id.partition(":")[0], 1))[:_MOST_LABELS]
-    )
+def _best_labels(items: Sequence[Contribution]) -> tuple[Label, ...]:
+    """Return at most twelve labels, by the rank of their importer, the newest of one rank first."""
+    found = [(_label_rank(item.source), item.label) for item in items if item.label]
+    found.sort(key=lambda ranked: ranked[1].source.date, reverse=True)
+    return tuple(label for _, label in sorted(found, key=lambda ranked: ranked[0])[:_MOST_LABELS])
 
 
 def _product_order(product: Product) -> tuple[int, str, str, str]:
