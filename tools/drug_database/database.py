@@ -72,6 +72,10 @@ class DrugDatabase:
 
         return await self._read(read, SEARCH_SECONDS)
 
+    def ingredients_of(self, name: str) -> frozenset[str]:
+        """Return the ingredients of the medicine ``name`` without I/O; empty while the index is not loaded."""
+        return self._searcher.ingredients_of(name)
+
     async def stats(self) -> DrugDatabaseStats:
         def read(client: Client) -> DrugDatabaseStats:
             state = self._searcher.snapshot(client)

@@ -26,7 +26,7 @@ from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import fold, joined
+from tools.drug_database.names.name_keys import base_moieties, fold, joined
 from tools.drug_database.names.name_resolution import Candidate
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.names.query_words import LONGEST, Question, understand
@@ -100,6 +100,16 @@ class Searcher:
             if held is None or held.generation != generation:
                 held = self._snapshot = _load(client, generation)
             return held
+
+    def ingredients_of(self, name: str) -> frozenset[str]:
+        """Return the base names of the ingredients of the medicine ``name``, from the list in memory alone."""
+        held = self._snapshot
+        known = held.index.whole(name) if held is not None else ()
+        return (
+            frozenset(base_moieties(held.index.ingredients[known[0].entry]))
+            if held is not None and known
+            else frozenset()
+        )
 
     def forget(self) -> None:
         """Drops what is held, so that the next search loads the index again."""

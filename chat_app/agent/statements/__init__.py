@@ -1,0 +1,1 @@
+"""Checks the statements of an answer against the passages that they cite."""

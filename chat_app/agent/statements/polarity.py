@@ -1,0 +1,96 @@
+"""Negation and opposites: whether a statement says the reverse of a sentence that it resembles."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from tools.language.terms import terms
+
+_NEGATORS: Final = re.compile(
+    r"\b(?:no|not|never|without|neither|nor|cannot|none|unless|avoid\w*|contraindicat\w*|against|withhold\w*|withheld"
+    r"|refrain\w*|prohibit\w*|unnecessary|inappropriate|ineffective|unsafe)\b|n['’]t\b"
+)
+_NO_NEGATION: Final = re.compile(
+    r"\b(?:with or without|whether or not|not only|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
+    r"|not exceed\w*|not be exceeded)\b"
+)
+_BREAK: Final = re.compile(r"[.;:]|\b(?:but|however|although|whereas|while)\b")
+_SCOPE: Final = 6
+"""Terms behind a negator that it covers."""
+_BACKWARD: Final = re.compile(r"\b(?:contraindicat\w*|avoid(?:ed|ance)?|withheld|unnecessary|inappropriate|unsafe)\b")
+_OPPOSITES: Final = tuple(
+    (frozenset(terms(one)), frozenset(terms(other)))
+    for one, other in (
+        ("increase increases increased raise raises raised rise", "decrease decreases decreased lower lowers lowered"),
+        ("start started starting initiate begin", "stop stopped stopping discontinue discontinued cease"),
+        ("continue continued", "stop stopped discontinue discontinued"),
+        ("higher", "lower"),
+        ("high", "low"),
+        ("maximum", "minimum"),
+        ("effective", "ineffective"),
+        ("safe", "unsafe"),
+        ("acute", "chronic"),
+        ("oral orally", "intravenous intravenously"),
+        ("systolic", "diastolic"),
+        ("mild", "severe"),
+        ("adults adult", "children child"),
+        ("men", "women"),
+        ("better", "worse"),
+        ("positive", "negative"),
+        ("always", "rarely"),
+        ("allow allowed permit", "forbid forbidden prohibit"),
+        ("indicated", "contraindicated"),
+    )
+)
+
+
+class Polarity(NamedTuple):
+    """What a sentence says of each term: denied, affirmed, or both in different places."""
+
+    negations: int
+    denied: frozenset[str]
+    affirmed: frozenset[str]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """All terms of the sentence."""
+        return self.denied | self.affirmed
+
+
+@lru_cache(maxsize=4_096)
+def polarity(sentence: str) -> Polarity:
+    """Return the number of negations and the terms inside and outside of their scope."""
+    text = _NO_NEGATION.sub(lambda found: " " * len(found[0]), sentence.casefold())
+    negations, denied, affirmed = 0, set[str](), set[str]()
+    for clause in _BREAK.split(text):
+        parts = _NEGATORS.split(clause)
+        negations += len(parts) - 1
+        backward = _BACKWARD.search(clause) is not None
+        for position, part in enumerate(parts):
+            words = terms(part)
+            covered = words[:_SCOPE] if position else (words[-_SCOPE:] if backward else [])
+            denied.update(covered)
+            affirmed.update(word for word in words if word not in covered)
+    return Polarity(negations, frozenset(denied), frozenset(affirmed))
+
+
+def reverses(statement: str, source: str) -> bool:
+    """Return whether ``statement`` denies what ``source`` affirms, or affirms what it denies."""
+    one, other = polarity(statement), polarity(source)
+    if (one.negations - other.negations) % 2:
+        shared = one.terms & other.terms
+        flipped = (one.denied & (other.affirmed - other.denied)) | (other.denied & (one.affirmed - one.denied))
+        if flipped & shared:
+            return True
+    return opposed(one.terms, other.terms)
+
+
+def opposed(statement: frozenset[str], source: frozenset[str]) -> bool:
+    """Return whether the statement has one word of a pair of opposites where the source has only the other."""
+    for pair in _OPPOSITES:
+        for here, there in (pair, pair[::-1]):
+            if statement & here and not statement & there and source & there and not source & here:
+                return True
+    return False

@@ -1,0 +1,146 @@
+"""Whether a cited statement is found in its source: its figures, units, negations and names, without a model.
+
+The statement is aligned with the sentences and rows of the passages that it cites. Figures and names may stand
+anywhere in these passages, or, when the statement repeats a sentence almost word for word, in that sentence. Negation
+is compared with the sentences that resemble the statement most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, lru_cache
+from typing import Final, Literal, NamedTuple
+
+from chat_app.agent.statements.figures import Figure, compare, figures
+from chat_app.agent.statements.polarity import reverses
+from tools.drug_database.names.inn_stems import has_drug_stem
+from tools.language.sentences import sentences
+from tools.language.terms import clean, terms
+from tools.types import Passage
+
+Ingredients = Callable[[str], frozenset[str]]
+"""The ingredients of the medicine that a word names; empty for any other word."""
+Reason = Literal["number", "unit", "negation", "name", "wording"]
+_REASONS: Final[dict[str, Reason]] = {"number": "number", "unit": "unit", "bound": "negation"}
+_MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
+_LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_VERBATIM: Final = 0.85
+"""Share of a statement's terms in one sentence from which it counts as repeated."""
+_RESEMBLES: Final = 0.6
+_FEWEST_TERMS: Final = 4
+_UNRELATED: Final = 0.25
+
+
+class Problem(NamedTuple):
+    """Why a statement is not found in its source, and the words that are not."""
+
+    reason: Reason
+    detail: str
+
+
+class _Unit(NamedTuple):
+    """A sentence or row of a source."""
+
+    text: str
+    terms: frozenset[str]
+
+
+class _Source:
+    """A passage; its title and headings count for figures, names and terms. Each part is read when it is needed."""
+
+    def __init__(self, text: str, context: str) -> None:
+        self._whole = f"{clean(_MARKUP.sub(' ', text))} . {context}"
+        parts = [clean(_LEAD.sub("", _MARKUP.sub(" ", part))) for part in sentences(text)]
+        self.units = tuple(_Unit(part, frozenset(terms(part))) for part in parts)
+        self.terms = frozenset(terms(context)).union(*(unit.terms for unit in self.units))
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        return figures(self._whole, words=True)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._whole.casefold()))
+
+
+def unsupported(
+    statement: str, passages: Sequence[Passage], ingredients: Ingredients | None = None
+) -> tuple[Problem, ...]:
+    """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
+    plain = clean(_LEAD.sub("", _MARKUP.sub(" ", statement)))
+    said = frozenset(terms(plain))
+    if not passages or len(said) < 2:
+        return ()
+    sources = [_source(passage.text, f"{passage.title}. {passage.version}. {passage.section}") for passage in passages]
+    units = [unit for source in sources for unit in source.units]
+    shares = [len(said & unit.terms) / len(said) for unit in units]
+    best = max(shares, default=0.0)
+    alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
+    repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
+    found = [*_figures(plain, sources, repeated), *_names(plain, sources, repeated, ingredients)]
+    if alike and all(reverses(plain, unit.text) for unit in alike):
+        found.append(Problem("negation", plain))
+    known = frozenset().union(*(source.terms for source in sources))
+    if not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
+        found.append(Problem("wording", plain))
+    return tuple(found)
+
+
+_source = lru_cache(maxsize=512)(_Source)
+
+
+def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[Problem]:
+    said = figures(statement)
+    if not said:
+        return []
+    anywhere = [figure for source in sources for figure in source.figures]
+    near = [figure for unit in repeated for figure in figures(unit.text, words=True)]
+    problems: list[Problem] = []
+    for figure in said:
+        difference = compare(figure, near or anywhere)
+        if difference == "number" and near and _adds_figures(statement, repeated):
+            difference = compare(figure, anywhere)
+        if difference != "same":
+            problems.append(Problem(_REASONS[difference], str(figure)))
+    return problems
+
+
+def _adds_figures(statement: str, repeated: Sequence[_Unit]) -> bool:
+    """Return whether the statement has more figures than each sentence that it repeats: one is from elsewhere."""
+    return all(len(figures(statement)) > len(figures(unit.text)) for unit in repeated)
+
+
+def _names(
+    statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], ingredients: Ingredients | None
+) -> list[Problem]:
+    look_up = ingredients or _no_ingredients
+    said = dict.fromkeys(_WORD.findall(statement.casefold()))
+    named = {word: parts for word in said if (parts := look_up(word)) or has_drug_stem(word)}
+    if not named:
+        return []
+    known = frozenset[str]().union(*(source.words for source in sources))
+    near = known
+    if repeated and any(_replaced(unit.text, said, look_up) for unit in repeated):
+        near = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated))
+    return [
+        Problem("name", word)
+        for word, parts in named.items()
+        if not _has_form(word, near) and not (parts and any(parts & look_up(other) for other in near))
+    ]
+
+
+def _replaced(sentence: str, said: Collection[str], look_up: Ingredients) -> bool:
+    """Return whether ``sentence`` names a medicine that the statement, which repeats it, does not."""
+    lacking = (word for word in _WORD.findall(sentence.casefold()) if word not in said)
+    return any(look_up(word) or has_drug_stem(word) for word in lacking)
+
+
+def _has_form(word: str, words: frozenset[str]) -> bool:
+    """Return whether ``word``, its plural or its singular is among ``words``."""
+    return word in words or f"{word}s" in words or (word.endswith("s") and word[:-1] in words)
+
+
+def _no_ingredients(_: str) -> frozenset[str]:
+    return frozenset()

@@ -1,0 +1,1 @@
+"""Labelled pairs of a statement and a passage."""

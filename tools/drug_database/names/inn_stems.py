@@ -1,0 +1,27 @@
+"""Stems of international nonproprietary names: a word that ends in one is very likely a medicine.
+
+Source: World Health Organization, "The use of stems in the selection of International Nonproprietary Names for
+pharmaceutical substances" (2018) and its addenda. Short stems that end common words (-ol, -ine, -one) are left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STEMS = """
+afil alol antel apine asvir azepine azole bactam barb barbital bendazole bufen buvir caine capavir cept ciclib
+ciclovir cillin citabine conazole coxib cycline degludec dipine dopa dronate dronic ergoline fenac fibrate
+floxacin formin fungin gatran gepant giline gliflozin glinide gliptin glitazone glutide grel ilol kinra lidone
+limab limus lukast mab metacin methasone micin mumab mustine mycin nercept nib nidazole olol orex orexant oxacin
+oxetine oxicam pamil parib parin patide penem peridone phylline platin poetin pramine prazole pressin previr
+pril prilat profen prost quine racetam rafenib relin relix ridone rubicin sartan semide setron solone statin
+steride stim sulfa sulfan sulfone tadine taxel tegravir terol thiazide thromycin tiapine tiazem tidine tinib
+tocin trexate triptan triptyline tropin tropium vastatin vir virine vudine xaban ximab zepam zodone zolam zosin
+zumab
+"""
+_STEM = re.compile(rf"^[a-z]{{3,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
+
+
+def has_drug_stem(word: str) -> bool:
+    """Return whether ``word`` ends in a stem of nonproprietary names."""
+    return _STEM.match(word.casefold()) is not None
