@@ -18,6 +18,7 @@ from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import OpenAIResponseManager
+from chat_app.agent.statements.statement_check import StatementCheck, StatementVerifier
 from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, embedded_services
 from chat_app.errors import InputRejected
@@ -170,6 +171,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         chaining=settings.model.chaining == "auto",
         hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
         observe=recorder.observe,
+        statements=StatementCheck(drugs.ingredients_of, _verifier(settings, adapter)),
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,
@@ -180,6 +182,12 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         only_extracts=settings.uses_offline_model,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)
+
+
+def _verifier(settings: Settings, adapter: ModelClient) -> StatementVerifier | None:
+    model = settings.model.verifier_model
+    # The offline model answers in extracts: it cannot judge.
+    return StatementVerifier(adapter, model) if model and not settings.uses_offline_model else None
 
 
 def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:

@@ -1,8 +1,8 @@
 """The events that a consultation yields, in one discriminated union: ``AgentEvent``.
 
 Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, ``CitationAdded``, ``Notice``, run
-items and raw events; then, once the stream has ended, at most one ``ReferencesReady``; last, always, exactly one
-``TurnEnded``.
+items and raw events; then, once the stream has ended, at most one ``StatementsChecked`` and at most one
+``ReferencesReady``; last, always, exactly one ``TurnEnded``.
 
 The answer is the concatenation of all ``TextDelta.text``; nothing is stripped, merged or reordered. A citation stands
 where its event stands: after the text that came before it. The marker that the model wrote for it (``[4]``) is not part
@@ -256,6 +256,33 @@ class Reference(Frozen):
         return "; ".join(section for section in below if section not in {"", title})
 
 
+SupportReason = Literal["number", "unit", "negation", "name", "wording", "model"]
+"""What of a statement is not in its passages; ``model``: the second model did not find it there."""
+
+
+class UnsupportedStatement(Frozen):
+    """A cited statement that was not found in its source."""
+
+    text: str
+    """The statement as the answer has it, without its citations."""
+    numbers: tuple[int, ...]
+    """The citations that it carries."""
+    reasons: tuple[SupportReason, ...]
+    details: tuple[str, ...] = ()
+    """The figures and names that the passages do not have."""
+
+
+class StatementsChecked(Frozen):
+    """Comes once the text has ended, when a cited statement was not found in its source."""
+
+    type: Literal["statements_checked"] = "statements_checked"
+    checked: int
+    """Cited statements of the answer."""
+    unsupported: tuple[UnsupportedStatement, ...]
+    verifier: str = ""
+    """The second model that also checked them, if one did."""
+
+
 class ReferencesReady(Frozen):
     type: Literal["references"] = "references"
     references: tuple[Reference, ...]
@@ -279,6 +306,7 @@ AgentEvent = Annotated[
     | Notice
     | RunItemStreamEvent
     | RawResponsesStreamEvent
+    | StatementsChecked
     | ReferencesReady
     | TurnEnded,
     Field(discriminator="type"),

@@ -76,6 +76,9 @@ class ModelSettings(BaseSettings):
     """Model that the embeddings server is asked for."""
     embeddings_key: SecretStr | None = None
     """Key of the embeddings server, when it asks for one."""
+    verifier_model: str | None = None
+    """Model of the same server that also checks every cited statement against its passage. Unset: figures, units,
+    negations and names are compared without a model."""
     tools: Annotated[tuple[str, ...], NoDecode] = ()
     """Further tools that the model may call, as `module:attribute`, separated by commas. Packages can also register
     tools as entry points in the group `asclepius.tools`. They run inside the app: name only code that you trust."""

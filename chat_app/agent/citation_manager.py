@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 from chat_app.agent.citations.cited_sections import cited_sections
 from chat_app.agent.citations.passage_choice import best_source
+from chat_app.agent.statements.statement_check import Claim
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
 from tools.language.quotes import quotes_in
 from tools.language.sentences import last_sentence
@@ -50,6 +51,8 @@ class CitationManager:
         self._statement = ""
         self._last_statement = ""
         self._dropped = 0
+        self.claims: list[Claim] = []
+        """The cited statements of the answer, in their order."""
 
     async def render_output(self, output: FunctionOutput) -> str:
         """A tool's output as JSON for the model: each ``cite`` in it holds the marker to write."""
@@ -142,7 +145,11 @@ class CitationManager:
         said = statement or self._said()
         quotes = quotes_in(said, passage.text)
         self._quotes.setdefault(key, []).extend(quotes)
-        self._sections.setdefault(key, []).extend(cited_sections(passage, last_sentence(said), quotes))
+        claim = last_sentence(said)
+        self._sections.setdefault(key, []).extend(cited_sections(passage, claim, quotes))
+        if not self.claims or self.claims[-1].text != claim:
+            self.claims.append(Claim(claim))
+        self.claims[-1].cited[number] = passage
         if not statement:
             self._last_statement, self._statement = said, ""
         return CitationAdded(number=number, passage=passage, marker=marker)

@@ -23,6 +23,7 @@ from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
+from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.agent.turn_answer import TurnAnswer
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, SessionBusy
@@ -34,9 +35,11 @@ from chat_app.events import (
     ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
+    StatementsChecked,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
 )
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
@@ -82,6 +85,8 @@ class ConsultResult(Frozen):
     answer: str
     outcome: Outcome
     references: tuple[Reference, ...] = ()
+    unsupported: tuple[UnsupportedStatement, ...] = ()
+    """Cited statements that were not found in their sources."""
     notices: tuple[str, ...] = ()
 
 
@@ -99,6 +104,7 @@ class OpenAIResponseManager:
         hosted: Joins what that search found with the stored passages.
         save_seconds: Limit for saving a turn.
         observe: Observes the events of every turn.
+        statements: Checks the cited statements of every answer.
     """
 
     def __init__(
@@ -114,6 +120,7 @@ class OpenAIResponseManager:
         hosted: HostedPassages | None = None,
         save_seconds: float = 5.0,
         observe: Observer | None = None,
+        statements: StatementCheck | None = None,
     ) -> None:
         self._generator = generator
         self._tools = tool_manager
@@ -125,6 +132,7 @@ class OpenAIResponseManager:
         self._hosted = hosted
         self._save_seconds = save_seconds
         self._observe = observe
+        self._statements = statements or StatementCheck()
 
     def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """Return the turn's events; ``chat_app.events`` describes their order."""
@@ -135,6 +143,7 @@ class OpenAIResponseManager:
         """Return the same turn, drained."""
         conversation_id = ""
         references: tuple[Reference, ...] = ()
+        unsupported: tuple[UnsupportedStatement, ...] = ()
         notices: list[str] = []
         end = TurnEnded(outcome=CRASHED, answer="")
         async with aclosing(self.process_streaming_query(request)) as events:
@@ -144,6 +153,8 @@ class OpenAIResponseManager:
                         conversation_id = event.conversation_id
                     case ReferencesReady():
                         references = event.references
+                    case StatementsChecked():
+                        unsupported = event.unsupported
                     case TurnEnded():
                         end = event
                     case Notice():
@@ -155,6 +166,7 @@ class OpenAIResponseManager:
             answer=end.answer,
             outcome=end.outcome,
             references=references,
+            unsupported=unsupported,
             notices=tuple(notices),
         )
 
@@ -190,7 +202,7 @@ class OpenAIResponseManager:
                     # Also on Stop, when nothing can be yielded any more: what was read is kept.
                     held = answer.finish()
                     await self._record(request, running.result, outcome, answer)
-                for shown in (*held, *answer.end()):
+                for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
                 if outcome.kind == "failed" and self._route is not None:
                     self._route.doubt()
@@ -254,6 +266,15 @@ class OpenAIResponseManager:
             return event
         output = await self._hosted.join(item.function_output)
         return event.model_copy(update={"item": item.model_copy(update={"function_output": output})})
+
+    async def _checked(self, answer: TurnAnswer) -> tuple[StatementsChecked, ...]:
+        """Return what the check of the statements found, if anything."""
+        try:
+            checked = await self._statements.check(answer.claims)
+        except Exception as error:  # noqa: BLE001 - the answer has been shown: what checks it must not break its end
+            logger.error("The statements could not be checked: %s", _where(error))  # noqa: TRY400
+            return ()
+        return (checked,) if checked.unsupported else ()
 
     async def _record(self, request: TurnRequest, result: RunnerResult, outcome: Outcome, answer: TurnAnswer) -> None:
         """Save the turn as the reader saw it; a second Stop does not interrupt that."""

@@ -8,6 +8,7 @@ from chat_app.agent.chat_manager import Conversation
 from chat_app.agent.citation_manager import CitationManager, CitedEvent
 from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent
+from chat_app.agent.statements.statement_check import Claim
 from chat_app.events import (
     AgentEvent,
     CitationReceived,
@@ -31,6 +32,11 @@ class TurnAnswer:
         self.render_output = self._citations.render_output
         self.text = TextBuffer()
         self._notified = 0
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The cited statements so far."""
+        return self._citations.claims
 
     def begin(self) -> Sequence[AgentEvent]:
         """Return the notices that stand before the answer."""

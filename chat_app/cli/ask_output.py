@@ -18,11 +18,13 @@ from chat_app.events import (
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
     TextDelta,
     ToolCallRunItem,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
     agent_event_adapter,
 )
 
@@ -93,6 +95,9 @@ class Plain:
                 self._item(event)
             case RawResponsesStreamEvent():
                 return
+            case StatementsChecked():
+                for statement in event.unsupported:
+                    self._note(unsupported_line(statement))
             case ReferencesReady():
                 self._write(f"\n\nReferences\n{self._reference_list(event.references)}")
             case TurnEnded():
@@ -132,6 +137,13 @@ class Plain:
         if event.outcome.kind != "completed":
             typer.secho(f"asclepius: {event.outcome.message}", err=True)
         typer.secho(f'· To go on: asclepius ask --session {self._conversation_id} "…"', err=True, dim=True)
+
+
+def unsupported_line(statement: UnsupportedStatement) -> str:
+    """``Not found in its source [1]: “Statement.” (15 mg)``"""
+    numbers = "".join(f"[{number}]" for number in statement.numbers)
+    details = f" ({', '.join(statement.details)})" if statement.details else ""
+    return f"Not found in its source {numbers}: “{statement.text}”{details}"
 
 
 def reference_line(reference: Reference) -> str:

@@ -24,10 +24,12 @@ from chat_app.events import (
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
     TextDelta,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
 )
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.row_places import row_stands_on
@@ -83,6 +85,7 @@ class _Answer:
     statements: list[_Statement] = field(default_factory=lambda: [_Statement()])
     references: tuple[Reference, ...] = ()
     dropped: int = 0
+    unsupported: tuple[UnsupportedStatement, ...] = ()
     outcome: str = "failed"
     tool_errors: list[str] = field(default_factory=list[str])
     conversation_id: str = ""
@@ -97,6 +100,8 @@ class _Answer:
                 self.statements[-1].cited.append(event)
             case ReferencesReady():
                 self.references, self.dropped = event.references, event.dropped
+            case StatementsChecked():
+                self.unsupported = event.unsupported
             case TurnEnded():
                 self.outcome = event.outcome.kind
             case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)) if output.error is not None:
@@ -187,6 +192,9 @@ async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources)
         found("wrong number", number, detail)
     for number, figure in _unsupported_figures(answer):
         found("figure not in its source", number, figure)
+    for statement in answer.unsupported:
+        reasons = ", ".join((*statement.reasons, *statement.details))
+        found("statement not in its source", statement.numbers[0], f"{statement.text} ({reasons})")
     for reference in answer.references:
         if not await sources.opens(reference.passage):
             found("wrong number", reference.number, "its passage does not open")
@@ -262,6 +270,7 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
         quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,
         wrong_numbers=sum(each.count("wrong number") for each in checked),
         unsupported_figures=sum(each.count("figure not in its source") for each in checked),
+        unsupported_statements=sum(each.count("statement not in its source") for each in checked),
         dropped_citations=sum(answer.dropped for answer in answers),
         seconds=round(seconds, 1),
         findings=tuple(finding for each in checked for finding in each.findings),

@@ -11,7 +11,14 @@ from tools.errors import SourceRejected
 from tools.guidelines.library import DEMO_FOLDER
 from tools.types import Frozen
 
-Kind = Literal["quote not on its page", "wrong number", "figure not in its source", "no answer", "a tool failed"]
+Kind = Literal[
+    "quote not on its page",
+    "wrong number",
+    "figure not in its source",
+    "statement not in its source",
+    "no answer",
+    "a tool failed",
+]
 
 
 class CitationQuestion(BaseModel):
@@ -59,6 +66,8 @@ class CitationReport(Frozen):
     wrong_numbers: int
     unsupported_figures: int
     """Figures of cited statements that stand in none of the sources cited for them."""
+    unsupported_statements: int
+    """Cited statements whose figures, units, negations or names are not in their sources, as the reader is told."""
     dropped_citations: int
     seconds: float
     findings: tuple[Finding, ...] = ()

@@ -229,6 +229,30 @@ function Rating({ column, model }) {
   );
 }
 
+// Cited statements that were not found in the passages they cite; a number opens its passage.
+function Unsupported({ message, statements }) {
+  if (!statements?.length) return null;
+  return (
+    <div className="asc-notice asc-unsupported" role="note">
+      <strong>{t('notInSource')}</strong>
+      <ul>
+        {statements.map((one) => (
+          <li key={one.text}>
+            <q>{one.text}</q>{' '}
+            {one.numbers.map((number) => (
+              <button type="button" className="asc-number" key={number} aria-label={t('source', number)}
+                onClick={(event) => page().open(message, number, event.currentTarget)}>
+                {number}
+              </button>
+            ))}
+            {one.details.length ? <span className="asc-about"> {one.details.join(', ')}</span> : null}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
 export default function References() {
   const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
   const followUps = props.follow_ups || [];
@@ -252,6 +276,7 @@ export default function References() {
       {notices.map((notice) => (
         <p className="asc-notice" key={notice}>{notice}</p>
       ))}
+      <Unsupported message={message} statements={props.unsupported} />
       {dropped ? <p className="asc-notice">{t('dropped', dropped)}</p> : null}
       {(props.files || []).map((file) => (
         <OwnFile key={file.document} thread={thread} file={file} />

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from chat_app.agent.statements.figures import Figure, compare, figures
 from chat_app.agent.statements.polarity import reverses
+from chat_app.events import SupportReason
 from tools.drug_database.names.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, terms
@@ -21,11 +22,13 @@ from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]
 """The ingredients of the medicine that a word names; empty for any other word."""
-Reason = Literal["number", "unit", "negation", "name", "wording"]
-_REASONS: Final[dict[str, Reason]] = {"number": "number", "unit": "unit", "bound": "negation"}
+_REASONS: Final[dict[str, SupportReason]] = {"number": "number", "unit": "unit", "bound": "negation"}
 _MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
 _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
+"""A statement without any of these is in another language, or no sentence: only its figures and names are compared."""
+_DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
@@ -36,7 +39,7 @@ _UNRELATED: Final = 0.25
 class Problem(NamedTuple):
     """Why a statement is not found in its source, and the words that are not."""
 
-    reason: Reason
+    reason: SupportReason
     detail: str
 
 
@@ -70,6 +73,9 @@ def unsupported(
 ) -> tuple[Problem, ...]:
     """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
     plain = clean(_LEAD.sub("", _MARKUP.sub(" ", statement)))
+    is_english = _ENGLISH.search(plain) is not None
+    if not is_english:
+        plain = _DECIMAL_COMMA.sub(".", plain)
     said = frozenset(terms(plain))
     if not passages or len(said) < 2:
         return ()
@@ -80,10 +86,10 @@ def unsupported(
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated), *_names(plain, sources, repeated, ingredients)]
-    if alike and all(reverses(plain, unit.text) for unit in alike):
+    if is_english and alike and all(reverses(plain, unit.text) for unit in alike):
         found.append(Problem("negation", plain))
     known = frozenset().union(*(source.terms for source in sources))
-    if not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
+    if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
         found.append(Problem("wording", plain))
     return tuple(found)
 

@@ -23,9 +23,11 @@ from chat_app.events import (
     Outcome,
     Reference,
     ReferencesReady,
+    StatementsChecked,
     TextDelta,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
 )
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.problems import problem
@@ -101,6 +103,7 @@ class ConsultAnswer(Frozen):
     outcome: Outcome
     citations: tuple[PlacedCitation, ...] = ()
     references: tuple[Reference, ...] = ()
+    unsupported: tuple[UnsupportedStatement, ...] = Field((), description="Statements not found in what they cite.")
     notices: tuple[Notice, ...] = ()
     usage: Usage | None = None
 
@@ -241,6 +244,8 @@ async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
                     length += len(event.text)
                 case CitationAdded():
                     citations.append(PlacedCitation(number=event.number, at=length))
+                case StatementsChecked():
+                    found["unsupported"] = event.unsupported
                 case ReferencesReady():
                     found["references"] = event.references
                 case Notice():

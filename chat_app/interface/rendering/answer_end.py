@@ -12,9 +12,11 @@ from chat_app.events import (
     Outcome,
     ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
     TextDelta,
     ToolOutputRunItem,
     TurnStarted,
+    UnsupportedStatement,
 )
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
@@ -37,6 +39,7 @@ class AnswerEnd:
     _plain: list[str] = field(default_factory=list)
     _notices: list[str] = field(default_factory=list)
     _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
+    _unsupported: tuple[UnsupportedStatement, ...] = ()
     _look_ups: LookUps = field(default_factory=LookUps)
     _model: str = ""
 
@@ -53,6 +56,8 @@ class AnswerEnd:
                 self._notices.append(event.message)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
                 self._look_ups.outputs.append(item.function_output)
+            case StatementsChecked():
+                self._unsupported = event.unsupported
             case ReferencesReady():
                 self._references = event
             case _:
@@ -72,6 +77,9 @@ class AnswerEnd:
             ],
             "references": [card(reference, language) for reference in references],
             "dropped": self._references.dropped,
+            "unsupported": [
+                {"text": one.text, "numbers": one.numbers, "details": one.details} for one in self._unsupported
+            ],
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
             "question": self.ids.question,
             "thread": self.ids.thread_id,

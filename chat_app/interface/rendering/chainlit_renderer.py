@@ -22,6 +22,7 @@ from chat_app.events import (
     RawResponsesStreamEvent,
     ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
     StepRunItem,
     TextDelta,
     ToolCallRunItem,
@@ -175,7 +176,7 @@ class TurnPainter:
                 return self._run_item(event.item)
             case TurnEnded():
                 return self._end(event)
-            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | ReferencesReady():
+            case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
                 return []
             case _:
                 assert_never(event)
