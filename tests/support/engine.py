@@ -14,6 +14,7 @@ from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
+from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDelta, TurnEnded
 from chat_app.generation.generator import Generator
@@ -169,6 +170,7 @@ async def clinic(
     model: str = "scripted",
     route: GuidelineRoute | None = None,
     hosted: HostedPassages | None = None,
+    statements: StatementCheck | None = None,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """The whole agent: this model server, this Redis, these tools."""
     sessions = store or RedisSessionStore(redis_url)
@@ -193,6 +195,7 @@ async def clinic(
         save_seconds=save_seconds,
         hosted=hosted,
         route=route,
+        statements=statements,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,

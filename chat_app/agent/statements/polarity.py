@@ -14,7 +14,9 @@ _NEGATORS: Final = re.compile(
 )
 _NO_NEGATION: Final = re.compile(
     r"\b(?:with or without|whether or not|not only|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
-    r"|not exceed\w*|not be exceeded)\b"
+    r"|not exceed\w*|not be exceeded"
+    r"|(?:not|never) (?:be |been )?"
+    r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
 _BREAK: Final = re.compile(r"[.;:]|\b(?:but|however|although|whereas|while)\b")
 _SCOPE: Final = 6

@@ -1,8 +1,8 @@
 """Builds labelled pairs of a statement and a passage from guideline texts, always the same ones.
 
-Supported are sentences as they are and paraphrases written by hand. Not supported are the same sentences with one change:
-another number, another unit, a negation more or less, or another drug's name. Half of the pairs, chosen by a hash of the
-statement, is for development; figures are reported on the other half.
+Supported are sentences as they are and paraphrases written by hand. Not supported are the same sentences with one
+change: another number, another unit, a negation more or less, or another drug's name. Half of the pairs, chosen by a
+hash of the statement, is for development; figures are reported on the other half.
 """
 
 from __future__ import annotations
@@ -27,14 +27,32 @@ _UNITS = {
     "years": ("months",), "minutes": ("hours",), "mL": ("L",), "units": ("mg",), "percent": ("mg",), "kg/m2": ("mg",),
 }  # fmt: skip
 _FLIPS = (
-    (r"\bmust not be\b", "must be"), (r"\bshould not be\b", "should be"), (r"\bis not\b", "is"), (r"\bare not\b", "are"),
-    (r"\bDo not (\w)", r"\1"), (r"\bdoes not\b", "does"), (r"\bdid not\b", "did"), (r"\bcannot\b", "can"),
-    (r"\bshould not\b", "should"), (r"\bcontraindicated\b", "indicated"), (r"(?<!or )\bwithout\b", "with"),
-    (r"\bNo (?=\w+ \w+ing)", "A "), (r"\bshould be avoided\b", "should be used"), (r"\bmust be avoided\b", "must be given"),
-    (r"\bmust be\b", "must not be"), (r"\bshould be\b", "should not be"), (r"\bis recommended\b", "is not recommended"),
-    (r"\bare recommended\b", "are not recommended"), (r"\bshould\b(?! not)", "should not"), (r"\bmust\b(?! not)", "must not"),
-    (r"\bis\b(?! no)", "is not"), (r"\bare\b(?! no)", "are not"), (r"\bcan\b(?! not)", "cannot"), (r"\bmay not\b", "may"), (r"\bmay\b", "may not"),
-)  # fmt: skip
+    (r"\bmust not be\b", "must be"),
+    (r"\bshould not be\b", "should be"),
+    (r"\bis not\b", "is"),
+    (r"\bare not\b", "are"),
+    (r"\bDo not (\w)", r"\1"),
+    (r"\bdoes not\b", "does"),
+    (r"\bdid not\b", "did"),
+    (r"\bcannot\b", "can"),
+    (r"\bshould not\b", "should"),
+    (r"\bcontraindicated\b", "indicated"),
+    (r"(?<!or )\bwithout\b", "with"),
+    (r"\bNo (?=\w+ \w+ing)", "A "),
+    (r"\bshould be avoided\b", "should be used"),
+    (r"\bmust be avoided\b", "must be given"),
+    (r"\bmust be\b", "must not be"),
+    (r"\bshould be\b", "should not be"),
+    (r"\bis recommended\b", "is not recommended"),
+    (r"\bare recommended\b", "are not recommended"),
+    (r"\bshould\b(?! not)", "should not"),
+    (r"\bmust\b(?! not)", "must not"),
+    (r"\bis\b(?! no)", "is not"),
+    (r"\bare\b(?! no)", "are not"),
+    (r"\bcan\b(?! not)", "cannot"),
+    (r"\bmay not\b", "may"),
+    (r"\bmay\b", "may not"),
+)
 """Denials are taken away first; where there is none, one is added."""
 
 
@@ -52,7 +70,7 @@ class Pair(NamedTuple):
 
     @property
     def is_for_development(self) -> bool:
-        # The original sentence's hash would put a sentence and its variants together; each statement stands alone.
+        """Whether the pair may be looked at while the checker is improved."""
         return hashlib.sha256(self.statement.encode()).digest()[0] % 2 == 0
 
 

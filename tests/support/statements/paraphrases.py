@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one pair a line
 """Statements in other words that their source supports: document, words that find the passage, statement.
 
 Written by hand in the style of a language model's answer, before the checker was measured on them.

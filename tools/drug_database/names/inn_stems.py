@@ -19,7 +19,7 @@ steride stim sulfa sulfan sulfone tadine taxel tegravir terol thiazide thromycin
 tocin trexate triptan triptyline tropin tropium vastatin vir virine vudine xaban ximab zepam zodone zolam zosin
 zumab
 """
-_STEM = re.compile(rf"^[a-z]{{3,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
+_STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
 
 
 def has_drug_stem(word: str) -> bool:

@@ -1,0 +1,135 @@
+"""A cited statement is compared with its passage: figures, units, bounds, negations and names."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from chat_app.agent.statements.figures import Figure, figures
+from chat_app.agent.statements.statement_check import Claim, StatementCheck
+from chat_app.agent.statements.support import unsupported
+from tools.drug_database.names.inn_stems import has_drug_stem
+from tools.types import Passage
+
+TEXT = (
+    "Start example at 500 mg once daily with food and raise it by 500 mg each week. Do not use it when eGFR is below "
+    "30 mL/min. The maximum is 2 g per day. Check kidney function every 3 to 6 months in adults aged 65 years or "
+    "older. Amoxapril should be avoided in pregnancy."
+)
+
+
+def passage(text: str = TEXT) -> Passage:
+    return Passage(id="p", kind="guideline", document_id="d", title="Guide", text=text, version="2024")
+
+
+def reasons(statement: str, text: str = TEXT) -> list[str]:
+    return [problem.reason for problem in unsupported(statement, [passage(text)])]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Start example at 500 mg once daily with food and raise it by 500 mg each week.",
+        "- **Do not use it** when eGFR is below 30 mL/min.",
+        "It should not be used when the eGFR is less than 30 mL/min.",
+        "Avoid it at an eGFR < 30 mL/min.",
+        "The daily maximum is 2000 mg.",
+        "At most 2 g are given per day.",
+        "Kidney function is checked every 3-6 months in adults of 65 years and older.",
+        "Every three to six months, check kidney function in adults aged ≥ 65 years.",
+        "Pregnant women should not receive amoxapril.",
+        "Amoxapril is contraindicated in pregnancy.",
+        "As of 2024, the starting dose is 500 mg.",
+        "Die Anfangsdosis ist 500 mg, bei einer eGFR unter 30 mL/min nicht geben.",
+    ],
+)
+def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement: str) -> None:
+    assert reasons(statement) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Start example at 850 mg once daily with food and raise it by 500 mg each week.", "number"),
+        ("Start example at 500 mg twice daily with food.", "number"),
+        ("The maximum is 4 g per day.", "number"),
+        ("Start example at 500 g once daily with food and raise it by 500 mg each week.", "unit"),
+        ("Check kidney function every 3 to 6 weeks in adults aged 65 years or older.", "unit"),
+        ("Use it when eGFR is below 30 mL/min.", "negation"),
+        ("Do not use it when eGFR is above 30 mL/min.", "negation"),
+        ("Check kidney function every 3 to 6 months in adults younger than 65 years.", "negation"),
+        ("Amoxapril should be used in pregnancy.", "negation"),
+        ("Amoxapril should not be avoided in pregnancy.", "negation"),
+        ("Enalopril should be avoided in pregnancy.", "name"),
+        ("Patients with migraine benefit from relaxation, sleep hygiene and regular meals.", "wording"),
+        ("Die Anfangsdosis ist 850 mg.", "number"),
+        ("Die Anfangsdosis ist 2,5 g.", "number"),
+    ],
+)
+def test_what_the_passage_does_not_say_is_not_supported(statement: str, reason: str) -> None:
+    assert reason in reasons(statement)
+
+
+def test_a_brand_is_supported_by_its_ingredient_and_another_drug_is_not() -> None:
+    known = {"examplor": frozenset({"example"}), "example": frozenset({"example"}), "other": frozenset({"other"})}
+
+    def ingredients(word: str) -> frozenset[str]:
+        return known.get(word, frozenset())
+
+    def names(statement: str) -> Sequence[str]:
+        return [
+            problem.detail for problem in unsupported(statement, [passage()], ingredients) if problem.reason == "name"
+        ]
+
+    assert names("Examplor is started at 500 mg once daily.") == []
+    assert names("The other drug is started at 500 mg once daily.") == ["other"]
+
+
+def test_a_figure_may_stand_in_any_of_the_cited_passages() -> None:
+    other = passage("The tablet holds 850 mg.")
+    assert unsupported("Tablets of 850 mg are given with food.", [passage(), other]) == ()
+    assert unsupported("Tablets of 850 mg are given with food.", [passage()]) != ()
+
+
+def test_a_repeated_sentence_does_not_take_its_figure_from_another_sentence() -> None:
+    text = "Give alpha 5 mg twice daily to adults. Give beta 20 mg once daily to adults with a low weight."
+    assert reasons("Give alpha 20 mg twice daily to adults.", text) == ["number"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("5 to 10 mg", [Figure(5, "mg"), Figure(10, "mg")]),
+        ("1,500 mg/day", [Figure(1500, "mg", "days")]),
+        ("0.5 units/kg", [Figure(0.5, "units", "kg")]),
+        ("at least 3 months", [Figure(3, "months", "", "up")]),
+        ("65 years or older", [Figure(65, "years", "", "up")]),
+        ("below 130/80 mmHg", [Figure(130, "mmhg", "", "down"), Figure(80, "mmhg", "", "down")]),
+        ("no more than 2 g", [Figure(2, "g", "", "down")]),
+        ("twice daily", [Figure(2)]),
+        ("CHA2DS2-VASc and HbA1c", []),
+    ],
+)
+def test_figures_with_units_and_bounds(text: str, found: list[Figure]) -> None:
+    assert list(figures(text)) == found
+
+
+@pytest.mark.parametrize("word", ["enalapril", "Losartan", "rivaroxaban", "adalimumab", "metoprolol", "semaglutide"])
+def test_words_with_a_stem_of_drug_names(word: str) -> None:
+    assert has_drug_stem(word)
+
+
+@pytest.mark.parametrize("word", ["treatment", "april", "hospital", "environmental", "approval", "adults", "exercise"])
+def test_ordinary_words_have_no_stem_of_drug_names(word: str) -> None:
+    assert not has_drug_stem(word)
+
+
+async def test_the_event_names_statement_citation_and_figure() -> None:
+    claims = [
+        Claim("Start example at 850 mg once daily with food.", {2: passage()}),
+        Claim("Do not use it when eGFR is below 30 mL/min.", {1: passage()}),
+    ]
+    checked = await StatementCheck().check(claims)
+    assert checked.checked == 2
+    assert checked.verifier == ""
+    (one,) = checked.unsupported
+    assert (one.text, one.numbers, one.reasons, one.details) == (claims[0].text, (2,), ("number",), ("850 mg",))
