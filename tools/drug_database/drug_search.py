@@ -23,7 +23,6 @@ from tools.drug_database.labels.label_scope import (
 )
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
-from tools.drug_database.names.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, fold, joined
@@ -33,6 +32,7 @@ from tools.drug_database.names.query_words import LONGEST, Question, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expansion import QueryExpander
 from tools.drug_database.records import DrugRecord
+from tools.drug_database.records.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import Catalog

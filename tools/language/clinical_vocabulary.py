@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-import snowballstemmer
+from tools.language.folding import without_accents
+from tools.language.stemming import stem
 
 ForeignLanguage = Literal["de", "es"]
 _STEMMERS: Final[dict[ForeignLanguage, str]] = {"de": "german", "es": "spanish"}
@@ -17,7 +16,6 @@ _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 3
-_local = threading.local()
 
 
 class Translation(NamedTuple):
@@ -44,7 +42,7 @@ def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Tr
             None,
         )
         if found is None and language == "de":
-            terms = _compound(fold(words[start]))
+            terms = _compound(without_accents(words[start]))
             found = Translation(start, start + 1, terms) if terms else None
         if found is not None:
             yield found
@@ -54,12 +52,6 @@ def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Tr
 def is_clinical_word(word: str) -> bool:
     """Return whether ``word`` is a German or Spanish word of the vocabulary, or a compound of such words."""
     return any(next(translations([word], language), None) is not None for language in _STEMMERS)
-
-
-def fold(word: str) -> str:
-    """Return ``word`` in lower case without accents."""
-    plain = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(sign for sign in plain if not unicodedata.combining(sign))
 
 
 @lru_cache(maxsize=20_000)
@@ -80,15 +72,7 @@ def _compound(word: str) -> tuple[str, ...]:
 
 
 def _key(words: Sequence[str], language: ForeignLanguage) -> str:
-    return " ".join(_stem(fold(word), language) for word in words)
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str, language: ForeignLanguage) -> str:
-    stemmers: dict[str, Any] = _local.__dict__
-    if language not in stemmers:
-        stemmers[language] = snowballstemmer.stemmer(_STEMMERS[language])
-    return str(stemmers[language].stemWord(word))
+    return " ".join(stem(without_accents(word), _STEMMERS[language]) for word in words)
 
 
 @cache

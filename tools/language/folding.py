@@ -79,3 +79,9 @@ def folded(text: str, *, ignore_case: bool = False) -> str:
 
 def _plain(cluster: str) -> str:
     return _LEFT_OUT.sub("", unicodedata.normalize("NFKC", cluster.translate(_PLAIN_QUOTES)))
+
+
+def without_accents(text: str) -> str:
+    """Return ``text`` in lower case without accents: ``Überdosis`` is ``uberdosis``."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(sign for sign in plain if not unicodedata.combining(sign))

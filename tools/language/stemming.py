@@ -1,4 +1,4 @@
-"""The stem of a word (Snowball, English)."""
+"""The stem of a word (Snowball)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _local = threading.local()
 
 
 @lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
-    """Return the stem of a lower-case word."""
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
-    return str(stemmer.stemWord(word))
+def stem(word: str, language: str = "english") -> str:
+    """Return the stem of a lower-case word; ``language`` is Snowball's name of one."""
+    stemmers = _local.__dict__
+    if language not in stemmers:
+        stemmers[language] = snowballstemmer.stemmer(language)
+    return str(stemmers[language].stemWord(word))

@@ -13,11 +13,11 @@ import orjson
 
 from tools.drug_database.importers.importer_base import Intake, Progress
 from tools.drug_database.importing.rollup import roll_up
-from tools.drug_database.names.codes import bucket, codes_of
 from tools.drug_database.names.name_index import entry_of
 from tools.drug_database.names.name_keys import class_name, fold
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.records import DrugRecord, Source
+from tools.drug_database.records.codes import bucket, codes_of
 from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import Catalog, Writer

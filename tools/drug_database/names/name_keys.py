@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
+
+from tools.language.folding import without_accents
 
 DATA: Final = Path(__file__).parent.parent / "data"
 _NOT_WORD = re.compile(r"[^\w%]+|_", re.UNICODE)
@@ -67,9 +68,7 @@ def word_list(name: str) -> frozenset[str]:
 @lru_cache(maxsize=65_536)
 def fold(name: str) -> str:
     """The name in lower case without accents, with every run of other signs than letters and digits as one space."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return _NOT_WORD.sub(" ", letters).strip()
+    return _NOT_WORD.sub(" ", without_accents(name)).strip()
 
 
 def squeeze(name: str) -> str:

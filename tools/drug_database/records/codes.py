@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from tools.drug_database.records import DrugRecord, Product
+from tools.drug_database.records.drug_record import DrugRecord, Product
 
 _RXCUIS_A_BUCKET: Final = 5_000
 _HYPHENATED: Final = re.compile(r"(\d{4,5})-(\d{3,4})(?:-(\d{1,2}))?", re.ASCII)
@@ -25,14 +25,14 @@ _RXCUI: Final = re.compile(r"(?:\brxcui\W{0,3}(\d{1,8})(?!\d)|^\s*(\d{2,8})\s*$)
 
 
 class AskedCode(NamedTuple):
-    """A code that was typed: how people write it, and what it is stored as, in each way that it can be read."""
+    """A typed code: its title for people and its possible stored forms."""
 
     title: str
     stored: tuple[str, ...]
 
 
 def asked_code(typed: str) -> AskedCode | None:
-    """The code in what was typed; None when it holds none. A number alone of less than nine digits is an RxCUI."""
+    """Return the code in a typed text, or None. A number of less than nine digits alone is an RxCUI."""
     start = typed[:300]
     found = _NDC_NAMED.search(start) or _NDC.search(start) or _NDC_ALONE.fullmatch(start)
     if found:
@@ -46,7 +46,7 @@ def asked_code(typed: str) -> AskedCode | None:
 
 
 def product_codes(ndc: str) -> tuple[str, ...]:
-    """The nine padded digits of labeler and product that an NDC of any form can mean; none for another text."""
+    """Return the nine padded digits of labeler and product that an NDC can mean; none for another text."""
     parts = _HYPHENATED.fullmatch(ndc)
     if parts:
         return (parts[1].zfill(5) + parts[2].zfill(4),)
@@ -60,7 +60,7 @@ def product_codes(ndc: str) -> tuple[str, ...]:
 
 
 def codes_of(record: DrugRecord) -> Iterator[str]:
-    """Every code that the record is found by, as it is stored."""
+    """Yield every code that the record is found by, in its stored form."""
     ndcs = (code for product in record.products for code in (*product.ndcs, *_other_packages(product)))
     yield from dict.fromkeys(f"ndc:{code}" for ndc in ndcs for code in product_codes(ndc)[:1])
     rxcuis = (
@@ -71,19 +71,19 @@ def codes_of(record: DrugRecord) -> Iterator[str]:
 
 
 def _other_packages(product: Product) -> Iterator[str]:
-    """The package codes that do not just add to a product code of the product, as nearly all of them do."""
+    """Yield the package codes that do not merely extend a product code of the product."""
     own = frozenset(product.ndcs)
     return (package for package in product.packages if package.rpartition("-")[0] not in own)
 
 
 def bucket(code: str) -> str:
-    """The name under which a stored code lies together with its neighbours."""
+    """Return the name of the bucket that stores a code with its neighbours."""
     kind, _, number = code.partition(":")
     return f"ndc:{number[:5]}" if kind == "ndc" else f"rxcui:{int(number) // _RXCUIS_A_BUCKET}"
 
 
 def product_first(record: DrugRecord, codes: Iterable[str]) -> DrugRecord:
-    """The record with the products that bear one of the codes before the others."""
+    """Put the products that bear one of the codes before the others."""
     wanted = {code.partition(":")[2] for code in codes}
 
     def bears(ndcs: Iterable[str], rxcuis: Iterable[str]) -> bool:
