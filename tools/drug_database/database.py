@@ -34,7 +34,7 @@ OnProgress = Callable[[ImportProgress], None]
 
 
 def _nothing(_: Intake) -> None:
-    """The files of an import that only removes."""
+    """Read no file; for an import that only removes."""
 
 
 class DrugDatabase:
@@ -51,6 +51,7 @@ class DrugDatabase:
         self._importing = asyncio.Lock()
 
     async def search(self, query: DrugQuery) -> DrugSearchResult:
+        """Find the medicines that a query names."""
         return await self._read(lambda client: self._searcher.search(client, query), SEARCH_SECONDS)
 
     async def expand(self, question: str) -> QueryExpansion:
@@ -64,7 +65,7 @@ class DrugDatabase:
             return QueryExpander(NameIndex(()), aliases()).expand(question)
 
     async def record(self, key: str) -> DrugRecord | None:
-        """The whole record of a key such as ``metformin``; None when there is none."""
+        """Return the whole record of a key such as ``metformin``; None when there is none."""
 
         def read(client: Client) -> DrugRecord | None:
             state = self._searcher.snapshot(client)
@@ -77,6 +78,8 @@ class DrugDatabase:
         return self._searcher.ingredients_of(name)
 
     async def stats(self) -> DrugDatabaseStats:
+        """Return what the database holds."""
+
         def read(client: Client) -> DrugDatabaseStats:
             state = self._searcher.snapshot(client)
             if state is None:
@@ -87,11 +90,11 @@ class DrugDatabase:
         return await self._read(read, _LOAD_SECONDS)
 
     async def load(self) -> None:
-        """Loads the index and its list of names, so that the first search is fast."""
+        """Load the index and its list of names, so that the first search is fast."""
         await self._read(self._searcher.snapshot, _LOAD_SECONDS)
 
     async def check(self) -> list[str]:
-        """What is wrong, as sentences that say what to do; empty when all is well."""
+        """Return what is wrong, as sentences that say what to do; empty when all is well."""
 
         def look(client: Client) -> list[str]:
             generation = drug_collection.current(client, self._name, timeout=SEARCH_SECONDS)
@@ -109,7 +112,7 @@ class DrugDatabase:
     async def import_paths(
         self, paths: Sequence[Path], *, progress: OnProgress | None = None, replace: bool = False
     ) -> ImportReport:
-        """Imports drug data files, zips or folders, recognised by their content.
+        """Import drug data files, zips or folders, recognised by their content.
 
         Items update those of the same source with the same key; with ``replace`` the sources that the files belong to
         are swapped as a whole, and an index of another version is built anew. The new state appears at once when it is
@@ -125,7 +128,7 @@ class DrugDatabase:
         return await self._import(ImportJob(read=read, replace=replace, rebuild=replace), progress)
 
     async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
-        """Loads the demonstration drugs; does nothing when this version of them is loaded.
+        """Load the demonstration drugs unless this version of them is loaded.
 
         An index of another version that holds only demonstration drugs is built anew.
         """
@@ -140,7 +143,7 @@ class DrugDatabase:
         return await self._import(job, progress)
 
     async def clear(self, source: str | None = None, progress: OnProgress | None = None) -> None:
-        """Removes the whole drug index, whichever version wrote it, or what one source said.
+        """Remove the whole drug index, whichever version wrote it, or the statements of one source.
 
         Raises ``ToolError`` when ``source`` is none of the loaded ones.
         """
@@ -167,10 +170,11 @@ class DrugDatabase:
         await self._import(ImportJob(read=_nothing, remove=frozenset({source})), progress)
 
     async def aclose(self) -> None:
+        """Close the connection to Milvus."""
         await self._milvus.aclose()
 
     async def _read(self, call: Callable[[Client], T], deadline: float) -> T:
-        """Runs ``call``; once more when the state it read was replaced under it."""
+        """Run ``call``, and once more when another state replaced the one it read."""
         try:
             return await self._milvus.run(call, deadline=deadline)
         except CollectionGone:
@@ -181,7 +185,7 @@ class DrugDatabase:
             raise ToolUnavailable("The drug index changed while it was read. Try again.") from None
 
     async def _import(self, job: ImportJob, progress: OnProgress | None) -> ImportReport:
-        """Runs the import in a thread; progress is reported on the event loop. Cancelling stops it at the next row."""
+        """Run the import in a thread and report progress on the event loop. Cancelling stops it at the next row."""
         loop = asyncio.get_running_loop()
         cancelled = threading.Event()
 

@@ -23,10 +23,12 @@ class Filters(NamedTuple):
 
     @classmethod
     def of(cls, query: DrugQuery) -> Self:
+        """Read the filters of a query."""
         return cls(_words(query.dosage_form), _words(query.route), normal_strength(query.strength or ""))
 
     @property
     def active(self) -> bool:
+        """Return whether any filter is set."""
         return bool(self.form or self.route or self.strength)
 
 
@@ -36,13 +38,13 @@ def _words(text: str | None) -> frozenset[str]:
 
 
 def normal_strength(text: str) -> str:
-    """The strength in the notation of the database: ``1,000 MCG`` becomes ``1000 mcg``; empty when it is no amount."""
+    """Write a strength in the notation of the database: ``1,000 MCG`` becomes ``1000 mcg``."""
     found = _AMOUNT.match(text.strip()[:100])
     return strength(text.strip()[:100]) if found else fold(text[:100])
 
 
 def only(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
-    """The record with the products that pass; those of ``brand`` first. None when none passes an active filter."""
+    """Keep the products that pass, those of ``brand`` first; None when none passes an active filter."""
     products = tuple(product for product in (_fitting(one, filters) for one in record.products) if product)
     if filters.active and not products:
         return None

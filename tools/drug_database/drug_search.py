@@ -88,7 +88,7 @@ class Searcher:
         self._lock = threading.Lock()
 
     def snapshot(self, client: Client) -> Snapshot | None:
-        """The current state, read anew when another one was published. None before the first import."""
+        """Return the current state, reloaded when another was published; None before the first import."""
         generation = drug_collection.current(client, self._alias, timeout=CALL_SECONDS)
         if generation is None:
             return None
@@ -112,7 +112,7 @@ class Searcher:
         )
 
     def forget(self) -> None:
-        """Drops what is held, so that the next search loads the index again."""
+        """Drop the held state, so that the next search loads the index again."""
         self._snapshot = None
 
     def expand(self, client: Client, question: str) -> QueryExpansion:
@@ -124,6 +124,7 @@ class Searcher:
         return self._expander[1].expand(question)
 
     def search(self, client: Client, query: DrugQuery) -> DrugSearchResult:
+        """Answer one query."""
         state = self.snapshot(client)
         if state is None:
             return DrugSearchResult(query=query, note=_EMPTY)
@@ -229,7 +230,7 @@ def _by_code(client: Client, state: Snapshot, code: AskedCode) -> Reading:
 
 
 def _text_candidates(client: Client, state: Snapshot, question: Question) -> Iterable[Candidate]:
-    """Records that hold a word of the question: BM25 on stems, its order mended by BM25 on 3-grams (reciprocal rank).
+    """Rank records that hold a word of the question by BM25 on stems and on 3-grams (reciprocal rank).
 
     A record that shares only 3-grams is left out: some always do, whatever was typed.
     """
@@ -279,7 +280,7 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
 
 
 def _unlisted(question: Question, hits: Sequence[DrugHit]) -> Iterable[str]:
-    """A strength that was typed and that no product of the medicine is listed with may be a slip."""
+    """Warn of a typed strength that no product of the medicine has: it may be a slip."""
     first = next(iter(hits), None)
     if first is None or not question.strength or first.matched.how not in {"exact", "brand", "synonym"}:
         return

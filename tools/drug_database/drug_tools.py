@@ -68,7 +68,7 @@ INTERACTIONS = ToolPresentation(
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
-    """The tools over ``database``; all of them only read."""
+    """Return the read-only tools over ``database``."""
     return [
         FunctionTool(_search_tool(database), presentation=SEARCH, source="drugs", idempotent=True),
         FunctionTool(_label_tool(database), presentation=LABEL, source="drugs", idempotent=True),
@@ -85,7 +85,7 @@ def _search_tool(database: DrugDatabase) -> Tool:
         route: str | None = None,
         strength: str | None = None,
     ) -> ToolResult:
-        """Looks a medicine up: its brand and generic names, classes, forms, strengths, and what its label says.
+        """Look up a medicine: its brand and generic names, classes, forms, strengths, and what its label says.
 
         A result whose `matched.how` is "spelling" is not what was asked for but a name spelt like it: ask the user
         which medicine is meant before using it. `label_scope` tells which forms and routes the shown label is for and

@@ -36,7 +36,7 @@ class Entry:
 
     @contextmanager
     def open(self) -> Generator[IO[bytes]]:
-        """The unpacked bytes. Raises ``SourceRejected`` when they cannot be read."""
+        """Open the unpacked bytes. Raises ``SourceRejected`` when they cannot be read."""
         try:
             if self.member is None:
                 with self.path.open("rb") as stream:
@@ -53,6 +53,7 @@ class Entry:
 
     @property
     def basename(self) -> str:
+        """Return the file name without folders, in lower case."""
         return (self.member or self.path.name).rsplit("/", 1)[-1].lower()
 
     @cached_property
@@ -61,7 +62,7 @@ class Entry:
         return decode(self.head().split(b"\n", 1)[0]).removeprefix("\ufeff").rstrip("\r")
 
     def head(self, size: int = 65_536) -> bytes:
-        """The first bytes, for recognising the format."""
+        """Return the first bytes, for recognising the format."""
         with self.open() as stream:
             return stream.read(size)
 
@@ -82,7 +83,7 @@ class Entry:
 
 
 def entries(path: Path) -> list[Entry]:
-    """The files at ``path``: itself, those of a folder, or those of a zip. Raises ``SourceRejected`` otherwise."""
+    """List the files of a path: itself, a folder's or a zip's. Raises ``SourceRejected`` when there is none."""
     if path.is_dir():
         found = [
             entry
@@ -130,6 +131,7 @@ def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
 
 
 def decode(raw: bytes) -> str:
+    """Decode UTF-8, else Windows-1252 with U+FFFD for what is neither."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -25,6 +25,8 @@ SOURCE: Final = Source(
 
 
 class DemoProduct(Frozen):
+    """A form of a demonstration drug."""
+
     dosage_form: str = Field(min_length=1)
     routes: tuple[str, ...] = Field(min_length=1)
     strengths: tuple[str, ...] = Field(min_length=1)
@@ -32,6 +34,8 @@ class DemoProduct(Frozen):
 
 
 class DemoSource(Frozen):
+    """The label that a demonstration drug summarises."""
+
     title: str = Field(min_length=1)
     publisher: str
     url: str
@@ -48,6 +52,8 @@ class DemoLabel(Frozen):
 
 
 class DemoRecord(Frozen):
+    """A demonstration drug."""
+
     generic_name: str = Field(min_length=1)
     ingredients: tuple[str, ...] = Field(min_length=1)
     substances: tuple[str, ...] = Field(min_length=1)
@@ -63,6 +69,8 @@ class DemoRecord(Frozen):
 
 
 class DemoFile(Frozen):
+    """One file of demonstration drugs."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     area: str
@@ -70,11 +78,12 @@ class DemoFile(Frozen):
 
 
 def files() -> list[Path]:
+    """List the files of demonstration drugs."""
     return sorted(FOLDER.glob("*.json"))
 
 
 def version() -> str:
-    """A hash of the demonstration data; it changes with every edit."""
+    """Return a hash of the demonstration data; it changes with every edit."""
     digest = hashlib.blake2s(digest_size=8)
     for file in files():
         digest.update(file.name.encode() + b"\0" + file.read_bytes())

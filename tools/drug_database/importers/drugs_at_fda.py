@@ -31,11 +31,13 @@ class _Application(NamedTuple):
 
 
 def role(entry: Entry) -> str | None:
+    """Tell the table by its columns."""
     columns = {name.strip() for name in entry.first_line.split("\t")}
     return next((name for name, needed in _ROLES.items() if columns >= needed), None)
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read the products with the tables that explain them."""
     products = files.get("product", ())
     source = _source((products or next(iter(files.values())))[0])
     applications = _applications(files, intake, source, _known_applications(products))
@@ -70,7 +72,7 @@ def _item(row: Row) -> str:
 
 
 def _known_applications(products: Sequence[Entry]) -> set[str]:
-    """The applications that have a product; an application without one says nothing about a medicine."""
+    """Return the applications that have a product; others say nothing about a medicine."""
     known: set[str] = set()
     for entry in products:
         with entry.open() as stream:

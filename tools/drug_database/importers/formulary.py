@@ -48,6 +48,7 @@ Row = Mapping[str, object]
 
 
 def role(entry: Entry) -> str | None:
+    """Tell a CSV by its columns and a JSON by its first record."""
     start = decode(entry.head()).removeprefix("\ufeff")
     if start.lstrip()[:1] in {"{", "["}:
         found = head(entry)
@@ -57,6 +58,7 @@ def role(entry: Entry) -> str | None:
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read the rows of every file."""
     for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
         for entry in files.get(kind, ()):
             source = _source(entry, kind)
@@ -79,7 +81,7 @@ def _source(entry: Entry, kind: str) -> Source:
 
 
 def _columns(first_line: str) -> tuple[list[str], str]:
-    """The known columns of a CSV's first line, in their order, and what separates them."""
+    """Return the columns named in a CSV's first line, in their order, and their separator."""
     separator = max(",;\t", key=first_line.count)
     cells = next(csv.reader([first_line], delimiter=separator), [])
     return ["_".join(fold(cell).split()) for cell in cells], separator

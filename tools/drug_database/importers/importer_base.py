@@ -32,6 +32,7 @@ class FileCount:
     examples: list[Refusal] = field(default_factory=list[Refusal])
 
     def report(self) -> FileReport:
+        """Return the counts for the import report."""
         return FileReport(
             file=self.file,
             format=self.format,
@@ -59,7 +60,7 @@ class Intake:
         self.left_out: list[str] = []
 
     def open_file(self, file: str, *, kind: str, source: Source, total: int | None = None) -> None:
-        """Starts the count of a file. ``total`` is its number of rows, where it is known."""
+        """Start the count of a file. ``total`` is its number of rows, where known."""
         self.close_file()
         self.sources[source.id] = source
         self._current = self._files.setdefault(file, FileCount(file, kind, source.id))
@@ -68,19 +69,21 @@ class Intake:
         self._report()
 
     def close_file(self) -> None:
+        """End the count of the current file."""
         if self._current is not None:
             self._current.new_items += self._staging.item_count(self._current.source) - self._items_before
             self._report()
             self._current = None
 
     def read(self) -> None:
+        """Count one row."""
         count = self._count
         count.read += 1
         if count.read % _EVERY == 0:
             self._report()
 
     def put(self, contribution: Contribution, line: int) -> None:
-        """A row that makes an item of its own, or adds to one with the same key."""
+        """Store a row that makes an item or adds to one with the same key."""
         try:
             self._staging.put(contribution)
         except ValueError:
@@ -89,21 +92,21 @@ class Intake:
             self._count.put += 1
 
     def patch(self, item: str, field: PatchField, value: str, line: int) -> None:
-        """A row that adds to the products of an item of the file's source."""
+        """Store a row that adds to the products of an item of the file's source."""
         count = self._count
         self._staging.patch(count.source, item, field, value, file=count.file, line=line)
         count.merged += 1
 
     def merge(self) -> None:
-        """A row whose facts went into items that other rows make, such as the meaning of a code."""
+        """Count a row whose facts went into other items, such as the meaning of a code."""
         self._count.merged += 1
 
     def refuse(self, line: int, reason: str) -> None:
-        """A row that is not taken. ``reason`` must not repeat the row's text."""
+        """Count a rejected row. ``reason`` must not repeat the row's text."""
         self._refuse(self._count, line, reason)
 
     def finish(self) -> tuple[FileReport, ...]:
-        """Ends the count; rows that add to an item which never came are refused now."""
+        """End the count and refuse rows that add to an item which never came."""
         self.close_file()
         for orphan in self._staging.drop_orphans():
             count = self._files[orphan.file]

@@ -23,6 +23,7 @@ _PACKAGE: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"})
 
 
 def role(entry: Entry) -> str | None:
+    """Tell products from packages by their columns."""
     columns = set(entry.first_line.split("\t"))
     if columns >= _PRODUCT:
         return "product"
@@ -30,6 +31,7 @@ def role(entry: Entry) -> str | None:
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read products, then packages."""
     for entry in files.get("product", ()):
         _read_products(entry, intake)
     for entry in files.get("package", ()):
@@ -37,6 +39,7 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
 
 
 def source(entry: Entry) -> Source:
+    """Return the source of a file of the directory."""
     return Source(
         id=SOURCE_ID,
         title="National Drug Code Directory",
@@ -65,7 +68,7 @@ def _read_packages(entry: Entry, intake: Intake) -> None:
 
 
 def _product(row: Row) -> Contribution | str:
-    """The row as a contribution, or why it is refused."""
+    """Return the row as a contribution, or the reason why it is refused."""
     code = row["PRODUCTNDC"].strip()
     if not code:
         return "no product code"
@@ -95,7 +98,7 @@ def _substances(row: Row) -> tuple[str, ...]:
 
 
 def _classes(text: str) -> tuple[str, ...]:
-    """``A [EPC],B, C [MoA]`` holds two classes: only a closing bracket ends one."""
+    """Split ``A [EPC],B, C [MoA]`` into two classes: only a closing bracket ends one."""
     parts = text.replace("],", "]\n").split("\n")
     return tuple(part.strip() for part in parts if part.strip())
 

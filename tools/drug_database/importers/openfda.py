@@ -45,6 +45,7 @@ def role(entry: Entry) -> str | None:
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read products, then labels."""
     for entry in files.get("ndc", ()):
         source = _source(entry, NDC_SOURCE, "openFDA National Drug Code Directory", "ndc")
         intake.open_file(entry.name, kind="openFDA NDC products", source=source)
@@ -164,7 +165,7 @@ def _first(record: Record, fields: Sequence[str]) -> str:
 
 
 def label_sections(written: Mapping[SectionName, str], others: Sequence[str]) -> dict[SectionName, tuple[str, ...]]:
-    """The sections that have sentences, with kidney and liver gathered from dosing and ``others``."""
+    """Return the sections that have sentences, with kidney and liver gathered from dosing and ``others``."""
     found: dict[SectionName, tuple[str, ...]] = {name: sentences(text) for name, text in written.items() if text}
     return organ_sections({name: text for name, text in found.items() if text}, others)
 

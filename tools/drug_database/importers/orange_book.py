@@ -24,10 +24,12 @@ _EARLY: Final = "Approved Prior to Jan 1, 1982"
 
 
 def role(entry: Entry) -> str | None:
+    """Tell the table of products by its columns."""
     return "product" if set(entry.first_line.split("~")) >= _COLUMNS else None
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read the products."""
     for entry in files.get("product", ()):
         for line, row in rows(entry, intake, kind="Orange Book products", source=_source(entry), separator="~"):
             substances = listed(row["Ingredient"])

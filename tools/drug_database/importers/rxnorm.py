@@ -54,6 +54,7 @@ class _Concepts:
 
 
 def role(entry: Entry) -> str | None:
+    """Tell concepts, relations and attributes by the number of columns."""
     cells = entry.first_line.split("|")
     if len(cells) == _CONCEPT_COLUMNS + 1 and cells[1] == "ENG":
         return "concept"
@@ -65,6 +66,7 @@ def role(entry: Entry) -> str | None:
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read relations and concepts, then attributes."""
     first = next(iter(files.values()))[0]
     source = Source(
         id=SOURCE_ID,
@@ -109,7 +111,7 @@ def _read_relations(entry: Entry, intake: Intake, source: Source, known: _Concep
 
 
 def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
-    """Stores ``whole`` <relation> ``part``; False when it says nothing about a product."""
+    """Store ``whole`` <relation> ``part``; return False when it says nothing about a product."""
     if part not in known.kinds or whole not in known.kinds:
         return False
     if relation in {"consists_of", "contains"}:
@@ -218,7 +220,7 @@ def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Par
 
 
 def _substance(component: str, known: _Concepts) -> str:
-    """The component's salt when RxNorm names one, else its ingredient, else the name it begins with."""
+    """Return the component's salt when RxNorm names one, else its ingredient, else its own first words."""
     named = _COMPONENT.match(known.names[component])
     own = (named["name"] if named else known.names[component]).lower()
     for found in (known.precise.get(component), known.ingredient.get(component)):
@@ -240,7 +242,7 @@ def _brand(name: str) -> str:
 
 
 def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
-    """A pack's ingredients are those of all drugs in its name."""
+    """Read a pack, whose ingredients are those of all drugs in its name."""
     by_name = {known.names[drug]: drug for drug in known.components.get(rxcui, ())}
     substances: dict[str, None] = {}
     drugs = [found["drug"] for found in _PACKED.finditer(name)]

@@ -43,11 +43,13 @@ _CELLS: Final = frozenset({f"{_V3}td", f"{_V3}th"})
 
 
 def role(entry: Entry) -> str | None:
+    """Tell a label by its root element and namespace."""
     start = entry.head(4_096)
     return "label" if b"urn:hl7-org:v3" in start and b"<document" in start else None
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+    """Read each document."""
     for entry in files.get("label", ()):
         source = Source(
             id=SOURCE_ID,
@@ -110,7 +112,7 @@ def _label(root: Element) -> Contribution | str:
 
 
 def _title(root: Element, brands: Sequence[str], substances: Sequence[str]) -> str:
-    """The document's title; a label without one is called by its medicine."""
+    """Return the document's title, or one made of the medicine's name."""
     title = _text(root.find(f"{_V3}title"))
     return title[:200] if title else f"{(*brands, *substances)[0]} label"
 
@@ -175,7 +177,7 @@ def _sections(root: Element) -> dict[SectionName, tuple[str, ...]]:
 
 
 def _prose(section: Element) -> str:
-    """The section's text and that of the sections in it: a line per paragraph, list item or table row.
+    """Return the text of a section and its subsections: a line per paragraph, list item or table row.
 
     The highlights repeat the text in fragments and are left out. A section in it that has only a title says what it
     has to say there: the title counts as its sentence.
@@ -202,7 +204,7 @@ def _lines(text: Element) -> Iterator[str]:
 
 
 def _loose(element: Element) -> str:
-    """The words of ``element`` outside all blocks."""
+    """Return the words of ``element`` outside all blocks."""
     if element.tag in _BLOCKS and not _holds_block(element):
         return ""
     parts = [element.text or ""]

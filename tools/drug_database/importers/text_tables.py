@@ -35,7 +35,7 @@ def rows(
 
 
 def listed(text: str, separator: str = ";") -> tuple[str, ...]:
-    """The parts of a list in one cell, in lower case, each once."""
+    """Split a list in one cell into its parts, in lower case, each once."""
     parts = (" ".join(part.split()).lower() for part in text.split(separator))
     return tuple(dict.fromkeys(part for part in parts if part))
 
@@ -47,7 +47,7 @@ def form_and_routes(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def strengths(text: str, ingredients: int) -> tuple[str, ...]:
-    """The cell ``20MG;12.5MG`` of a product with two ingredients as ``20 mg / 12.5 mg``.
+    """Read the cell ``20MG;12.5MG`` of a product with two ingredients as ``20 mg / 12.5 mg``.
 
     A cell whose parts are not one per ingredient is kept as it is written.
     """
@@ -61,6 +61,6 @@ def strengths(text: str, ingredients: int) -> tuple[str, ...]:
 
 
 def note(text: str) -> tuple[str, ...]:
-    """What the Orange Book writes between ``**`` behind a strength."""
+    """Return the note that the Orange Book writes between ``**`` after a strength."""
     found = text.partition("**")[2].replace("**", " ").strip()
     return (" ".join(found.split()),) if found else ()

@@ -42,6 +42,7 @@ class _Parser:
         self._tree.end(_named(tag))
 
     def parse(self, stream: IO[bytes]) -> Element:
+        """Return the root element; names of elements read ``{namespace}name``. Raises ``SourceRejected``."""
         size = 0
         try:
             while raw := stream.read(_CHUNK):
@@ -56,10 +57,10 @@ class _Parser:
 
 
 def _named(tag: str) -> str:
-    """expat's ``namespace}name`` as ElementTree writes it."""
+    """Write expat's ``namespace}name`` as ElementTree does."""
     return f"{{{tag}" if "}" in tag else tag
 
 
 def parse(name: str, stream: IO[bytes]) -> Element:
-    """The root element; names of elements read ``{namespace}name``. Raises ``SourceRejected``."""
+    """Return the root element; names of elements read ``{namespace}name``. Raises ``SourceRejected``."""
     return _Parser(name).parse(stream)

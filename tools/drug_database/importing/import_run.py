@@ -54,7 +54,7 @@ class ImportJob:
 def run_import(
     client: Client, alias: str, job: ImportJob, progress: Progress, cancelled: threading.Event
 ) -> ImportReport:
-    """Reads, merges, writes and publishes. On any error the database is as it was before.
+    """Read, merge, write and publish. On any error the database stays as it was.
 
     Raises ``SourceRejected`` for a file that cannot be taken, ``ImportCancelled`` when ``cancelled`` was set.
     """
@@ -97,7 +97,7 @@ def run_import(
 
 
 def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog:
-    """What is stored; nothing before the first import, or when an index of another version is to be built anew."""
+    """Return the stored catalog; an empty one before the first import or when the index is rebuilt."""
     if before is None:
         return Catalog()
     try:
@@ -123,7 +123,7 @@ def _refuse_overtaking(client: Client, alias: str, before: Generation | None) ->
 def _keep(
     client: Client, before: Generation | None, staging: Staging, without: frozenset[str], report: Progress
 ) -> None:
-    """Puts back what all sources said before."""
+    """Restore what all sources said before."""
     if before is None:
         return
     pieces: dict[str, dict[int, str]] = {}
@@ -234,7 +234,7 @@ def _names(record: DrugRecord) -> list[str]:
 
 
 def _write_names(parts: Writer, entries: list[bytes], first: int) -> int:
-    """Stores entries of the list of names as pieces that can be read one by one; returns the next piece's number."""
+    """Store entries of the list of names in separately readable pieces; return the next piece's number."""
     if not entries:
         return first
     packed = drug_collection.pack(entries)

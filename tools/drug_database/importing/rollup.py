@@ -41,6 +41,7 @@ class Facts:
         self._values: dict[str, tuple[str, list[str]]] = {}
 
     def add(self, value: str, source: str) -> None:
+        """Add a value or product of one source."""
         _, sources = self._values.setdefault(fold(value) or value, (value, []))
         if source not in sources:
             sources.append(source)
@@ -49,6 +50,7 @@ class Facts:
         return fold(value) in self._values
 
     def facts(self) -> tuple[Fact, ...]:
+        """Return the values with their sources."""
         return tuple(Fact(value=value, sources=tuple(sources)) for value, sources in self._values.values())
 
 
@@ -60,6 +62,7 @@ class _ProductBin:
     lists: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
 
     def add(self, product: Product, source: str) -> None:
+        """Add a value or product of one source."""
         for name in (
             "strengths",
             "labelers",
@@ -85,7 +88,7 @@ class _ProductBin:
 
 
 def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
-    """The record of one ingredient set. ``sources`` names every source that its lines refer to."""
+    """Return the record of one ingredient set. ``sources`` names every source that its lines refer to."""
     items, patches = _parse(group.lines)
     items.sort(key=lambda item: (_name_rank(item.source), item.source, item.item))
     ingredients = _ingredients(items)
@@ -120,7 +123,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
 
 
 def is_brand(name: str, plain: frozenset[str]) -> bool:
-    """False for ``Metformin Hydrochloride ER``: a name made of the record's own words is no brand.
+    """Return whether a name is a brand; one made of the record's own words (``Metformin ER``) is none.
 
     A slip of one letter in such a word (``Metfomin Hydrochloride`` stands in the NDC directory) makes no brand either.
     """
@@ -157,7 +160,7 @@ def _parse(lines: Iterable[str]) -> tuple[list[Contribution], _Patches]:
 
 
 def _ingredients(items: Sequence[Contribution]) -> tuple[str, ...]:
-    """The ingredients as the best source orders and spells them."""
+    """Return the ingredients as the best source orders and spells them."""
     first = next((item for item in items if item.ingredients), items[0])
     return first.ingredients or base_moieties(first.substances)
 
@@ -174,7 +177,7 @@ def _collect(facts: Facts, values: Iterable[str], source: str) -> None:
 
 
 def _patched(product: Product, patch: Mapping[str, tuple[str, ...]] | None) -> Product:
-    """The product with the facts of other rows added."""
+    """Return the product with the facts of other rows added."""
     if not patch:
         return product
     return product.model_copy(update={name: getattr(product, name) + values for name, values in patch.items()})

@@ -20,7 +20,7 @@ _MOST_SENTENCES = 6
 
 
 def tool_result(result: DrugSearchResult) -> ToolResult:
-    """The output of ``search_drug_database``; its shape is part of the contract between the tools and the agent."""
+    """Return the output of ``search_drug_database``; its shape is a contract with the agent."""
     passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
     data: dict[str, JsonValue] = {
         "query": {name: value for name, value in result.query.model_dump().items() if value is not None},
@@ -32,7 +32,7 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
 
 
 def summary(result: DrugSearchResult) -> Phrase:
-    """A few words for the step's title."""
+    """Return a few words for the step's title."""
     if not result.hits:
         return Phrase(text="no match")
     first, *others = result.hits
@@ -56,6 +56,7 @@ class ProductGroup:
         self.marketing: dict[str, None] = {}
 
     def add(self, product: Product) -> None:
+        """Add the facts of one product."""
         self.strengths.update(dict.fromkeys(product.strengths))
         self.labelers.update(dict.fromkeys(product.labelers))
         self.marketing.update(dict.fromkeys(product.marketing))
@@ -63,6 +64,7 @@ class ProductGroup:
             self.brands[product.brand_name] = None
 
     def data(self) -> dict[str, JsonValue]:
+        """Return the group as JSON data."""
         return {
             "dosage_form": self.dosage_form,
             "routes": list(self.routes),
@@ -72,6 +74,7 @@ class ProductGroup:
         }
 
     def line(self) -> str:
+        """Return the group as one line of text."""
         text = self.dosage_form or "form not stated"
         if self.routes:
             text += f" ({', '.join(self.routes)})"
@@ -83,6 +86,7 @@ class ProductGroup:
 
 
 def grouped(products: Iterable[Product]) -> list[ProductGroup]:
+    """Group products by form and route."""
     groups: dict[tuple[str, tuple[str, ...]], ProductGroup] = {}
     for product in products:
         key = (fold(product.dosage_form), product.routes)
@@ -91,7 +95,7 @@ def grouped(products: Iterable[Product]) -> list[ProductGroup]:
 
 
 def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
-    """The record as a passage. Its id changes with its text, so that an old answer keeps what it cited."""
+    """Return the record as a passage, whose id changes with its text so that old answers keep what they cited."""
     text = record_text(record)
     source = main_source(record)
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
@@ -110,14 +114,14 @@ def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
 
 
 def main_source(record: DrugRecord) -> Source | None:
-    """The source that the record is cited by: its label, else the first of its sources."""
+    """Return the source that the record is cited by: its label, else its first source."""
     if record.labels:
         return record.labels[0].source
     return record.sources[0] if record.sources else None
 
 
 def record_text(record: DrugRecord) -> str:
-    """The record as lines: names, classes, one line per form, and the label's sentences under their headings."""
+    """Return the record as lines: names, classes, forms, and the label's sentences under headings."""
     lines = [record.generic_name]
     for title, values in (
         ("Active substances", [fact.value for fact in record.substances]),
@@ -141,6 +145,7 @@ def record_text(record: DrugRecord) -> str:
 
 
 def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | None = None) -> list[str]:
+    """Return the sentences of the sections under their titles."""
     lines: list[str] = []
     for section in sections:
         sentences = label.sections.get(section, ())

@@ -45,6 +45,8 @@ class ClassAlias(Frozen):
 
 
 class AliasFile(Frozen):
+    """The content of ``data/aliases.json``."""
+
     checked: str
     """How the aliases were checked."""
     sources: dict[str, str]
@@ -83,6 +85,7 @@ class Aliases:
         self.class_spellings = Spellings([fold(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH])
 
     def name(self, text: str) -> NameAlias | None:
+        """Return the alias of a medicine that ``text`` is."""
         return self._names.get(fold(text))
 
     def substance_names(self, name: str) -> Sequence[str]:
@@ -90,20 +93,21 @@ class Aliases:
         return list(self._substance_names.get(fold(name), ()))
 
     def drug_class(self, text: str) -> ClassAlias | None:
+        """Return the alias of a class that ``text`` is, in the singular or plural."""
         folded = fold(text)
         return self._classes.get(folded) or self._classes.get(singular(folded))
 
     def other_names(self, name: str) -> Sequence[str]:
-        """The aliases that mean this medicine alone."""
+        """Return the aliases that mean this medicine alone."""
         return self._other_names.get(fold(name), ())
 
     def nicknames(self, drug_class: str) -> Sequence[str]:
-        """What clinicians call a class that has this name in the database."""
+        """Return what clinicians call a class that has this name in the database."""
         return self._nicknames.get(fold(drug_class), ())
 
 
 def singular(folded: str) -> str:
-    """The folded text with its last word in the singular: ``loop diuretics`` → ``loop diuretic``."""
+    """Put the last word into the singular: ``loop diuretics`` becomes ``loop diuretic``."""
     if folded.endswith("ies") and len(folded) > 5:
         return f"{folded[:-3]}y"
     if folded.endswith("s") and not folded.endswith("ss") and len(folded) > 3:
@@ -118,5 +122,6 @@ def _forms(alias: str) -> set[str]:
 
 @cache
 def aliases() -> Aliases:
+    """Return the shipped aliases."""
     text = (DATA / "aliases.json").read_text(encoding="utf-8")
     return Aliases(AliasFile.model_validate(json.loads(text)))

@@ -16,12 +16,12 @@ _LONG_WORD: Final = 4
 
 
 def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidate, ...]:
-    """The members of the class that ``text`` names or whose name holds all its words, the most common first."""
+    """Return the members of the class that ``text`` names or whose name holds all its words."""
     return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold(text))))
 
 
 def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidate, ...]:
-    """The members of the class that ``text`` names, the most common first."""
+    """Return the members of the class that ``text`` names, the most common first."""
     folded = fold(text)
     forms = (folded, singular(folded), f"{singular(folded)}s")
     own = [form for form in forms if form in index.members][:1]

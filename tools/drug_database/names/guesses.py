@@ -36,6 +36,7 @@ class Guess(NamedTuple):
 
     @property
     def score(self) -> float:
+        """Return the score of the best guess; 0 without one."""
         return self.candidates[0].score if self.candidates else 0.0
 
 
@@ -74,7 +75,7 @@ def same_ions(words: Sequence[str], name: str) -> bool:
 
 
 def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Guess:
-    """What single words or neighbouring words of a question may be misspellings of, the nearest first."""
+    """Guess at single and neighbouring words of a question, the nearest first."""
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     texts = [text for text in (*words, *pairs) if len(text) >= _LONG_WORD][:_MOST_WORDS]
     guesses = [guess(index, aliases, text, least=_SURE_WORD) for text in texts]
@@ -82,6 +83,7 @@ def guess_words(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Gue
 
 
 def merged(guesses: Iterable[Guess]) -> Guess:
+    """Join guesses, each record once."""
     found = [one for one in guesses if one.candidates]
     names = dict.fromkeys(name for one in found for name in one.names)
     return Guess(distinct(candidate for one in found for candidate in one.candidates), tuple(names))

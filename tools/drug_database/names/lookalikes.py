@@ -14,6 +14,8 @@ from tools.types import Frozen
 
 
 class LookAlikeGroup(Frozen):
+    """Names that are confused with each other."""
+
     names: tuple[str, ...] = Field(min_length=2)
     source: str
     tall_in_files: tuple[str, ...] = ()
@@ -21,6 +23,8 @@ class LookAlikeGroup(Frozen):
 
 
 class LookAlikeFile(Frozen):
+    """The content of ``data/lookalikes.json``."""
+
     checked: str
     """How the groups were checked."""
     sources: dict[str, str]
@@ -29,6 +33,7 @@ class LookAlikeFile(Frozen):
 
 @cache
 def groups() -> tuple[LookAlikeGroup, ...]:
+    """Return the shipped groups."""
     text = (DATA / "lookalikes.json").read_text(encoding="utf-8")
     return LookAlikeFile.model_validate(json.loads(text)).groups
 
@@ -43,7 +48,7 @@ def _table() -> dict[str, dict[str, None]]:
 
 
 def look_alikes(names: Iterable[str]) -> tuple[str, ...]:
-    """The names that any of ``names`` is known to be confused with, in the order of the lists."""
+    """Return the names that any of ``names`` is known to be confused with, in the order of the lists."""
     table = _table()
     found: dict[str, None] = {}
     for name in names:

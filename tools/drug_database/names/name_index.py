@@ -26,7 +26,7 @@ IndexEntry = dict[str, Any]
 
 
 def entry_of(record: DrugRecord) -> IndexEntry:
-    """What the list of names keeps of a record, as plain JSON data."""
+    """Return what the list of names keeps of a record, as plain JSON data."""
     return {
         "k": record.key,
         "g": record.generic_name,
@@ -154,7 +154,7 @@ class NameIndex:
         return len(self.keys)
 
     def exact(self, name: str) -> Sequence[Known]:
-        """The meanings of a name, written in any case, accents, hyphens or spacing; the best first."""
+        """Return the meanings of a name in any case, accents, hyphens or spacing, the best first."""
         return self.whole(name) or self._brand_starts.get(fold(name), ())
 
     def whole(self, name: str) -> Sequence[Known]:
@@ -173,6 +173,6 @@ class NameIndex:
             place += 1
 
     def ingredient_set(self, names: Sequence[str]) -> int | None:
-        """The record of exactly these ingredients, whose salts do not matter."""
+        """Return the record of exactly these ingredients, whose salts do not matter."""
         bases = [base for base in map(base_moiety, names) if base]
         return self.by_key.get(record_key(bases)) if bases else None

@@ -51,11 +51,13 @@ class SaltWords(BaseModel):
     """Names whose base is not found by taking words off: their folded words in alphabetical order, and the base."""
 
     def base(self, folded: str) -> str | None:
+        """Return the base of a renamed substance; None for others."""
         return self.renamed.get(" ".join(sorted(folded.split())))
 
 
 @cache
 def salt_words() -> SaltWords:
+    """Return the shipped words of salts."""
     return SaltWords.model_validate(json.loads((DATA / "salts.json").read_text(encoding="utf-8")))
 
 
@@ -67,18 +69,18 @@ def word_list(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)
 def fold(name: str) -> str:
-    """The name in lower case without accents, with every run of other signs than letters and digits as one space."""
+    """Fold a name: lower case, no accents, one space for every run of other signs."""
     return _NOT_WORD.sub(" ", without_accents(name)).strip()
 
 
 def squeeze(name: str) -> str:
-    """The folded name without spaces: ``L-T4``, ``LT4`` and ``l t4`` are one."""
+    """Fold a name without spaces: ``L-T4``, ``LT4`` and ``l t4`` are one."""
     return fold(name).replace(" ", "")
 
 
 @lru_cache(maxsize=65_536)
 def base_moiety(substance: str) -> str:
-    """The folded name without its salt, ester and hydrate: ``Metformin Hydrochloride`` gives ``metformin``.
+    """Fold a name without its salt, ester and hydrate: ``Metformin Hydrochloride`` gives ``metformin``.
 
     Salts whose ion is the medicine stay whole (``potassium chloride``). A name that the rules would take off
     entirely stays whole too.
@@ -110,7 +112,7 @@ def _is_ending(parts: Sequence[str], words: SaltWords) -> bool:
 
 
 def acid_or_ion(name: str) -> str:
-    """The acid of an ion and the ion of an acid: ``risedronate`` and ``risedronic acid``; empty for other names.
+    """Turn an acid into its ion and an ion into its acid (``risedronate``, ``risedronic acid``); else empty.
 
     INNs name the acid, USANs often its ion.
     """
@@ -121,12 +123,12 @@ def acid_or_ion(name: str) -> str:
 
 
 def base_moieties(substances: Iterable[str]) -> tuple[str, ...]:
-    """The distinct base moieties in their first order."""
+    """Return the distinct base moieties in their first order."""
     return tuple(dict.fromkeys(base for base in map(base_moiety, substances) if base))
 
 
 def record_key(ingredients: Sequence[str]) -> str:
-    """The key of an ingredient set, at most 120 characters.
+    """Return the key of an ingredient set, at most 120 characters.
 
     Words inside one ingredient are sorted, so that ``estrogens, conjugated`` and ``conjugated estrogens`` meet.
     Raises ``ValueError`` when no ingredient has a letter or digit.
@@ -161,7 +163,7 @@ def class_kind(drug_class: str) -> str:
 
 
 def joined(names: Sequence[str], *, most: int = 5) -> str:
-    """``a``, ``a and b``, ``a, b and c``; past ``most`` names the rest is counted."""
+    """Join names as ``a``, ``a and b``, ``a, b and c``; count those past ``most``."""
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more ingredients"
     if len(names) < 2:

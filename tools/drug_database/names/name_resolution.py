@@ -47,7 +47,7 @@ def distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
-    """Records whose name ``text`` is, and a warning about the name."""
+    """Return the records whose name ``text`` is, and a warning about the name."""
     found, note = _by_name(index, aliases, text)
     if not found:
         whole = combination(index, aliases, text.split())
@@ -98,7 +98,7 @@ def _is_own(index: NameIndex, known: Known) -> bool:
 
 
 def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
-    """The meanings of a name that an alias gives, such as ``sulfamethoxazole and trimethoprim``."""
+    """Return the meanings of a name that an alias gives, such as ``sulfamethoxazole and trimethoprim``."""
     found = index.exact(name)
     together = None if found else index.ingredient_set(re.split(r",| and ", name))
     return found if together is None else [Known(together, "generic", index.generics[together])]
@@ -109,7 +109,7 @@ def _candidate(known: Known) -> Candidate:
 
 
 def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
-    """A medicine's own name means its own record; combinations that contain it are named in a note instead."""
+    """Keep the leading meanings: a medicine's own name means its own record, not a combination."""
     others = [known for known in meanings if known.kind != "ingredient"]
     own = [known for known in others if _is_own(index, known)]
     if own:
@@ -121,7 +121,7 @@ def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
 
 
 def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Candidate | None:
-    """The record of all the medicines that ``words`` name one after another; None when a word names none."""
+    """Return the record of all medicines that ``words`` name in turn; None when a word names none."""
     parts: list[Candidate] = []
     start = 0
     while start < len(words) and len(parts) < _MOST_PARTS:
@@ -159,7 +159,7 @@ def _part(index: NameIndex, aliases: Aliases, text: str) -> list[Candidate]:
 
 
 def together(index: NameIndex, parts: Sequence[Candidate]) -> Candidate | None:
-    """The record that holds exactly the ingredients of two or more records."""
+    """Return the record of exactly the ingredients of two or more records."""
     if len({one.entry for one in parts}) < 2:
         return None
     entry = index.ingredient_set([name for one in parts for name in index.ingredients[one.entry]])
@@ -167,7 +167,7 @@ def together(index: NameIndex, parts: Sequence[Candidate]) -> Candidate | None:
 
 
 def with_combinations(index: NameIndex, found: Sequence[Candidate], note: str) -> tuple[str, ...]:
-    """The warning about the name, and which combinations hold the medicine too."""
+    """Return the warning about the name, and which combinations hold the medicine too."""
     notes = [note] if note else []
     first = found[0]
     if first.how != "brand" and len(index.ingredients[first.entry]) == 1:

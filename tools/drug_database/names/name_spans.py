@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 
 def find_spans(index: NameIndex, aliases: Aliases, question: Question) -> list[Span]:
-    """The longest names inside the question, from left to right, without overlap."""
+    """Find the longest names inside the question, from left to right, without overlap."""
     words = question.words
     spans: list[Span] = []
     start = 0

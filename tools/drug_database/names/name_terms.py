@@ -14,20 +14,20 @@ _LONGEST: Final = 60_000
 
 
 def stems(texts: Iterable[str]) -> str:
-    """The stems of all words that carry meaning, each once, at most 60,000 bytes."""
+    """Return the stems of all words that carry meaning, each once, at most 60,000 bytes."""
     stop = word_list("stop")
     return _cut(" ".join(dict.fromkeys(stem(word) for word in _words(texts) if word not in stop)))
 
 
 def word_grams(word: str) -> Iterator[str]:
-    """The 3-grams of ``0word0``; the zeros mark its ends and are no letters that a tokenizer would split at."""
+    """Yield the 3-grams of ``0word0``; the zeros mark its ends and do not split a token."""
     marked = f"0{word}0"
     for start in range(max(1, len(marked) - 2)):
         yield marked[start : start + 3]
 
 
 def grams(names: Iterable[str]) -> str:
-    """The 3-grams of every word of the names, each word once, at most 60,000 bytes."""
+    """Return the 3-grams of every word of the names, each word once, at most 60,000 bytes."""
     return _cut(" ".join(gram for word in _words(names) for gram in word_grams(word)))
 
 

@@ -51,7 +51,7 @@ _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 def sounds(names: Sequence[str]) -> list[str]:
-    """The sound of each name; names are folded and hold neither spaces nor line ends."""
+    """Return the sound of each name; names are folded and hold neither spaces nor line ends."""
     text = "\n".join(("", *names, ""))
     for written, heard in _RULES:
         text = text.replace(written, heard)

@@ -46,7 +46,7 @@ class Question(NamedTuple):
 
 
 def understand(typed: str) -> Question:
-    """Takes any text; control characters count as spaces and only the first 300 characters are looked at."""
+    """Take a typed text apart; control characters count as spaces, and 300 characters are read."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])

@@ -43,7 +43,7 @@ _NOTHING: Final = Reading()
 
 
 def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
-    """What ``question`` most likely names."""
+    """Return what ``question`` most likely names."""
     if not question.words:
         return Reading()
     core = " ".join(question.core)
@@ -83,7 +83,7 @@ def _absent(aliases: Aliases, text: str) -> str:
 
 
 def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tuple[Candidate, ...]:
-    """The class whose name ends in a word that is noise elsewhere: ``list of tetracycline-class drugs``."""
+    """Return the class whose name ends in a word that is noise elsewhere: ``tetracycline-class drugs``."""
     words = question.words
     if words[-1] not in _CLASS_ENDS:
         return ()
@@ -95,7 +95,7 @@ def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tup
 def _with_guesses(
     index: NameIndex, aliases: Aliases, question: Question, spans: list[Span], left: list[str]
 ) -> Reading:
-    """The reading of a text some of whose words (``left``) are no known name."""
+    """Read a text some of whose words (``left``) are no known name."""
     meant = [span for span in spans if not span.aside]
     texts = _guessed_texts(question)
     whole = max((guess(index, aliases, text) for text in texts), key=lambda one: one.score)
@@ -111,7 +111,7 @@ def _with_guesses(
 
 
 def _guessed_texts(question: Question) -> list[str]:
-    """What of the question may be one misspelt name: its subject, the same with ``acid`` or ``13`` in it."""
+    """Return what may be one misspelt name: the subject, and the same with ``acid`` or ``13`` in it."""
     texts = [" ".join(question.subject), " ".join(question.core)]
     return list(dict.fromkeys(texts if question.strength else [*texts, question.trimmed]))
 

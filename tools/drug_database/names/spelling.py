@@ -73,7 +73,7 @@ class Spellings:
         self._starts, self._holders, self._sizes = _pairs_of(self._sounds)
 
     def near(self, text: str, *, least: float = ENOUGH, most: int = 20) -> list[Spelling]:
-        """The names nearest to ``text``, best first; none below ``least``."""
+        """Return the names nearest to ``text``, best first; none below ``least``."""
         typed = fold(text).replace(" ", "")[:_LONGEST]
         if len(typed) < _SHORTEST or not self.names:
             return []
@@ -89,7 +89,7 @@ class Spellings:
         return found[:most]
 
     def _alike(self, sound: str) -> list[int]:
-        """The numbers of the names that share most pairs of letters with ``sound`` for their length."""
+        """Return the names that share most pairs of letters with ``sound`` for their length."""
         wanted = np.unique(_pair_codes(_codes(f"\n{sound}\n")))
         lists = [self._holders[self._starts[pair] : self._starts[pair + 1]] for pair in wanted]
         shared = np.bincount(np.concatenate(lists), minlength=len(self.names))

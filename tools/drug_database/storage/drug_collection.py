@@ -60,7 +60,7 @@ class Catalog(Frozen):
 
 
 def current(client: Client, alias: str, *, timeout: float) -> Generation | None:
-    """The generation that readers see; None before the first import."""
+    """Return the generation that readers see; None before the first import."""
     try:
         return Generation(str(client.describe_alias(alias, timeout=timeout)["collection_name"]))
     except MilvusException as error:
@@ -70,6 +70,7 @@ def current(client: Client, alias: str, *, timeout: float) -> Generation | None:
 
 
 def create(client: Client, generation: Generation) -> None:
+    """Create the collections of a generation."""
     records = client.create_schema(auto_id=False, enable_dynamic_field=False)
     records.add_field("key", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY)
     for field in ("stems", "grams"):
@@ -100,7 +101,7 @@ def create(client: Client, generation: Generation) -> None:
 
 
 def _create_store(client: Client, name: str) -> None:
-    """A collection that only keeps pieces by id. Milvus wants a vector in every collection: it is never searched."""
+    """Create a collection of pieces by id; its vector, which Milvus demands, is never searched."""
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_LONGEST_KEY + 40)
     schema.add_field("piece", DataType.VARCHAR, max_length=65_535)
@@ -128,26 +129,28 @@ class Writer:
         self._bytes = 0
 
     def add(self, row: Row) -> None:
+        """Add a row and flush a full batch."""
         self._rows.append(row)
         self._bytes += sum(len(value) for value in row.values() if isinstance(value, str)) + 100
         if self._bytes >= _BATCH_BYTES:
             self.flush()
 
     def add_pieces(self, name: str, text: str, *, first: int = 0) -> int:
-        """Stores ``text`` in pieces ``<name>#<n>`` and returns how many there are."""
+        """Store ``text`` in pieces ``<name>#<n>`` and return their number."""
         pieces = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
         for number, piece in enumerate(pieces, start=first):
             self.add({"id": f"{name}#{number}", "piece": piece, "unused": [0.0, 0.0]})
         return len(pieces)
 
     def flush(self) -> None:
+        """Insert the rows that wait."""
         if self._rows:
             self._client.insert(self._collection, self._rows, timeout=CALL_SECONDS)
             self._rows, self._bytes = [], 0
 
 
 def publish(client: Client, alias: str, generation: Generation, before: Generation | None) -> None:
-    """Makes ``generation`` the one that readers see and removes ``before``.
+    """Make ``generation`` the one that readers see, and remove ``before``.
 
     Raises ``IndexMismatch`` when the alias' name is taken by a collection of something else.
     """
@@ -171,7 +174,7 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
 
 
 def load(client: Client, collection: str) -> None:
-    """Loads a collection; a loaded one stays as it is.
+    """Load a collection; a loaded one stays as it is.
 
     Milvus Lite builds an index in the background and fails when it comes to load the half-written file; a moment later
     it can.
@@ -188,7 +191,7 @@ def load(client: Client, collection: str) -> None:
 
 
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> Catalog:
-    """Raises ``IndexMismatch`` when another version wrote the generation."""
+    """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
     # After a restart of Milvus Lite nothing is loaded, and what is not loaded cannot be read.
     load(client, generation.parts)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
@@ -199,7 +202,7 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> C
 
 
 def stored_sources(client: Client, generation: Generation, *, timeout: float) -> frozenset[str] | None:
-    """The ids of the sources in a generation of any version; None when that cannot be told."""
+    """Return the source ids of a generation of any version; None when unreadable."""
     try:
         catalog = orjson.loads(read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout))
         return frozenset(stats["source"]["id"] for stats in catalog["sources"])
@@ -208,14 +211,14 @@ def stored_sources(client: Client, generation: Generation, *, timeout: float) ->
 
 
 def check_fields(client: Client, generation: Generation, *, timeout: float) -> None:
-    """Raises ``IndexMismatch`` when the collection's fields are not those this version writes."""
+    """Check the collection's fields. Raises ``IndexMismatch`` when another version wrote them."""
     found = {field["name"] for field in client.describe_collection(generation.records, timeout=timeout)["fields"]}
     if found != {"key", "stems", "grams", "stems_bm25", "grams_bm25", "body", "pieces"}:
         raise IndexMismatch(MISMATCH)
 
 
 def read_pieces(client: Client, collection: str, name: str, count: int, *, timeout: float, first: int = 0) -> str:
-    """The text that was stored under ``name`` in ``count`` pieces."""
+    """Return the text that was stored under ``name`` in ``count`` pieces."""
     found: dict[str, str] = {}
     ids = [f"{name}#{number}" for number in range(first, first + count)]
     for start in range(0, len(ids), 50):
@@ -246,7 +249,7 @@ def pack(lines: Iterable[bytes | str]) -> str:
 
 
 def unpack(text: str) -> list[bytes]:
-    """The lines of ``pack``. Raises ``IndexMismatch`` when the text is not such."""
+    """Return the lines of ``pack``. Raises ``IndexMismatch`` for other text."""
     try:
         return zlib.decompress(base64.b64decode(text)).split(b"\n")
     except (ValueError, zlib.error):

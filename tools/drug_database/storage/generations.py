@@ -27,34 +27,39 @@ class Generation(NamedTuple):
 
     @property
     def parts(self) -> str:
+        """Return the collection of pieces."""
         return f"{self.records}_parts"
 
     @property
     def facts(self) -> str:
+        """Return the collection of what each source said."""
         return f"{self.records}_facts"
 
     @property
     def all(self) -> tuple[str, str, str]:
+        """Return all collections of the generation."""
         return (self.records, self.parts, self.facts)
 
 
 def new_generation(alias: str) -> Generation:
+    """Name a generation by time, machine and process."""
     return Generation(f"{alias}_{int(time.time()):x}_{_machine()}_{os.getpid():x}_{secrets.token_hex(3)}")
 
 
 def _machine() -> str:
-    """The machine, or container, that this process runs on, in six letters."""
+    """Return this machine or container in six letters."""
     return hashlib.blake2s(socket.gethostname().encode(), digest_size=3).hexdigest()
 
 
 def drop(client: Client, generation: Generation) -> None:
+    """Drop the collections of a generation."""
     for name in generation.all:
         if client.has_collection(name, timeout=CALL_SECONDS):
             client.drop_collection(name, timeout=CALL_SECONDS)
 
 
 def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> int:
-    """Removes what killed imports left behind and returns how many there were."""
+    """Remove what killed imports left behind and return the number."""
     dropped = 0
     for name in client.list_collections(timeout=CALL_SECONDS):
         if not name.startswith(f"{alias}_") or name.endswith(("_parts", "_facts")):

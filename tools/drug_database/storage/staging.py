@@ -91,7 +91,7 @@ class Staging:
         self._lock.close()
 
     def put(self, contribution: Contribution) -> None:
-        """Adds an item of the running import. Raises ``ValueError`` when it names no ingredient."""
+        """Add an item of the running import. Raises ``ValueError`` when it names no ingredient."""
         key = record_key(base_moieties(contribution.ingredients or contribution.substances))
         payload = contribution.model_dump_json(exclude_defaults=True)
         self._items.append((contribution.source, contribution.item, key, _NOW, payload))
@@ -99,13 +99,13 @@ class Staging:
             self._write()
 
     def patch(self, source: str, item: str, field: PatchField, value: str, *, file: str, line: int) -> None:
-        """Adds ``value`` to ``field`` of the products of an item; that item may come before or after."""
+        """Add ``value`` to ``field`` of the products of an item, which may come before or after."""
         self._patches.append((source, item, _NOW, file, line, field, value))
         if len(self._patches) >= _BATCH:
             self._write()
 
     def keep(self, key: str, lines: Iterable[str], *, without: frozenset[str]) -> None:
-        """Puts back what was stored before under ``key``, except the items of the sources in ``without``."""
+        """Restore what was stored under ``key``, except the items of the sources in ``without``."""
         for line in lines:
             known = orjson.loads(line)
             if known["source"] in without:
@@ -127,7 +127,7 @@ class Staging:
         return int(row[0])
 
     def drop_orphans(self) -> Iterator[Orphan]:
-        """Takes out the patches of the running import that have no item, and names them."""
+        """Remove the patches of the running import that have no item, and yield them."""
         self._write()
         self._drop_replaced_patches()
         found = self._db.execute(
@@ -151,7 +151,7 @@ class Staging:
         )
 
     def counts(self) -> dict[str, int]:
-        """Stored items by source."""
+        """Count stored items by source."""
         self._write()
         return {str(s): int(n) for s, n in self._db.execute("SELECT source, count(*) FROM item GROUP BY source")}
 
@@ -177,7 +177,7 @@ class Staging:
             yield StagedGroup(key, lines)
 
     def add_codes(self, codes: Iterable[tuple[str, str, str]]) -> None:
-        """Keeps bucket, code and record key of codes, to be read back in their order."""
+        """Store bucket, code and record key of codes, to be read back in order."""
         self._db.executemany("INSERT INTO code VALUES (?, ?, ?)", codes)
 
     def codes(self) -> Iterator[tuple[str, list[str]]]:
@@ -187,6 +187,7 @@ class Staging:
             yield name, [f"{code}\t{key}" for _, code, key in group]
 
     def group_count(self) -> int:
+        """Return the number of ingredient sets."""
         self._write()
         return int(self._db.execute("SELECT count(DISTINCT key) FROM item").fetchone()[0])
 
@@ -200,7 +201,7 @@ class Staging:
 
 
 def locked(folder: Path) -> IO[bytes]:
-    """A file that stays locked for as long as this process lives; it gets its name when it is locked."""
+    """Create a file that stays locked while this process lives; it gets its name when it is locked."""
     file = (folder / "new").open("wb")
     fcntl.flock(file, fcntl.LOCK_EX)
     (folder / "new").rename(folder / _LOCK)
@@ -208,7 +209,7 @@ def locked(folder: Path) -> IO[bytes]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes what killed imports left on the disk: the import folders that nobody holds locked."""
+    """Remove import folders of killed imports, which nobody holds locked."""
     for lock in folder.glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError), lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -216,7 +217,7 @@ def sweep(folder: Path) -> None:
 
 
 def _patch_line(source: str, item: str, patches: str) -> str:
-    """What other rows add to an item, as one line of JSON; each value once."""
+    """Return what other rows add to an item as one line of JSON, each value once."""
     facts: dict[str, dict[str, None]] = {}
     for patch in patches.split("\x1e"):
         field, _, value = patch.partition("\x1f")
