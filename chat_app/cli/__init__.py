@@ -1,8 +1,7 @@
 """The ``asclepius`` command.
 
-Every command answers ``--help``, ends with code 0 when it did what was asked, 1 when it could not (one sentence on
-standard error says why and what to do) and 2 when it was called wrongly. Parts are imported when a command needs them,
-so that the command itself starts at once.
+Every command has ``--help``. Exit codes: 0 for success, 1 for failure (one sentence on standard error states the cause
+and the remedy), 2 for wrong usage. Modules load when a command needs them, so that the command starts fast.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, guidelines, serve
 
 _ALLOCATIONS = 50_000
-"""New objects after which Python looks for garbage, instead of 700: imports leave hardly any, and a fifth of the start
-went into looking for it.
-"""
+"""Allocations between garbage collections, instead of 700: imports create little garbage."""
 
 app = typer.Typer(
     help="A self-hosted assistant for clinicians: streamed answers with checkable citations.",
@@ -45,14 +42,14 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Say which version this is.", callback=_say_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Define options that precede a command."""
 
 
 def main() -> None:
-    """Entry point of the installed command."""
+    """Run the installed command."""
     gc.set_threshold(_ALLOCATIONS)
     app()
 

@@ -1,7 +1,7 @@
-"""``asclepius ask``: the same streamed answer at the shell.
+"""``asclepius ask``: a streamed answer at the shell.
 
-While ``asclepius serve`` runs with the demo user, the question goes to it over its HTTP API, so the first words come at
-once. Otherwise the command does the work itself.
+While ``asclepius serve`` runs with the demo user, the question goes to its HTTP API, so the first words arrive at once.
+Otherwise the command opens the app itself.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 def ask(
     question: Annotated[str, typer.Argument(help="The question; `-` reads it from standard input.")],
     json: shell.Json = False,
-    session: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
+    session: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Ask this model; several are compared.")] = None,
     guidelines: Annotated[bool, typer.Option(help="Search the guidelines.")] = True,
-    drugs: Annotated[bool, typer.Option(help="Look drugs up.")] = True,
+    drugs: Annotated[bool, typer.Option(help="Search the drug database.")] = True,
     guideline: Annotated[
         list[str] | None,
-        typer.Option(help="Search only this guideline, by its id in `asclepius guidelines list`; may be repeated."),
+        typer.Option(help="Search only this guideline, by its id in `asclepius guidelines list`; repeatable."),
     ] = None,
     language: Annotated[AnswerLanguage, typer.Option(help="Language of the answer; auto: the question's.")] = "auto",
-    length: Annotated[AnswerLength, typer.Option(help="How much detail the answer is to have.")] = "standard",
+    length: Annotated[AnswerLength, typer.Option(help="Level of detail.")] = "standard",
     references: Annotated[
         Literal["vancouver", "markdown", "ris"] | None,
-        typer.Option(help="Print the references in this style, to be copied; with --json they are events as ever."),
+        typer.Option(help="Print references in this style; with --json they remain events."),
     ] = None,
 ) -> None:
-    """Ask a question; the answer is streamed, its references follow. With --json: one event a line.
+    """Ask a question and stream the answer with its references. With --json, print one event per line.
 
-    With several models each answers in a section of its own, printed when it has ended; with --json each event says
-    which model's it is.
+    With several models, print each answer in its own section when it is complete; with --json, each event names its
+    model.
     """
     from chat_app.cli.ask_output import JsonLines, Plain, Sections
 
     text = sys.stdin.read() if question == "-" else question
     models = tuple(dict.fromkeys(model or ()))
     if session and len(models) > 1:
-        raise typer.BadParameter("Models that are compared begin conversations of their own.", param_hint="--session")
+        raise typer.BadParameter("A comparison starts new conversations.", param_hint="--session")
     options = ConsultOptions(
         conversation_id=session,
         model=next(iter(models), None),

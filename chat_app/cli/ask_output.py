@@ -1,4 +1,4 @@
-"""How ``asclepius ask`` prints a turn: as text for people, or one JSON event a line."""
+"""Printers for ``asclepius ask``: text, or one JSON event per line."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from chat_app.events import (
 
 
 class JsonLines:
-    """One event a line; those of several models say whose they are."""
+    """One event per line; with several models, each line names its model."""
 
     exit_code = 0
 
     def show(self, event: AgentEvent | ModelEvent) -> None:
+        """Print one event."""
         shown, own = (
             (event.model_dump_json(), event.event)
             if isinstance(event, ModelEvent)
@@ -47,7 +48,7 @@ class JsonLines:
 
 
 class Sections:
-    """The answers of several models, each whole and under its name as soon as it has ended."""
+    """The answers of several models, each printed under its name when it is complete."""
 
     def __init__(self, models: Sequence[str], references: ReferenceFormat | None = None) -> None:
         self._references: ReferenceFormat | None = references
@@ -57,8 +58,9 @@ class Sections:
         typer.secho(f"· Asking {', '.join(models)}", err=True, dim=True)
 
     def show(self, event: AgentEvent | ModelEvent) -> None:
+        """Keep an event, and print its model's section when the turn ends."""
         if not isinstance(event, ModelEvent):
-            raise TypeError("Events of several models say whose they are.")
+            raise TypeError("Events of several models name their model.")
         waiting = self._waiting.setdefault(event.model, [])
         waiting.append(event.event)
         if isinstance(event.event, TurnEnded):
@@ -80,6 +82,7 @@ class Plain:
         self._at_line_start = True
 
     def show(self, event: AgentEvent | ModelEvent) -> None:
+        """Print one event."""
         match event:
             case ModelEvent():
                 self.show(event.event)
@@ -108,7 +111,7 @@ class Plain:
     def _reference_list(self, references: Sequence[Reference]) -> str:
         if self._references is None:
             return "\n".join(map(reference_line, references))
-        # A line end of RIS is CRLF in a file; a terminal, and what text mode writes, has its own.
+        # RIS files end lines with CRLF; text mode writes the line ends of the platform.
         return formatted(references, self._references).replace("\r\n", "\n")
 
     def _write(self, text: str) -> None:
@@ -147,7 +150,7 @@ def unsupported_line(statement: UnsupportedStatement) -> str:
 
 
 def reference_line(reference: Reference) -> str:
-    """``[1] Title, edition. Section, p. 4. “Quote.”``"""
+    """Return a reference such as ``[1] Title, edition. Section, p. 4. “Quote.”``."""
     passage = reference.passage
     title = ", ".join(filter(None, [passage.title, passage.version]))
     page = f"p. {passage.page_label or passage.page}" if passage.page or passage.page_label else ""

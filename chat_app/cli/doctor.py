@@ -1,4 +1,4 @@
-"""``asclepius doctor``: what is configured, reachable and loaded, and what to do where it is not."""
+"""``asclepius doctor``: what is configured, reachable and loaded, and how to fix what is not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Part = Literal["settings", "services", "sessions", "model", "drugs", "guidelines
 
 
 class DoctorFinding(Frozen):
-    """One part: whether it is well, and a sentence that says how it is or what to do."""
+    """The state of one part, and a sentence that describes it or names the remedy."""
 
     part: Part
     ok: bool

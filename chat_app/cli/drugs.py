@@ -1,4 +1,4 @@
-"""``asclepius drugs``: import, search and look at the drug database."""
+"""``asclepius drugs``: import, search and show drug data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from chat_app.cli import shell
 if TYPE_CHECKING:
     from tools.drug_database import DrugDatabaseStats, DrugRecord, DrugSearchResult, ImportReport
 
-app = typer.Typer(help="Import, search and look at the drug database.", no_args_is_help=True)
+app = typer.Typer(help="Import, search and show drug data.", no_args_is_help=True)
 
 
 @app.command(name="import")
 def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files, zip archives or folders with drug data.", exists=True)],
-    replace: Annotated[bool, typer.Option("--replace", help="Swap whole sources instead of updating them.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace whole sources instead of updating them.")] = False,
     json: shell.Json = False,
 ) -> None:
     """Import drug data; the format is recognised by its content."""
@@ -32,7 +32,7 @@ def import_(
         for reason, count in file.reasons.items():
             typer.echo(f"{file.file}: {count} rows refused: {reason}")
     if report.after_cut_off:
-        typer.echo("An earlier import had been cut off; what it left unfinished was removed.")
+        typer.echo("Removed the unfinished data of an interrupted import.")
     typer.echo(f"{report.products:,} products of {report.records:,} medicines, in {report.seconds:.1f} s.")
 
 
@@ -49,14 +49,14 @@ async def _import(paths: list[Path], *, replace: bool) -> ImportReport:
 @app.command()
 def search(
     name: Annotated[str, typer.Argument(help="Brand, generic, salt, class, abbreviation, NDC or RxCUI.")],
-    drug_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
-    form: Annotated[str | None, typer.Option(help="Only in this dosage form.")] = None,
-    route: Annotated[str | None, typer.Option(help="Only for this route.")] = None,
-    strength: Annotated[str | None, typer.Option(help="Only of this strength.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=50, help="Most medicines.")] = 5,
+    drug_class: Annotated[str | None, typer.Option("--class", help="Only this class.")] = None,
+    form: Annotated[str | None, typer.Option(help="Only this dosage form.")] = None,
+    route: Annotated[str | None, typer.Option(help="Only this route.")] = None,
+    strength: Annotated[str | None, typer.Option(help="Only this strength.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Maximum number of medicines.")] = 5,
     json: shell.Json = False,
 ) -> None:
-    """Look a medicine up, as the assistant does."""
+    """Search medicines as the assistant does."""
     result = shell.run(lambda: _search(name, drug_class, form, route, strength, limit))
     if json:
         shell.print_json(result)
@@ -73,7 +73,7 @@ def search(
     if rows:
         shell.print_table(("medicine", "brands", "forms", "matched by"), rows)
     else:
-        typer.echo("No medicine of that name is in the database.")
+        typer.echo("No such medicine in the database.")
     if result.did_you_mean:
         typer.echo(f"Did you mean: {', '.join(result.did_you_mean)}?")
     if result.note:
@@ -92,10 +92,10 @@ async def _search(
 
 @app.command()
 def show(name: str, json: shell.Json = False) -> None:
-    """Everything known about one medicine, each fact with its source."""
+    """Show everything known about one medicine, each fact with its source."""
     record = shell.run(lambda: _show(name))
     if record is None:
-        shell.fail("No medicine of that name is in the database; `asclepius drugs search` finds near ones.")
+        shell.fail("No such medicine in the database; `asclepius drugs search` finds similar names.")
     if json:
         shell.print_json(record)
         return
@@ -124,7 +124,7 @@ async def _show(name: str) -> DrugRecord | None:
 
 @app.command()
 def stats(json: shell.Json = False) -> None:
-    """What the database holds, and from which sources."""
+    """Show the size of the database and its sources."""
     found = shell.run(_stats)
     if json:
         shell.print_json(found)
@@ -144,8 +144,8 @@ async def _stats() -> DrugDatabaseStats:
 
 @app.command()
 def clear(
-    source: Annotated[str | None, typer.Option(help="Only what this source said; `stats` lists the sources.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    source: Annotated[str | None, typer.Option(help="Remove only this source; `stats` lists the sources.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: shell.Json = False,
 ) -> None:
     """Remove all drug data, or one source's."""
@@ -170,14 +170,14 @@ async def _clear(source: str | None) -> DrugDatabaseStats:
 
 @app.command()
 def check(json: shell.Json = False) -> None:
-    """Whether the database is whole and of this version."""
+    """Check that the database is complete and of this version."""
     problems = shell.run(_check)
     if json:
         shell.print_json({"ok": not problems, "problems": problems})
     if problems:
         shell.fail(" ".join(problems))
     if not json:
-        typer.echo("The drug database is whole.")
+        typer.echo("The drug database is complete.")
 
 
 async def _check() -> list[str]:

@@ -1,4 +1,4 @@
-"""``asclepius eval``: measures search and citations against files of questions."""
+"""``asclepius eval``: measure search and citations with files of questions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from chat_app.evaluation.page_evaluation import PagesReport
     from chat_app.evaluation.retrieval_evaluation import AbstentionReport, RetrievalReport
 
-app = typer.Typer(help="Measure search and citations against files of questions.", no_args_is_help=True)
+app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
 
 
 def _print_figures(report: BaseModel) -> None:
-    """The report's plain values, a line each."""
+    """Print the report's plain values, one per line."""
     for name, value in report.model_dump(by_alias=True).items():
         if isinstance(value, int | float | str):
             shown = f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
@@ -30,9 +30,9 @@ def _print_figures(report: BaseModel) -> None:
 
 Embeddings = Annotated[
     str | None,
-    typer.Option(help="Search by meaning, too, as ASCLEPIUS_EMBEDDINGS would; default: that setting."),
+    typer.Option(help="Also search by meaning; default: the setting ASCLEPIUS_EMBEDDINGS."),
 ]
-EmbeddingModel = Annotated[str, typer.Option(help="Model that the embedding server is asked for.")]
+EmbeddingModel = Annotated[str, typer.Option(help="Model of the embedding server.")]
 
 
 @app.command()
@@ -42,11 +42,13 @@ def retrieval(
     embedding_model: EmbeddingModel = "",
     abstention: Annotated[
         bool,
-        typer.Option("--abstention", help="Take one half of the answers away, then the other; what is rejected?"),
+        typer.Option(
+            "--abstention", help="Remove one half of the answers, then the other, and count rejected questions."
+        ),
     ] = False,
     json: shell.Json = False,
 ) -> None:
-    """nDCG@10 and recall@10 of the guideline search on a test collection in the BEIR layout."""
+    """Measure nDCG@10 and recall@10 of the guideline search on a test collection in the BEIR layout."""
     report = shell.run(lambda: _retrieval(folder, embeddings, embedding_model, abstention=abstention))
     if json:
         shell.print_json(report)
@@ -77,12 +79,10 @@ async def _retrieval(
 @app.command()
 def pages(
     file: Annotated[Path, typer.Argument(help='JSON list of {"question", "document", "gold_pages"}.', exists=True)],
-    within_document: Annotated[
-        bool, typer.Option("--within-document", help="Search the named document alone.")
-    ] = False,
+    within_document: Annotated[bool, typer.Option("--within-document", help="Search only the named document.")] = False,
     json: shell.Json = False,
 ) -> None:
-    """Whether questions find the page of a loaded guideline that answers them; pages count from 1 in the PDF."""
+    """Check whether questions find the page that answers them; pages count from 1 in the PDF."""
     report = shell.run(lambda: _pages(file, within_document=within_document))
     if json:
         shell.print_json(report)
@@ -103,10 +103,10 @@ async def _pages(file: Path, *, within_document: bool) -> PagesReport:
 
 @app.command()
 def drugs(
-    file: Annotated[Path, typer.Argument(help="JSON lines of queries and what must be found.", exists=True)],
+    file: Annotated[Path, typer.Argument(help="JSON lines of queries and expected medicines.", exists=True)],
     json: shell.Json = False,
 ) -> None:
-    """How often the right medicine is found, first and among the first five, overall and by kind of query."""
+    """Measure how often the right medicine is found, first and among the first five, by kind of query."""
     report = shell.run(lambda: _drugs(file))
     if json:
         shell.print_json(report)
@@ -130,16 +130,17 @@ async def _drugs(file: Path) -> DrugEvaluation:
 @app.command()
 def citations(
     file: Annotated[
-        Path | None, typer.Argument(help='JSON list of {"question"}; default: those of the demonstration.', exists=True)
+        Path | None,
+        typer.Argument(help='JSON list of {"question"}; default: the demonstration questions.', exists=True),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many questions.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions asked at a time.")] = 4,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")] = 4,
     model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
     json: shell.Json = False,
 ) -> None:
-    """Ask each question and check every quote and every number shown against the page it is cited with.
+    """Ask each question; check every quote and number against the page it is cited with.
 
-    Exit code 1 when a quote does not stand on its page, or a number leads elsewhere.
+    The exit code is 1 when a quote is not on its page, or a number opens another passage.
     """
     report = shell.run(lambda: _citations(file, limit, parallel, model))
     if json:

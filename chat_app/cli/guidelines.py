@@ -1,4 +1,4 @@
-"""``asclepius guidelines``: load, list, search, index, upload and remove guidelines."""
+"""``asclepius guidelines``: ingest, list, search, index, upload and remove guidelines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Refusal,
     )
 
-app = typer.Typer(help="Load, list, search, upload and remove guidelines.", no_args_is_help=True)
+app = typer.Typer(help="Ingest, list, search, upload and remove guidelines.", no_args_is_help=True)
 
 
 @app.command()
@@ -74,9 +74,9 @@ async def _add_folder(
 
 @app.command()
 def reindex(json: shell.Json = False) -> None:
-    """Build the index anew from the files that were added.
+    """Rebuild the index from the stored files.
 
-    Needed after an update of the app, for another embedding model, or when the Milvus server lost its data.
+    Required after some updates, for another embedding model, or when the Milvus server lost its data.
     """
     _tell(shell.run(_reindex), json=json)
 
@@ -94,7 +94,7 @@ def _progress(show: ShowProgress) -> Callable[[IngestProgress], None]:
 
 
 def _tell(report: FolderReport, *, json: bool) -> None:
-    """What was loaded, and what of it cannot be searched; exits with 1 when a file was refused."""
+    """Print what was ingested and which parts cannot be searched; exit with 1 when a file was refused."""
     if json:
         shell.print_json(report)
     else:
@@ -111,7 +111,7 @@ def _tell(report: FolderReport, *, json: bool) -> None:
 
 @app.command(name="list")
 def list_documents(json: shell.Json = False) -> None:
-    """What is loaded and searchable, and what is damaged."""
+    """List guidelines that are loaded, and files that are damaged."""
     from tools.guidelines.search.library_search import damaged_record
 
     documents, damaged, own = shell.run(_everything)
@@ -123,7 +123,7 @@ def list_documents(json: shell.Json = False) -> None:
     rows = [(d.id, d.title, d.issuer, d.version or d.date, d.pages, len(d.unsearchable_pages) or "") for d in documents]
     shell.print_table(("id", "title", "issuer", "version", "pages", "unreadable"), rows)
     if own:
-        typer.echo(f"Beside these, documents that belong to conversations: {own}.")
+        typer.echo(f"Documents that belong to conversations: {own}.")
 
 
 async def _documents() -> list[Document]:
@@ -132,7 +132,7 @@ async def _documents() -> list[Document]:
 
 
 async def _everything() -> tuple[list[Document], tuple[str, ...], int]:
-    """What is loaded, what is damaged, and how many documents are no business of whoever has a shell."""
+    """Return loaded documents, damaged documents, and the number of documents that belong to conversations."""
     async with shell.opened_content() as content:
         library = content.guidelines
         return await library.documents(), await library.damaged(), await library.own_count()
@@ -140,10 +140,10 @@ async def _everything() -> tuple[list[Document], tuple[str, ...], int]:
 
 @app.command()
 def show(document_id: str, json: shell.Json = False) -> None:
-    """One guideline: where it comes from, its versions and its gaps."""
+    """Show one guideline: source, versions and gaps."""
     document = next((d for d in shell.run(_documents) if d.id == document_id), None)
     if document is None:
-        shell.fail("There is no guideline of that id; `asclepius guidelines list` shows them.")
+        shell.fail("No guideline has this id; `asclepius guidelines list` shows the ids.")
     if json:
         shell.print_json(document)
         return
@@ -155,9 +155,9 @@ def show(document_id: str, json: shell.Json = False) -> None:
 
 @app.command()
 def remove(document_id: str) -> None:
-    """Take a guideline out of search; old answers keep the passages they cited."""
+    """Remove a guideline from search; old answers keep the passages they cited."""
     if not shell.run(lambda: _remove(document_id)):
-        shell.fail("There is no guideline of that id; `asclepius guidelines list` shows them.")
+        shell.fail("No guideline has this id; `asclepius guidelines list` shows the ids.")
     typer.echo(f"Removed {document_id}.")
 
 
@@ -169,26 +169,28 @@ async def _remove(document_id: str) -> bool:
 @app.command()
 def search(
     question: str,
-    limit: Annotated[int, typer.Option(min=1, max=50, help="Most passages.")] = 6,
-    document: Annotated[list[str] | None, typer.Option(help="Only in this document; may be repeated.")] = None,
-    issuer: Annotated[list[str] | None, typer.Option(help="Only of this issuer; may be repeated.")] = None,
-    issued_from: Annotated[str, typer.Option("--from", help="Only issued since, such as 2023 or 2023-06.")] = "",
-    issued_to: Annotated[str, typer.Option("--to", help="Only issued until.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Maximum number of passages.")] = 6,
+    document: Annotated[list[str] | None, typer.Option(help="Only this document; repeatable.")] = None,
+    issuer: Annotated[list[str] | None, typer.Option(help="Only this issuer; repeatable.")] = None,
+    issued_from: Annotated[
+        str, typer.Option("--from", help="Only issued from this date on, such as 2023 or 2023-06.")
+    ] = "",
+    issued_to: Annotated[str, typer.Option("--to", help="Only issued up to this date.")] = "",
     json: shell.Json = False,
 ) -> None:
-    """Search the passages, as the assistant does."""
+    """Search the passages as the assistant does."""
     result = shell.run(lambda: _search(question, limit, document, issuer, issued_from, issued_to))
     if json:
         shell.print_json(result)
         return
     if not result.passages:
-        typer.echo("Nothing was found.")
+        typer.echo("No passages found.")
     for passage in result.passages:
         page = f", p. {passage.page_label or passage.page}" if passage.page else ""
         typer.secho(f"{passage.title}{page}  {passage.section}", bold=True)
         typer.echo(f"{' '.join(passage.text.split())[:500]}\n")
     if result.passages and not result.answerable:
-        typer.echo("These passages do not seem to answer the question.")
+        typer.echo("These passages probably do not answer the question.")
 
 
 async def _search(
@@ -206,13 +208,13 @@ async def _search(
 
 @app.command()
 def sync(
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Delete there what was uploaded, instead.")] = False,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Delete the uploaded copies instead.")] = False,
     json: shell.Json = False,
 ) -> None:
     """Upload the loaded guidelines to the model server's vector store, for its own file search.
 
-    What is new or changed is uploaded, what is gone is deleted there, and the command waits until all of it can be
-    searched. With the server that OPENAI_BASE_URL names, the guidelines leave this machine.
+    New and changed files are uploaded, removed files are deleted there. The command waits until all can be searched.
+    With the server in OPENAI_BASE_URL, the guidelines leave this machine.
     """
     if withdraw:
         _tell_withdrawn(shell.run(_withdraw), json=json)

@@ -1,4 +1,4 @@
-"""Progress at the shell: a bar where someone looks on, a line at each stage where the output is kept in a file."""
+"""Progress at the shell: bars on a terminal, one line per stage elsewhere."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 
 class ShowProgress(Protocol):
-    """Called with what is being worked on, and how much of it is done of how much, if known."""
+    """A callback for the current item, the amount done, and the total if known."""
 
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Show that ``done`` of ``total`` are complete."""
+        ...
 
 
 @contextmanager
 def progress_bars() -> Generator[ShowProgress, None, None]:
-    """Shows one bar for each thing worked on, on standard error."""
+    """Show one bar per item on standard error."""
     if not sys.stderr.isatty():
         yield _Lines()
         return
@@ -39,7 +41,7 @@ def progress_bars() -> Generator[ShowProgress, None, None]:
 
 
 class LoadingBars:
-    """Shows how the loading of ``app`` goes on, from its first step to its last; then says ``loaded``."""
+    """Show the loading of ``app`` from first to last step, then print ``loaded``."""
 
     def __init__(self, app: App, *, loaded: str) -> None:
         self._app = app
@@ -54,6 +56,7 @@ class LoadingBars:
         self._open.close()
 
     def show(self, progress: LoadProgress | None) -> None:
+        """Show the current state of loading; None when it is complete."""
         if progress is None:
             self._open.close()
             for line in self._app.load_problems or [self._loaded]:
@@ -65,7 +68,7 @@ class LoadingBars:
 
 
 class _Lines:
-    """One line when something new is begun."""
+    """One line for each new item."""
 
     def __init__(self) -> None:
         self._last = ""

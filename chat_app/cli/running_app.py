@@ -1,6 +1,6 @@
-"""The running ``asclepius serve`` of this data directory, for commands that can leave the work to it.
+"""Client of a running ``asclepius serve`` in this data directory.
 
-The server writes its address to ``run/page.json``; it is believed only while the server answers.
+The server writes its address to ``run/page.json``, which is valid only while the server responds.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _SENT = ("use_clinical_guidelines", "use_drug_database", "enable_tool_execution"
 
 
 def publish_address(settings: Settings, port: int) -> None:
-    """Tells other commands of this user where the page is."""
+    """Publish the page's address to other commands of this user."""
     path = settings.storage.data_dir / _FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(json.dumps({"url": f"http://{_reachable(settings.server.host)}:{port}"}), encoding="utf-8")
 
 
 def retract_address(settings: Settings) -> None:
+    """Withdraw the page's address."""
     (settings.storage.data_dir / _FILE).unlink(missing_ok=True)
 
 
@@ -41,7 +42,7 @@ def _reachable(host: str) -> str:
 
 
 def running_app(settings: Settings) -> RunningApp | None:
-    """The running app, when there is one that lets the shell in as the demo user."""
+    """Return the running app if it accepts the shell as the demo user, else None."""
     if settings.server.auth != "demo":
         return None
     try:
@@ -60,7 +61,12 @@ class RunningApp:
         self.url = url
 
     async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
-        """The turn's events. Raises ``InputRejected`` or ``ProviderUnavailable`` with the server's sentence."""
+        """Yield the events of a turn.
+
+        Raises:
+            InputRejected: The server refuses the question.
+            ProviderUnavailable: The server cannot answer.
+        """
         body: dict[str, object] = {"conversation_id": options.conversation_id, "model": options.model}
         async with aclosing(self._events(message, options, body)) as events:
             async for data in events:
@@ -69,7 +75,7 @@ class RunningApp:
     async def compare(
         self, message: str, models: Sequence[str], options: ConsultOptions
     ) -> AsyncGenerator[ModelEvent, None]:
-        """The turns' events of several models. Raises like ``consult``."""
+        """Yield the events of several models' turns; raises like ``consult``."""
         async with aclosing(self._events(message, options, {"models": list(models)})) as events:
             async for data in events:
                 yield ModelEvent.model_validate_json(data)
@@ -90,17 +96,17 @@ class RunningApp:
                             if line.startswith(b"data:"):
                                 yield line[5:]
                     except (GeneratorExit, asyncio.CancelledError):
-                        # Ctrl-C at the shell is Stop; the turn would go on without its reader.
+                        # Ctrl-C at the shell means Stop; otherwise the turn would continue without its reader.
                         await client.delete(stop)
                         raise
             except httpx.HTTPError as error:
                 raise ProviderUnavailable(
-                    f"The running app at {self.url} broke off ({type(error).__name__}). Ask again."
+                    f"The running app at {self.url} disconnected ({type(error).__name__}). Ask again."
                 ) from None
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The lines of an event stream. ``aiter_lines`` would also break them where a line separator stands in a text."""
+    """Yield the lines of an event stream. ``aiter_lines`` would also split at separators inside text."""
     rest = b""
     async for data in response.aiter_bytes():
         *lines, rest = (rest + data).split(b"\n")

@@ -1,4 +1,4 @@
-"""``asclepius serve`` and the two small commands that belong to running a server."""
+"""``asclepius serve``, ``offline-server`` and ``hash-password``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from chat_app.cli import shell
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (ASCLEPIUS_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 chooses a free one.")] = None,
 ) -> None:
-    """Start the chat page, and with it every service that no setting names."""
+    """Start the chat page and every service that no setting names."""
     from chat_app.settings import Settings
 
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
@@ -24,24 +24,24 @@ def serve(
     async def work() -> None:
         settings = Settings(server=given)
         settings.check()
-        # The page takes seconds to load; wrong settings are told at once.
+        # The page takes seconds to load; report wrong settings first.
         from chat_app.cli.web_server import run_server
 
         await run_server(settings)
 
-    # Ctrl-C is how a server is stopped.
+    # Ctrl-C stops a server; it is no error.
     shell.run(work, interrupt_is_error=False)
 
 
 def offline_server(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8080,
-    data_dir: Annotated[Path | None, typer.Option(help="Where its responses and files are kept.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 chooses a free one.")] = 8080,
+    data_dir: Annotated[Path | None, typer.Option(help="Directory for responses and files.")] = None,
     embeddings: Annotated[
-        Path | None, typer.Option(help="Directory of an embedding model, for /v1/embeddings; default: that setting's.")
+        Path | None, typer.Option(help="Directory of an embedding model, for /v1/embeddings; default: the setting.")
     ] = None,
 ) -> None:
-    """Run the offline model alone: a Responses API server that answers from what it is given."""
+    """Run only the offline model: a Responses API server that answers from what it receives."""
     import subprocess
 
     settings = shell.settings()
@@ -54,7 +54,7 @@ def offline_server(
 
 
 def hash_password() -> None:
-    """Make the hash of a password for ASCLEPIUS_USERS; the password is asked for, not shown."""
+    """Print the hash of a password for ASCLEPIUS_USERS; prompts for the password without showing it."""
     from chat_app.interface.security.passwords import hash_password as make
 
     typer.echo(make(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))

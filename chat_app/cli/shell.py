@@ -1,4 +1,4 @@
-"""What all commands share: running async code, errors as one sentence, JSON and tables on standard output."""
+"""Shared by all commands: async execution, errors as one sentence, JSON and tables on standard output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]], *, interrupt_is_error: bool = True) -> T:
-    """Runs ``work``; an error of ours becomes one sentence on standard error and exit code 1, Ctrl-C exit code 130."""
+    """Run ``work``. Our errors become one sentence on standard error and exit code 1; Ctrl-C exits with 130."""
     try:
         return asyncio.run(work())
     except (AsclepiusError, ToolError) as error:
@@ -34,13 +34,13 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, interrupt_is_error: bool 
     except KeyboardInterrupt:
         raise typer.Exit(130 if interrupt_is_error else 0) from None
     except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does; there is nobody left to tell.
+        # The reader of our output has closed the pipe, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
 
 
 def settings() -> Settings:
-    """The settings, checked; exits with a sentence when they are wrong."""
+    """Return the validated settings, or exit with a sentence."""
     try:
         loaded = Settings()
         loaded.check()
@@ -54,17 +54,18 @@ def settings() -> Settings:
 
 
 def fail(message: str) -> NoReturn:
+    """Print an error and exit with 1."""
     typer.echo(f"asclepius: {message}", err=True)
     raise typer.Exit(1)
 
 
 def note(message: str) -> None:
-    """A line for the person at the shell; it goes to standard error, so that output can be piped."""
+    """Print a line on standard error, so that output can be piped."""
     typer.echo(message, err=True)
 
 
 def print_json(value: Any) -> None:
-    """``value`` (JSON-able, or pydantic models within) as indented JSON."""
+    """Print ``value``, which may contain pydantic models, as indented JSON."""
     import orjson
     from pydantic_core import to_jsonable_python
 
@@ -73,6 +74,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under column titles."""
     from rich.console import Console
     from rich.table import Table
 
@@ -86,7 +88,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 @asynccontextmanager
 async def opened() -> AsyncGenerator[App, None]:
-    """The app; the services of a running ``asclepius serve`` are used when there is one."""
+    """Open the app; use the services of a running ``asclepius serve`` if there is one."""
     from chat_app.bootstrap import open_app
     from chat_app.tracing.log_guard import guard_logs
 
@@ -97,7 +99,7 @@ async def opened() -> AsyncGenerator[App, None]:
 
 @asynccontextmanager
 async def opened_content() -> AsyncGenerator[Content, None]:
-    """The guidelines and drugs alone, which are there sooner; at the same services."""
+    """Open only guidelines and drugs, which load faster, with the same services."""
     from chat_app.content import open_content
     from chat_app.tracing.log_guard import guard_logs
 
@@ -107,6 +109,6 @@ async def opened_content() -> AsyncGenerator[Content, None]:
 
 
 def note_if_terminal(message: str) -> None:
-    """Progress for a person; nothing when the output is not looked at."""
+    """Print progress on a terminal, and nothing elsewhere."""
     if sys.stderr.isatty():
         note(message)

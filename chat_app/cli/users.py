@@ -1,4 +1,4 @@
-"""Whose conversations the shell has."""
+"""The user who owns the shell's conversations."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ DEMO_USER = "demo"
 
 
 def shell_user(settings: Settings) -> str:
-    """The demo user where there is only that one; else the account at the shell, apart from the page's users."""
+    """Return the demo user, or with other sign-in the shell account under a separate name."""
     return DEMO_USER if settings.server.auth == "demo" else f"shell:{getpass.getuser()}"

@@ -1,4 +1,4 @@
-"""Runs the web server for ``asclepius serve``: says where the page is, and ends in good order."""
+"""The web server of ``asclepius serve``: announce the page's address, and shut down in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _SHUTDOWN_SECONDS = 5
 
 
 async def run_server(settings: Settings) -> None:
-    """Serves until the process is told to stop. Raises ``ConfigurationError`` when the port is taken."""
+    """Serve until the process is stopped.
+
+    Raises:
+        ConfigurationError: The port is taken.
+    """
     listener = _listen(settings.server.host, settings.server.port)
     port = int(listener.getsockname()[1])
     host = settings.server.host
@@ -32,7 +36,7 @@ async def run_server(settings: Settings) -> None:
         level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     guard_logs()
-    # What Chainlit says about itself at this level is of no use to who runs the page.
+    # Chainlit's messages at this level do not help operators.
     logging.getLogger("chainlit").setLevel(logging.WARNING)
 
     @asynccontextmanager
@@ -56,7 +60,7 @@ async def run_server(settings: Settings) -> None:
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        # Compressing each small frame costs more processor time than the bytes are worth.
+        # Compressing small frames costs more processor time than it saves bytes.
         ws_per_message_deflate=False,
         proxy_headers=False,
         server_header=False,
@@ -78,7 +82,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigurationError(
-            f"Port {port} on {host} cannot be used ({error.strerror}): end what uses it, or set ASCLEPIUS_PORT."
+            f"Port {port} on {host} cannot be used ({error.strerror}): stop what uses it, or set ASCLEPIUS_PORT."
         ) from None
     listener.listen(512)
     return listener

@@ -1,4 +1,4 @@
-"""The default services (Redis, Milvus Lite, the offline model) as supervised child processes, known by URL alone."""
+"""The default services (Redis, Milvus Lite, the offline model) as supervised child processes with URLs."""
 
 from __future__ import annotations
 

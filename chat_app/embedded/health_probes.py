@@ -1,4 +1,4 @@
-"""Asks a service whether it is up: accepts a connection and, where it has a cheap question, answers it."""
+"""Probe whether a service is ready: connect, and send a cheap request where there is one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROBE_SECONDS: Final = 1.0
 
 
 async def is_up(name: ServiceName, url: str) -> bool:
-    """True when the service at ``url`` is ready for use; False after ``PROBE_SECONDS`` at the latest."""
+    """Return whether the service at ``url`` is ready; False after ``PROBE_SECONDS``."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             match name:

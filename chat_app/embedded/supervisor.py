@@ -1,8 +1,7 @@
-"""Keeps one service running for as long as the app runs: started, waited for, restarted at the same address.
+"""Keep one service running while the app runs: start it, wait for it, restart it at the same address.
 
-Each service runs under ``guard.py``, which ends it when this process ends. A service that ends by itself is started
-again after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and begins anew once it has stayed
-up.
+Each service runs under ``service_guard.py``, which ends it when this process ends. A service that exits is restarted
+after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and resets once the service stays up.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 _STAYED_UP_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 4.0
-"""What a service gets to end by itself; then it is killed."""
+"""Seconds for a service to stop before it is killed."""
 _GUARD_SECONDS: Final = 1.0
-"""What the guard gets on top of that."""
+"""Additional seconds for the guard."""
 _LOCK_SECONDS: Final = 10.0
-"""How long a start waits for the same service of a previous run to end."""
+"""Seconds to wait for the same service of a previous run to end."""
 _POLL_SECONDS: Final = 0.02
 
 ServiceState = Literal["starting", "running", "restarting", "unreachable", "stopped"]
@@ -39,7 +38,7 @@ _logger = logging.getLogger(__name__)
 
 
 class ServiceStatus(Frozen):
-    """How one service is doing. ``log`` is None for a service of another process or server."""
+    """The state of one service. ``log`` is None for a service of another process or server."""
 
     name: ServiceName
     title: str
@@ -48,11 +47,11 @@ class ServiceStatus(Frozen):
     restarts: int = 0
     log: Path | None = None
     detail: str = ""
-    """A sentence on what is wrong and what to do; empty while it runs."""
+    """The problem and its remedy; empty while the service runs."""
 
 
 class SupervisedService:
-    """One service of this process. ``start`` or ``supervise`` once, ``stop`` once."""
+    """One service of this process. Call ``start`` or ``supervise`` once, and ``stop`` once."""
 
     def __init__(self, spec: ServiceSpec, *, data_dir: Path) -> None:
         self.spec = spec
@@ -66,6 +65,7 @@ class SupervisedService:
         self._task: asyncio.Task[None] | None = None
 
     def status(self) -> ServiceStatus:
+        """Return the current state."""
         return ServiceStatus(
             name=self.spec.name,
             title=self.spec.title,
@@ -77,17 +77,21 @@ class SupervisedService:
         )
 
     async def start(self) -> None:
-        """Returns when the service answers; raises ``EmbeddedServiceError`` when it does not come up."""
+        """Start the service and wait until it responds.
+
+        Raises:
+            EmbeddedServiceError: The service does not start.
+        """
         self._launch()
         await self._until_up()
         self._task = asyncio.ensure_future(self._keep_running())
 
     def supervise(self) -> None:
-        """Starts the service in the background and keeps at it, whether or not the first attempt succeeds."""
+        """Start the service in the background and restart it whenever it ends."""
         self._task = asyncio.ensure_future(self._keep_running())
 
     async def stop(self) -> None:
-        """Ends the service; returns when it has ended, within about five seconds."""
+        """Stop the service and wait until it has ended, about five seconds at most."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -129,7 +133,7 @@ class SupervisedService:
         self._watch(self._guard)
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Sets ``_ended`` when the guard ends: it prints nothing, so that what can be read is the end of its output."""
+        """Set ``_ended`` when the guard's output ends. The guard prints nothing, so any event is its end."""
         loop = asyncio.get_running_loop()
         ended = self._ended = asyncio.Event()
         output = process.stdout
@@ -189,7 +193,7 @@ class SupervisedService:
         return f"{self.spec.title} ended by itself (exit code {code}). Its log is {self._log}."
 
     async def _end(self) -> None:
-        """Ends the guard, and with it the service, if it still runs."""
+        """End the guard, and with it the service."""
         process = self._guard
         if process is None:
             return
@@ -206,7 +210,11 @@ class SupervisedService:
 
 
 def _own_folder(folder: Path) -> None:
-    """Makes the folder of a socket; raises ``PermissionError`` when another user has made one of that name."""
+    """Create the folder of a socket.
+
+    Raises:
+        PermissionError: Another user has created a folder of that name.
+    """
     folder.mkdir(exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
         raise PermissionError(1, "the folder of its socket belongs to another user")

@@ -225,7 +225,7 @@ def test_comparing_in_one_conversation_is_refused_at_the_shell(tmp_path: Path) -
         "ask", "How?", "--model", "a", "--model", "b", "--session", "session_" + "0" * 32, data_dir=tmp_path / "data"
     )
     assert done.returncode == 2
-    assert "conversations of their own" in " ".join(done.stderr.replace("│", " ").split())
+    assert "starts new conversations" in " ".join(done.stderr.replace("│", " ").split())
 
 
 async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str, tmp_path: Path) -> None:

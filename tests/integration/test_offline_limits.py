@@ -90,7 +90,7 @@ def test_a_state_that_cannot_be_read_is_refused_with_a_sentence(damage: str, tmp
     command = [sys.executable, "-m", "chat_app.offline", "--port", "0", "--data-dir", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert "out of the data directory to start afresh" in done.stderr
+    assert "out of the data directory to start with an empty one" in done.stderr
     assert "Traceback" not in done.stderr
 
 

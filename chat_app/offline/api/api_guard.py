@@ -87,7 +87,7 @@ class ApiGuard:
         if self._key is not None and not hmac.compare_digest(given.strip().encode(), self._key.encode()):
             return ApiError(
                 401,
-                "Incorrect API key provided. This server takes the key in its ASCLEPIUS_OFFLINE_KEY.",
+                "Incorrect API key provided. The server expects the key in its ASCLEPIUS_OFFLINE_KEY.",
                 code="invalid_api_key",
             )
         return None

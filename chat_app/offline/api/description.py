@@ -27,12 +27,12 @@ class ErrorBody(BaseModel):
 
 
 _STATUSES: Final[dict[int, str]] = {
-    400: "The request is not valid, or contradicts what is stored.",
-    401: "No key, or not the one that is asked for.",
-    404: "No such object, or no longer.",
-    405: "The URL has no such method.",
+    400: "The request is invalid, or conflicts with stored objects.",
+    401: "The key is missing or wrong.",
+    404: "The object does not exist or has expired.",
+    405: "The URL does not support this method.",
     413: "The body is too large.",
-    429: "The server answers as many requests as it can.",
+    429: "The server is at its limit of concurrent requests.",
     500: "The server failed.",
 }
 _UPLOAD: Final = "Body_upload_v1_files_post"

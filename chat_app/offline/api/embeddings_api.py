@@ -64,7 +64,7 @@ class LocalEmbedder:
         if self._folder is None:
             raise ApiError(
                 404,
-                "This server has no embedding model. Start it with --embeddings and the directory of one.",
+                "This server has no embedding model. Start it with --embeddings and a model directory.",
                 param="model",
                 code="model_not_found",
             )
@@ -93,7 +93,7 @@ async def create(body: CreateEmbeddings, request: Request) -> Response:
     embedder: LocalEmbedder = request.app.state.embedder
     vectors = await embedder.embed(body.texts)
     if body.dimensions not in {None, len(vectors[0])}:
-        raise invalid(f"The model makes vectors of {len(vectors[0])} dimensions, and no others.", "dimensions")
+        raise invalid(f"The model only creates vectors of {len(vectors[0])} dimensions.", "dimensions")
     read = sum(map(count_tokens, body.texts))
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}

@@ -43,7 +43,7 @@ class ResponseService:
         if len(self._live) >= self._config.max_live:
             raise ApiError(
                 429,
-                "The server is answering as many requests as it can.",
+                "The server is at its limit of concurrent requests.",
                 kind="rate_limit_error",
                 code="rate_limit_exceeded",
                 headers={"Retry-After": "1"},

@@ -86,7 +86,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise ConfigurationError(
                 f"The offline server's state cannot be read ({error}). Move {self._path.name} out of the data "
-                "directory to start afresh."
+                "directory to start with an empty one."
             ) from None
 
     def _open(self) -> sqlite3.Connection:
@@ -104,7 +104,7 @@ class Database:
             connection.close()
             raise ConfigurationError(
                 f"The offline server's state was written by another version (format {version}, this one writes "
-                f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start afresh."
+                f"{SCHEMA_VERSION}). Move {self._path.name} out of the data directory to start with an empty one."
             )
         self._path.chmod(0o600)
         self._connection = connection
