@@ -123,6 +123,12 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             {"heart_rate": "110 ?", "haemoptysis": True, "immobilised": True},
         ),
         ("Calculate the eGFR", "egfr", {}),
+        ("What is the eGFR of a 67 year old woman?", "egfr", {"age": "67 years", "sex": "female"}),
+        (
+            "CrCl please, 80 y male, 72 kg",
+            "creatinine_clearance",
+            {"age": "80 years", "sex": "male", "weight": "72 kg"},
+        ),
     ],
 )
 def test_a_question_that_names_a_calculator(question: str, name: str, inputs: dict[str, Any]) -> None:
@@ -156,6 +162,8 @@ def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> N
         "Is a target of 130/80 mmHg right in diabetes?",
         "How is creatinine clearance calculated?",
         "Amoxicillin/clavulanate 875/125 mg twice daily for a 70 kg man",
+        "What is the eGFR cut-off for starting empagliflozin in a 70 year old woman?",
+        "Which CHA2DS2-VASc points count in a 70 year old woman before ablation?",
         "BMI above 30: which drugs are approved for a woman of 50 years?",
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, JsonValue
 
@@ -81,8 +81,12 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
     tool.definition = tool.definition.model_copy(update={"description": f"{tool.definition.description}\n{_RULE}"})
     described = tool.definition.parameters["properties"]
     labels = {name: _label(described[name], name) for name in parameters}
-    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
-    for name in parameters.keys() - set(required):
+    required = {
+        name: labels[name] + _choices(hints[name])
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+    }
+    for name in parameters.keys() - required.keys():
         described[name]["description"] += " Optional."
     return tool
 
@@ -93,10 +97,11 @@ def _label(schema: dict[str, Any], name: str) -> str:
 
 
 def _checked(
-    inputs: dict[str, Any], required: list[str], labels: dict[str, str]
+    inputs: dict[str, Any], required: dict[str, str], labels: dict[str, str]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Return the inputs with their units settled, a line for each and notes; raise ``InputNeeded`` for all problems."""
-    problems = [f"Give: {'; '.join(missing)}."] if (missing := _missing(inputs, required, labels)) else []
+    missing = [ask for name, ask in required.items() if inputs[name] is None]
+    problems = [f"Give: {'; '.join(missing)}."] if missing else []
     given: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in inputs.items():
@@ -111,8 +116,12 @@ def _checked(
     return given, lines, notes
 
 
-def _missing(inputs: dict[str, Any], required: list[str], labels: dict[str, str]) -> list[str]:
-    return [labels[name] for name in required if inputs[name] is None]
+def _choices(hint: Any) -> str:
+    """Return the units or options of an input in brackets: `` (mg/dl or µmol/l)``."""
+    is_quantity = isinstance(hint, type) and issubclass(hint, Quantity)
+    options = list(hint.units()) if is_quantity and not hint.USUAL else list(get_args(hint))
+    words = [option for option in options if isinstance(option, str)]
+    return f" ({' or '.join(words)})" if len(words) > 1 else ""
 
 
 def _settled(value: Any, label: str) -> tuple[Any, list[str]]:

@@ -27,6 +27,7 @@ from chat_app.offline.extraction.measurements import (
 from chat_app.offline.extraction.schemas import branch, resolve
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.word_lists import word_list
 
 Json = dict[str, Any]
 Span = tuple[int, int]
@@ -44,6 +45,9 @@ _DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b"
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 _ENOUGH_UNNAMED: Final = 3
+_MOST_OTHER_WORDS: Final = 1
+"""Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _LONGEST_FOLLOW_UP: Final = 12
 
 
@@ -107,7 +111,9 @@ class _Reading:
         """True when the text asks to calculate, or gives inputs; not when it states the result."""
         if any(self._has_value(text, end) for _, end in self.calculator.mentions(text)):
             return False
-        return _WANTED.search(text) is not None or self.is_complete or len(self.given) >= 2
+        if _WANTED.search(text) is not None or self.is_complete:
+            return True
+        return len(self.given) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
 
     def alone(self, text: str) -> bool:
         return _WANTED.search(text) is not None or self.is_complete
@@ -141,6 +147,14 @@ class _Calculator:
         if isinstance(kind, list):
             merged = {**merged, "type": next((one for one in kind if one != "null"), "null")}
         return {"description": "", **merged}
+
+    def other_words(self, text: str) -> list[str]:
+        """The words of ``text`` that are neither the calculator's name nor a part of its inputs."""
+        names = [name for schema in self.properties.values() for name in _aliases(schema)]
+        rest = re.sub(f"{self._names}|{any_of(names)}" if names else self._names, " ", text)
+        units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self._units(schema)]
+        spans = [(found.start, found.end) for found in values_with_unit(rest, units)] if units else []
+        return [word for word in _WORD.findall(_blanked(rest, spans)) if word not in word_list("stop")]
 
     def results(self, text: str) -> list[Measured]:
         """The numbers in a unit of the result."""
@@ -250,6 +264,12 @@ def _option(schema: Json, text: str) -> Any:
     named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
     found = [(match.start(), option) for match, option in named if match]
     return min(found)[1] if found else None
+
+
+def _aliases(schema: Json) -> list[str]:
+    """Every word that names the input or one of its options."""
+    listed = [entry.partition(" = ")[0] for entry in _listed(schema["description"], "Also")]
+    return [*listed, *(str(option) for option in schema.get("enum", ()))]
 
 
 def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
