@@ -191,3 +191,21 @@ async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_
         box = await page.locator("#asc-panel").bounding_box()
         assert box is not None
         assert (box["x"], box["width"]) == (0, 390)
+
+
+async def test_a_statement_that_is_not_in_its_source_is_listed_with_a_way_to_the_passage(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "unsupported") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "changed dose")
+        await answered(page)
+        note = page.locator(".asc-unsupported")
+        await expect(note).to_contain_text("Not found in its source")
+        await expect(note.locator("q")).to_have_text("Tablets of 2000 mg are available.")
+        await expect(note).to_contain_text("2000 mg")
+        await note.get_by_role("button").click()
+        await expect(page.locator("#asc-panel")).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".asc-unsupported q")).to_have_text("Tablets of 2000 mg are available.")

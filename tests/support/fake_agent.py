@@ -27,11 +27,13 @@ from chat_app.events import (
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
+    StatementsChecked,
     TextDelta,
     ToolCallRunItem,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
+    UnsupportedStatement,
 )
 from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
@@ -235,6 +237,7 @@ class FakeAgent:
             "nothing on": self._nothing,
             "options": self._options,
             "stamped": self._stamped,
+            "changed dose": self._changed_dose,
         }
         chosen = next((script for start, script in scripts.items() if start in message.lower()), self._ace)
         return chosen(message)
@@ -287,6 +290,16 @@ class FakeAgent:
             yield TextDelta(text=part)
         yield ReferencesReady(references=(Reference(number=1, passage=GUIDELINE, quotes=(first,)),))
         yield TurnEnded(outcome=Outcome(), answer=f"From the guidelines:\n\n{first}{rest}")
+
+    async def _changed_dose(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``changed dose``: a cited statement with a figure that its passage does not have."""
+        text = "Tablets of 2000 mg are available."
+        yield TextDelta(text=text)
+        yield CitationAdded(number=1, passage=DRUG, marker="[1]")
+        wrong = UnsupportedStatement(text=text, numbers=(1,), reasons=("number",), details=("2000 mg",))
+        yield StatementsChecked(checked=1, unsupported=(wrong,))
+        yield ReferencesReady(references=(Reference(number=1, passage=DRUG),))
+        yield TurnEnded(outcome=Outcome(), answer=text)
 
     async def _nothing(self, message: str) -> AsyncIterator[AgentEvent]:
         """``nothing on X``: passages come near, and none answers; a drug of another spelling is proposed."""
