@@ -37,9 +37,12 @@ else:
 
 @cl.set_starters
 async def starters(_user: cl.User | None, language: str | None = None) -> list[cl.Starter]:
-    documents = await runtime.app.guidelines.documents() if runtime.app else []
-    titles, extracts = [document.title for document in documents], runtime.settings.uses_offline_model
-    questions = starter_questions(titles, language_of(language), extracts=extracts)
+    if (app := runtime.app) is None:
+        return []
+    titles = [document.title for document in await app.guidelines.documents()]
+    drugs = (await app.drugs.stats()).records > 0
+    extracts = runtime.settings.uses_offline_model
+    questions = starter_questions(titles, language_of(language), extracts=extracts, drugs=drugs)
     return [cl.Starter(label=question.label, message=question.message) for question in questions]
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from chat_app.agent.asclepius_agent import INSTRUCTIONS, AsclepiusHealthcareAgent
 from chat_app.agent.chat_manager import ChatManager
@@ -43,10 +43,14 @@ _NO_KEY = "none"
 """Servers that ask for no key get this one: the client library insists on sending something."""
 
 
+LoadPart = Literal["services", "guidelines", "drugs"]
+
+
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
     """How far the loading of the index and of demonstration content is: one line to show, and a share if known."""
 
+    part: LoadPart
     what: str
     done: int = 0
     total: int | None = None
@@ -68,7 +72,7 @@ class App:
     """Whether guidelines are searched here or by the model server."""
     trace: GeneratorTrace
     recorder: TurnRecorder
-    loading: str | None = "Starting"
+    loading: LoadProgress | None = field(default_factory=lambda: LoadProgress("services", "Starting"))
     """What is still being loaded; None when all is there."""
     load_problems: list[str] = field(default_factory=list)
     load_listeners: list[Callable[[LoadProgress | None], None]] = field(default_factory=list)
@@ -89,7 +93,7 @@ class App:
             raise InputRejected(f"There is no loaded guideline of that id. Loaded are: {listed}.")
 
     def _show(self, progress: LoadProgress | None) -> None:
-        self.loading = progress.what if progress else None
+        self.loading = progress
         for listener in self.load_listeners:
             listener(progress)
 
@@ -97,10 +101,12 @@ class App:
         try:
             if self.settings.offline.load_demo:
                 await self.guidelines.load_demo(lambda p: _show_guideline(p, show))
-            show(LoadProgress("Guidelines: loading the index"))
+            show(LoadProgress("guidelines", "Guidelines: loading the index"))
             await self.guidelines.load()
             self.load_problems += await self.route.prepare(
-                lambda p: show(LoadProgress(f"Guidelines: {p.stage} at the model server", p.done, p.total))
+                lambda p: show(
+                    LoadProgress("guidelines", f"Guidelines: {p.stage} at the model server", p.done, p.total)
+                )
             )
         except ToolError as error:
             self._problem(error)
@@ -108,8 +114,10 @@ class App:
     async def _warm_drugs(self, show: Callable[[LoadProgress], None]) -> None:
         try:
             if self.settings.offline.load_demo:
-                await self.drugs.load_demo(lambda p: show(LoadProgress(f"Drugs: {p.stage} {p.label}", p.done, p.total)))
-            show(LoadProgress("Drugs: loading the index"))
+                await self.drugs.load_demo(
+                    lambda p: show(LoadProgress("drugs", f"Drugs: {p.stage} {p.label}", p.done, p.total))
+                )
+            show(LoadProgress("drugs", "Drugs: loading the index"))
             await self.drugs.load()
         except ToolError as error:
             self._problem(error)
@@ -122,7 +130,11 @@ class App:
 def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], None]) -> None:
     # On every start but the first nothing is to be done for any of them, and nothing to be said.
     if progress.stage != "unchanged":
-        show(LoadProgress(f"Guidelines: {progress.stage} {progress.file_name}", progress.done, progress.total))
+        show(
+            LoadProgress(
+                "guidelines", f"Guidelines: {progress.stage} {progress.file_name}", progress.done, progress.total
+            )
+        )
 
 
 @asynccontextmanager

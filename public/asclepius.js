@@ -102,8 +102,8 @@
       missing.hidden = true;
       box.dataset.state = 'loading';
       image.src = pageAddress(reference, page, quote);
-      image.alt = t('pageOf', page, reference.title);
-      label.textContent = t('page', page);
+      image.alt = t('pageOf', { page: String(page), title: reference.title });
+      label.textContent = t('page', { page: String(page) });
       open.href = original(reference, page);
       previous.disabled = page <= 1;
     };
@@ -159,7 +159,7 @@
 
   function open(message, number, from, wanted) {
     const reference = (sources.get(message) || []).find((entry) => entry.number === number);
-    const body = raise(t('source', number), from, { 'data-number': number });
+    const body = raise(t('source', { number }), from, { 'data-number': number });
     if (!reference) {
       body.append(make('p', {}, t('closed')));
       return;
@@ -224,11 +224,12 @@
 
   function loaded(status) {
     if (status.problem) return status.problem;
-    const parts = [];
-    if (status.guidelines.length) parts.push(t('guidelines', status.guidelines.length.toLocaleString()));
-    const drugs = status.drugs && (status.drugs.drugs || status.drugs.records);
-    if (drugs) parts.push(t('drugs', drugs.toLocaleString()));
-    const there = parts.length ? t('loaded', parts.join(', ')) : t('nothing');
+    const count = { guidelines: status.guidelines.length, drugs: (status.drugs && (status.drugs.drugs || status.drugs.records)) || 0 };
+    const guidelines = t('guidelines', { count: count.guidelines });
+    const drugs = t('drugs', { count: count.drugs });
+    let there = t('nothing');
+    if (count.guidelines && count.drugs) there = t('loadedBoth', { guidelines, drugs });
+    else if (count.guidelines || count.drugs) there = t('loadedOne', { what: count.guidelines ? guidelines : drugs });
     return status.loading ? `${there} ${status.loading}…` : there;
   }
 

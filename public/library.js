@@ -4,7 +4,7 @@
 
   const OLD_YEARS = 5;
 
-  const day = (text) => (/^\d{4}-\d{2}-\d{2}T/.test(text) ? new Date(text).toLocaleDateString() : text);
+  const day = window.asclepiusDate;
 
   function isOld(date) {
     const [, year, month] = /^(\d{4})(?:-(\d{2}))?/.exec(date) || [];
@@ -25,18 +25,18 @@
   function gaps({ t }, guideline) {
     const found = [];
     if (!guideline.date) found.push(t('noDate'));
-    else if (isOld(guideline.date)) found.push(t('old', OLD_YEARS));
-    if (guideline.unsearchable_pages?.length) found.push(t('unsearchable', ranges(guideline.unsearchable_pages)));
-    if (guideline.recognised_pages?.length) found.push(t('recognised', ranges(guideline.recognised_pages)));
-    if (guideline.superseded?.length) found.push(t('superseded', guideline.superseded.length));
+    else if (isOld(guideline.date)) found.push(t('old', { count: OLD_YEARS }));
+    if (guideline.unsearchable_pages?.length) found.push(t('unsearchable', { pages: ranges(guideline.unsearchable_pages) }));
+    if (guideline.recognised_pages?.length) found.push(t('recognised', { pages: ranges(guideline.recognised_pages) }));
+    if (guideline.superseded?.length) found.push(t('superseded', { count: guideline.superseded.length }));
     return found;
   }
 
   function entry(page, guideline) {
     const { t, make } = page;
     const facts = [
-      guideline.issuer, guideline.version, guideline.date, guideline.pages && t('pageCount', guideline.pages),
-      guideline.added_at && t('added', day(guideline.added_at))
+      guideline.issuer, guideline.version, guideline.date && day(guideline.date), guideline.pages && t('pageCount', { count: guideline.pages }),
+      guideline.added_at && t('added', { date: day(guideline.added_at) })
     ];
     const file = `/api/v1/guidelines/${encodeURIComponent(guideline.id)}/original.pdf`;
     return make('li', { 'data-guideline': guideline.id },
@@ -47,15 +47,15 @@
 
   function drugs({ t, make }, stats) {
     if (!stats || !(stats.records || stats.drugs)) return make('p', {}, t('noDrugs'));
-    const counts = t('drugCounts', (stats.records || stats.drugs).toLocaleString(), (stats.products || 0).toLocaleString());
+    const counts = [t('drugs', { count: stats.records || stats.drugs }), t('products', { count: stats.products || 0 })];
     const sources = (stats.sources || []).map(({ source, items }) => make('li', {},
       source.url
         ? make('a', { class: 'asc-title', href: source.url, target: '_blank', rel: 'noopener noreferrer' }, source.title)
         : make('span', { class: 'asc-title' }, source.title),
-      make('p', { class: 'asc-about' }, [source.publisher, source.date, items.toLocaleString()].filter(Boolean).join(' · ')),
+      make('p', { class: 'asc-about' }, [source.publisher, source.date && day(source.date), items.toLocaleString()].filter(Boolean).join(' · ')),
       source.date ? null : make('p', { class: 'asc-gap' }, t('noDate'))));
-    const at = stats.imported_at ? t('added', day(stats.imported_at)) : '';
-    return [make('p', { class: 'asc-about' }, [counts, at].filter(Boolean).join(' · ')), make('ul', { class: 'asc-library' }, sources)];
+    const at = stats.imported_at ? t('added', { date: day(stats.imported_at) }) : '';
+    return [make('p', { class: 'asc-about' }, [...counts, at].filter(Boolean).join(' · ')), make('ul', { class: 'asc-library' }, sources)];
   }
 
   async function fetched(path) {
@@ -70,9 +70,9 @@
     const [guidelines, status] = await Promise.all([fetched('guidelines'), fetched('status')]);
     guidelines.sort((a, b) => a.title.localeCompare(b.title));
     return [
-      make('h3', {}, t('guidelines', guidelines.length.toLocaleString())),
+      make('h3', {}, t('guidelines', { count: guidelines.length })),
       guidelines.length ? make('ul', { class: 'asc-library' }, guidelines.map((one) => entry(page, one))) : make('p', {}, t('noGuidelines')),
-      status.damaged.map((name) => make('p', { class: 'asc-gap' }, t('damaged', name))),
+      status.damaged.map((name) => make('p', { class: 'asc-gap' }, t('damaged', { name }))),
       make('h3', {}, t('drugDatabase')),
       drugs(page, status.drugs)
     ].flat();

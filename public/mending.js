@@ -12,6 +12,8 @@
     ['button:has(> .lucide-arrow-down)', 'down'], ['button:has(> .lucide-copy)', 'copy'], ['.dropzone > input[type="file"]', 'attach']
   ];
 
+  const toasts = [["Couldn't resume chat", 'gone'], ['credentialssignin', 'wrongLogin']];
+
   function mend() {
     for (const [selector, name] of names) {
       for (const node of document.querySelectorAll(selector)) {
@@ -19,6 +21,11 @@
         const named = node.textContent.trim() && !node.querySelector(':scope > .sr-only');
         if (!node.getAttribute('aria-label') && !named) node.setAttribute('aria-label', t(name));
       }
+    }
+    // Chainlit tells some errors in its own words.
+    for (const node of document.querySelectorAll('[data-sonner-toast] [data-title]')) {
+      const known = toasts.find(([words]) => node.textContent.includes(words));
+      if (known) node.textContent = t(known[1]);
     }
     // Inside a link nothing may be a button; the menu opens by keyboard with F2 (below).
     for (const node of document.querySelectorAll('div#thread-options[aria-haspopup]')) {
@@ -39,7 +46,7 @@
       else box.removeAttribute('aria-controls');
     }
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
-      node.setAttribute('aria-label', t('takeAway', node.parentElement.textContent.trim()));
+      node.setAttribute('aria-label', t('remove', { name: node.parentElement.textContent.trim() }));
     }
     // A table that is wider than the screen is scrolled by keyboard, too.
     for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {

@@ -151,11 +151,11 @@ class FunctionTool:
             if isinstance(output.summary, Phrase):
                 fields["summary_phrase"] = output.summary
         except ToolError as failure:
-            fields = {"error": str(failure)}
+            fields = {"error": str(failure), "error_code": failure.code, "error_params": dict(failure.params)}
         except Exception as failure:  # noqa: BLE001 - the boundary to code that is not ours
             logger.warning("Tool %s failed: %s", self.name, type(failure).__name__)
             message = f"The tool {self.name} failed. It may work with other arguments; do not rely on its result."
-            fields = {"error": message}
+            fields = {"error": message, "error_code": "failed"}
         elapsed = (time.perf_counter() - started) * 1000
         yield FunctionOutput(name=self.name, input=call, is_streaming=streaming, duration_ms=elapsed, **fields)
 

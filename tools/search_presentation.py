@@ -8,21 +8,15 @@ GUIDELINE_SEARCH = ToolPresentation(
     title="Guidelines",
     icon="book-open",
     subjects=("question", "queries"),
-    translations={
-        "de": {
-            "Guidelines": "Leitlinien",
-            "1 passage": "1 Textstelle",
-            "{count} passages": "{count} Textstellen",
-            "1 passage, no clear answer": "1 Textstelle, keine klare Antwort",
-            "{count} passages, no clear answer": "{count} Textstellen, keine klare Antwort",
-            "no passage": "keine Textstelle",
-            "no passage, no clear answer": "keine Textstelle, keine klare Antwort",
-        }
-    },
 )
 
 
 def passage_count(count: int, *, answerable: bool = True) -> Phrase:
     """Return how many passages a search found; not ``answerable`` adds that none answers clearly."""
-    found = {0: "no passage", 1: "1 passage"}.get(count, "{count} passages")
-    return Phrase(text=found if answerable else f"{found}, no clear answer", values={"count": count})
+    if not count:
+        return Phrase(text="no passage" if answerable else "no passage, no clear answer")
+    if answerable:
+        return Phrase(text="{count} passages", singular="{count} passage", values={"count": count})
+    return Phrase(
+        text="{count} passages, no clear answer", singular="{count} passage, no clear answer", values={"count": count}
+    )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from tools.errors import ToolErrorCode
 from tools.sync_calls import iterate_sync
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -81,16 +82,19 @@ class Function(Frozen):
 
 
 class Phrase(Frozen):
-    """An English text with named places, such as ``{count} products``, and the values that fill them.
+    """An English text with named placeholders, such as ``{count} products``, and their values.
 
-    Translations are found by ``text``, so a phrase is written once, in the tool that says it.
+    Translations are found by ``text``, so a phrase is written once, in the tool that says it. ``singular`` replaces
+    ``text`` where ``count`` is 1.
     """
 
     text: str
+    singular: str = ""
     values: dict[str, str | int] = Field(default_factory=dict)
 
     def __str__(self) -> str:
-        return _PLACE.sub(lambda place: str(self.values.get(place[1], place[0])), self.text)
+        text = self.singular if self.singular and self.values.get("count") == 1 else self.text
+        return _PLACE.sub(lambda place: str(self.values.get(place[1], place[0])), text)
 
 
 class ToolPresentation(Frozen):
@@ -131,6 +135,9 @@ class FunctionOutput(Frozen):
     input: Function
     output: JsonValue = None
     error: str | None = None
+    error_code: ToolErrorCode = "other"
+    """Of the error, for the text that readers see."""
+    error_params: dict[str, str | int] = Field(default_factory=dict)
     is_streaming: bool = False
     """True when the function was a generator; its items were streamed as progress."""
     passages: tuple[Passage, ...] = ()

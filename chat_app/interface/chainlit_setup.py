@@ -15,12 +15,13 @@ from fastapi import FastAPI
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import problems
 from chat_app.interface.api.api_router import api_router
+from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.history.history_layer import asking_user
 from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import Page
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
-from chat_app.interface.security.request_guard import Guard
+from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.settings import Settings
 
 TARGET = Path(__file__).resolve().parent.parent / "app.py"
@@ -44,7 +45,9 @@ def attach() -> tuple[Runtime, Page]:
     if alone:
         problems.install(chainlit_app)
         install_routes(chainlit_app, api_router(runtime))
-        chainlit_app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)
+        chainlit_app.add_middleware(
+            RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set
+        )
     return runtime, page
 
 

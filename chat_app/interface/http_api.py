@@ -14,9 +14,10 @@ from chat_app import bootstrap
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_router import api_router
+from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.runtime import OpenApp, Runtime
-from chat_app.interface.security.request_guard import Guard
+from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.settings import Settings
 
 
@@ -47,5 +48,5 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     api_docs.document(app)
     app.include_router(api_router(runtime))
     chainlit_setup.mount(app)
-    app.add_middleware(Guard, identity=runtime.identity, on_user=asking_user.set)
+    app.add_middleware(RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set)
     return app

@@ -22,7 +22,7 @@ from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
 if TYPE_CHECKING:
-    from chat_app.bootstrap import App
+    from chat_app.bootstrap import App, LoadPart
     from chat_app.interface.history.history_layer import History
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Runtime:
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
         self.app: App | None = None
-        self.problem: str | None = None
+        self.failure: AsclepiusError | None = None
         """Why the services could not be opened."""
         self._open_app = open_app
         self._progress = STARTING
@@ -53,16 +53,21 @@ class Runtime:
 
     @property
     def loading(self) -> str | None:
-        """What is still being opened or loaded, in words; None when all is there."""
+        """What is still being opened or loaded, in English; None when all is there."""
         if self.app is None:
-            return None if self.problem else self._progress
-        return self.app.loading
+            return None if self.failure else self._progress
+        return self.app.loading.what if self.app.loading else None
+
+    @property
+    def loading_part(self) -> LoadPart:
+        """Which part is still being opened or loaded."""
+        return self.app.loading.part if self.app and self.app.loading else "services"
 
     async def ready(self) -> App:
         """The app, as soon as its services are open. Raises ``AsclepiusError`` when they could not be opened."""
         await self._opened.wait()
         if self.app is None:
-            raise AsclepiusError(self.problem or "The app is not running.")
+            raise self.failure or AsclepiusError("The app is not running.")
         return self.app
 
     def admit(self, user: str, *, asked: int = 1, besides: LiveTurn | None = None) -> None:
@@ -100,10 +105,10 @@ class Runtime:
         except AsclepiusError as error:
             # Its sentence says all there is; a traceback would bury it.
             logger.error("%s", error)  # noqa: TRY400
-            self.problem = str(error)
+            self.failure = error
         except Exception:
             logger.exception("The app's services could not be opened")
-            self.problem = "The app's services could not be opened. The server's log says why."
+            self.failure = AsclepiusError("The app's services could not be opened. The server's log says why.")
         finally:
             self.app = None
             self._opened.set()

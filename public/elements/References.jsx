@@ -8,15 +8,13 @@ import { Dialog, DialogContent, DialogFooter, DialogHeader, DialogTitle } from '
 import { Textarea } from '@/components/ui/textarea';
 
 const page = () => window.asclepius;
-const t = (key, ...values) => page().t(key, ...values);
+const t = (key, values) => page().t(key, values);
 
 function words(outcome) {
   if (outcome.kind === 'failed') return t('noAnswer');
   if (outcome.kind === 'refused') return t('refused');
   return outcome.reason === 'stopped' ? t('stopped') : t('incomplete');
 }
-
-const CONTINUE = 'Continue your last answer from where it broke off.';
 
 function goesOn(outcome) {
   return outcome.kind === 'incomplete' && ['truncated', 'max_output_tokens', 'stalled', 'step_limit'].includes(outcome.reason);
@@ -33,7 +31,7 @@ function Outcome({ outcome, question, extracts }) {
         </button>
       ) : null}
       {goesOn(outcome) && !extracts ? (
-        <button type="button" className="asc-action" onClick={() => sendUserMessage(CONTINUE)}>
+        <button type="button" className="asc-action" onClick={() => sendUserMessage(t('continueRequest'))}>
           {t('continue')}
         </button>
       ) : null}
@@ -73,7 +71,7 @@ function Tries({ tries, abstained, extracts, question, thread }) {
     if (taken) sendUserMessage(entry.question);
   };
   return (
-    <div className="asc-tries" role="group" aria-label={t('tryThis')}>
+    <div className="asc-tries" role="group" aria-label={t(abstained ? 'tryThis' : 'orElse')}>
       {abstained ? <p className="asc-tries-heading">{t('tryThis')}</p> : null}
       <div className="asc-follow-ups">
         {tries.map((entry) => (
@@ -118,11 +116,11 @@ function OwnFile({ thread, file }) {
   };
 
   if (state === 'own' || state === 'library') {
-    return <p className="asc-notice" role="status">{t(state === 'own' ? 'staysHere' : 'isShared', file.title)}</p>;
+    return <p className="asc-notice" role="status">{t(state === 'own' ? 'staysHere' : 'isShared', { title: file.title })}</p>;
   }
   return (
-    <div className="asc-own-file" role="group" aria-label={t('whoSearches', file.title)} data-state={state}>
-      <p>{t('whoSearches', file.title)}</p>
+    <div className="asc-own-file" role="group" aria-label={t('whoSearches', { title: file.title })} data-state={state}>
+      <p>{t('whoSearches', { title: file.title })}</p>
       <div className="asc-follow-ups">
         <button type="button" className="asc-action asc-chosen" disabled={state === 'busy'} onClick={() => decide('conversation', 'own')}>
           {t('onlyHere')}
@@ -202,7 +200,7 @@ function Rating({ column, model }) {
     attempt(rate(asked, comment));
   };
   return (
-    <span className="asc-rating" role="group" aria-label={t('rate', model)}>
+    <span className="asc-rating" role="group" aria-label={t('rate', { model })}>
       {RATINGS.map(({ value, name, sign, Thumb, colour }) => (
         <Button
           key={value}
@@ -240,7 +238,7 @@ function Unsupported({ message, statements }) {
           <li key={one.text}>
             <q>{one.text}</q>{' '}
             {one.numbers.map((number) => (
-              <button type="button" className="asc-number" key={number} aria-label={t('source', number)}
+              <button type="button" className="asc-number" key={number} aria-label={t('source', { number })}
                 onClick={(event) => page().open(message, number, event.currentTarget)}>
                 {number}
               </button>
@@ -261,7 +259,7 @@ export default function References() {
 
   useEffect(() => {
     page().register(message, references);
-    page().announce(outcome.kind === 'completed' ? t('complete', references.length) : outcome.message);
+    page().announce(outcome.kind === 'completed' ? t('complete', { count: references.length }) : outcome.message);
   }, [message]);
 
   const copy = async () => {
@@ -277,7 +275,7 @@ export default function References() {
         <p className="asc-notice" key={notice}>{notice}</p>
       ))}
       <Unsupported message={message} statements={props.unsupported} />
-      {dropped ? <p className="asc-notice">{t('dropped', dropped)}</p> : null}
+      {dropped ? <p className="asc-notice">{t('dropped', { count: dropped })}</p> : null}
       {(props.files || []).map((file) => (
         <OwnFile key={file.document} thread={thread} file={file} />
       ))}

@@ -20,17 +20,17 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
         await ask(page, "nothing on metfromin, options")
         await answered(page)
         tries = page.locator(".asc-tries")
-        await expect(tries).to_contain_text("Nothing that was searched answers this")
+        await expect(tries).to_contain_text("No clear answer found")
         await expect(tries.locator("button")).to_have_text(
             [
                 "Did you mean metformin?",
-                "Look in the drug database, too",
+                "Search the drug database, too",
                 "5 Follow-up (Hypertension in adults)",
-                "Put the question in other words",
+                "Rephrase the question",
             ]
         )
 
-        await tries.get_by_role("button", name="Put the question in other words").click()
+        await tries.get_by_role("button", name="Rephrase the question").click()
         await expect(page.locator("#chat-input")).to_be_focused()
         await page.keyboard.type(" or")
         await ask(page, "options only")
@@ -39,7 +39,7 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
 
         await ask(page, "nothing on metfromin")
         await answered(page, count=3)
-        await page.locator(".asc-tries").last.get_by_role("button", name="Look in the drug database").click()
+        await page.locator(".asc-tries").last.get_by_role("button", name="Search the drug database").click()
         await answered(page, count=4)
         await expect(page.locator("[data-step-type='user_message']").last).to_contain_text("nothing on metfromin")
         await page.locator("#chat-settings-open-modal").click()
@@ -56,7 +56,7 @@ async def test_what_is_put_back_into_the_box_can_be_changed_and_asked(browser: B
         await page.goto(fake.url)
         await ask(page, "nothing on sepsis")
         await answered(page)
-        await page.locator(".asc-tries").get_by_role("button", name="Put the question in other words").click()
+        await page.locator(".asc-tries").get_by_role("button", name="Rephrase the question").click()
         await page.keyboard.type(" in children")
         await page.locator("#chat-submit:not([disabled])").wait_for()
         await page.keyboard.press("Enter")

@@ -129,16 +129,16 @@ async def test_the_end_of_an_answer_is_announced(browser: Browser, fake: ServedP
         page = await context.new_page()
         await page.goto(fake.url)
         await ask(page, QUESTION)
-        await expect(page.locator("#asc-live")).to_have_text("Answer complete. References: 1.")
+        await expect(page.locator("#asc-live")).to_have_text("Answer complete, 1 reference.")
         await ask(page, "fail")
-        await expect(page.locator("#asc-live")).to_contain_text("The model server cannot be reached")
+        await expect(page.locator("#asc-live")).to_contain_text("The model server can't be reached")
 
 
 async def test_the_page_speaks_german_to_a_german_browser(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "german", locale="de-DE") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await expect(page.locator("#asc-statement")).to_contain_text("Geladen: Leitlinien: 2, Arzneimittel: 150.")
+        await expect(page.locator("#asc-statement")).to_contain_text("2 Leitlinien und 150 Arzneimittel geladen.")
         await ask(page, QUESTION)
         await answered(page)
         await expect(page.locator(".asc-references h3")).to_have_text("Quellen")
@@ -147,10 +147,10 @@ async def test_the_page_speaks_german_to_a_german_browser(browser: Browser, fake
         await expect(page.locator(".asc-where")).to_contain_text("Seite 5 (PDF-Seite 3)")
         await expect(page.locator("#theme-toggle")).to_have_accessible_name("Hell oder dunkel")
         await ask(page, "nothing on metfromin")
-        await expect(page.locator(".asc-tries")).to_contain_text("Nichts von dem, was durchsucht wurde")
-        await expect(page.locator(".asc-tries")).to_contain_text("Fragen Sie in der Sprache der Quellen")
+        await expect(page.locator(".asc-tries")).to_contain_text("Keine klare Antwort gefunden")
+        await expect(page.locator(".asc-tries")).to_contain_text("Verwenden Sie Begriffe und Sprache Ihrer Quellen")
         await ask(page, "break")
-        await expect(page.locator("[data-outcome='failed']")).to_contain_text("Etwas Unerwartetes ist schiefgegangen")
+        await expect(page.locator("[data-outcome='failed']")).to_contain_text("Etwas ist schiefgegangen")
         await page.locator("#chat-settings-open-modal").click()
         await expect(page.get_by_role("dialog")).to_contain_text("Sprache der Antworten")
         await page.keyboard.press("Escape")

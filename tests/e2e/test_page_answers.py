@@ -47,7 +47,7 @@ async def test_the_start_page_says_what_is_loaded_and_what_this_is(browser: Brow
     async with recorded(browser, "start") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await expect(page.locator("#asc-statement")).to_contain_text("Loaded: guidelines: 2, drugs: 150.")
+        await expect(page.locator("#asc-statement")).to_contain_text("2 guidelines and 150 drugs loaded.")
         await expect(page.locator("#asc-statement")).to_contain_text("Decision support")
         await expect(page.locator("#starters button")).to_have_count(3)
         assert await page.title() == "Asclepius"
@@ -62,25 +62,25 @@ async def test_what_is_loaded_is_told_again_at_once_when_the_start_is_drawn_anew
         await page.locator("#asc-statement[data-settled]").wait_for()
         await page.route("**/api/v1/status", lambda route: route.abort())
         await page.locator("#asc-statement").evaluate("(told) => told.remove()")
-        await expect(page.locator("#asc-statement")).to_contain_text("Loaded: guidelines: 2, drugs: 150.")
+        await expect(page.locator("#asc-statement")).to_contain_text("2 guidelines and 150 drugs loaded.")
 
 
 async def test_what_is_loaded_is_listed_with_its_date_and_its_gaps(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "library") as context:
         page = await context.new_page()
         await page.goto(fake.url)
-        await page.get_by_role("link", name="See what, and how old it is").click()
+        await page.get_by_role("link", name="See what's loaded and how current it is").click()
         old, gaps = (page.locator(f"#asc-panel [data-guideline='{name}']") for name in ("hypertension", "diabetes"))
-        await expect(old).to_contain_text("2015-12-01 · pages: 6")
-        await expect(old).to_contain_text("Issued more than 5 years ago: look for a newer version.")
-        for words in ("It gives no date.", "PDF pages 2–3, 5.", "kept for the answers that cite them: 1."):
+        await expect(old).to_contain_text("December 1, 2015 · 6 pages")
+        await expect(old).to_contain_text("Issued more than 5 years ago: check for a newer version.")
+        for words in ("No date given.", "PDF pages 2–3, 5.", "1 earlier version kept for answers that cite it."):
             await expect(gaps).to_contain_text(words)
         await expect(page.locator("#asc-panel")).to_contain_text("“gout” is damaged and is not searched.")
         await expect(page.locator("#asc-panel")).to_contain_text("150 drugs")
         await page.keyboard.press("Escape")
         await expect(page.locator("#asc-panel")).to_have_count(0)
         await page.locator("#readme-button").click()
-        await page.get_by_role("dialog").get_by_role("link", name="What is loaded").click()
+        await page.get_by_role("dialog").get_by_role("link", name="Loaded sources").click()
         await expect(old).to_be_visible()
         await expect(page.get_by_role("dialog")).to_have_count(0)
 
@@ -117,7 +117,7 @@ async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(
             await expect(panel).to_contain_text("PDF page 4")
             await page.keyboard.press("ArrowLeft")
             await expect(panel).to_contain_text("PDF page 3")
-            link = panel.get_by_role("link", name="Open the PDF here")
+            link = panel.get_by_role("link", name="Open PDF at this page")
             address = await link.get_attribute("href")
             assert address is not None
             assert address.endswith("original.pdf#page=3")

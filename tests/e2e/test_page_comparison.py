@@ -109,7 +109,7 @@ async def test_each_column_is_rated_by_keyboard_with_a_comment_that_is_there_aft
         await answered(page, count=2)
         first, second = (page.get_by_role("group", name=f"Rate the answer of {name}") for name in (FIRST, SECOND))
         await second.get_by_role("button", name="Not helpful").press("Enter")
-        comment = page.get_by_role("dialog").get_by_role("textbox", name="A comment")
+        comment = page.get_by_role("dialog").get_by_role("textbox", name="Comment")
         await expect(comment).to_be_focused()
         await page.keyboard.type("the dose is missing")
         await page.keyboard.press("Tab")

@@ -167,15 +167,17 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         await ask_with_file(page, "say: and a question", "New sepsis.pdf", pdf)
         await answered(page)
         await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("Add file: New sepsis.pdf · 3 pages")
-        assert "“New sepsis” is searchable in this conversation. Pages: 3; passages: 9." in await answer_text(page)
+        assert "“New sepsis” can now be searched: 3 pages, only in this conversation for now." in await answer_text(
+            page
+        )
         assert "and a question" in await answer_text(page)
-        asked_whom = page.get_by_role("group", name="Who should find “New sepsis”?")
+        asked_whom = page.get_by_role("group", name="Who can use “New sepsis”?")
         assert await asked_whom.get_by_role("button").all_inner_texts() == [
             "Only this conversation",
             "Add to the library for everyone",
         ]
         await asked_whom.get_by_role("button").first.click()
-        decided = page.get_by_text("“New sepsis” stays in this conversation alone.")
+        decided = page.get_by_text("“New sepsis” stays in this conversation only.")
         await expect(decided).to_be_visible()
         await page.reload()
         await expect(decided).to_be_visible()

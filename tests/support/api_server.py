@@ -15,9 +15,10 @@ import httpx
 from fastapi import FastAPI, Request, Response
 
 from chat_app.interface.api import api_docs, problems
+from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.request_guard import Guard
+from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.serving import page_server
 from chat_app.settings import Settings
 from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel
@@ -99,7 +100,7 @@ async def api(
         response.set_cookie("access_token", runtime.identity.issue(name))
         return response
 
-    app.add_middleware(Guard, identity=runtime.identity)
+    app.add_middleware(RequestGuard, identity=runtime.identity, texts_address=texts_address)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     running = page_server(app, settings, on_ready=address.set_result)
     serving = asyncio.create_task(running.serve())

@@ -94,6 +94,7 @@ class FakeDocument(BaseModel):
 
 class FakeStats(BaseModel):
     drugs: int = 150
+    records: int = 150
 
 
 @dataclass

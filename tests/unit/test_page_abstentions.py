@@ -25,7 +25,7 @@ def labels(look_ups: LookUps, options: PageOptions | None = None, language: Any 
 
 
 def test_headings_that_came_near_are_offered_and_last_that_the_question_be_put_in_other_words() -> None:
-    assert labels(LookUps([output(passages=(NEAR,))])) == ["Inhalers (Asthma)", "Put the question in other words"]
+    assert labels(LookUps([output(passages=(NEAR,))])) == ["Inhalers (Asthma)", "Rephrase the question"]
 
 
 def test_a_name_that_was_perhaps_meant_stands_in_the_question_in_its_place() -> None:
@@ -53,7 +53,7 @@ def test_a_name_that_is_not_in_the_question_is_not_offered() -> None:
     [
         (PageOptions(guidelines=False), "Search the guidelines, too", {"guidelines": True}),
         (PageOptions(documents=("d",)), "Search all guidelines", {"documents": []}),
-        (PageOptions(drugs=False), "Look in the drug database, too", {"drugs": True}),
+        (PageOptions(drugs=False), "Search the drug database, too", {"drugs": True}),
     ],
 )
 def test_a_source_that_is_switched_off_is_offered(options: PageOptions, label: str, settings: dict[str, Any]) -> None:
@@ -63,8 +63,8 @@ def test_a_source_that_is_switched_off_is_offered(options: PageOptions, label: s
 
 def test_the_buttons_speak_the_readers_language() -> None:
     assert labels(LookUps(), PageOptions(drugs=False), "de") == [
-        "Auch in der Arzneimitteldatenbank nachschlagen",
-        "Die Frage anders stellen",
+        "Auch die Arzneimitteldatenbank durchsuchen",
+        "Die Frage umformulieren",
     ]
 
 

@@ -86,7 +86,7 @@ async def test_a_file_is_taken_in_by_the_first_turn_alone_and_the_others_go_on_w
     settings = Settings(storage={"data_dir": tmp_path})
     first, second = await answers(asked(tmp_path), Running(settings, refused))
     said = ["".join(e.text for e in events if isinstance(e, TextDelta)) for events in (first, second)]
-    taken_in = "“New” is searchable in this conversation. Pages: 3; passages: 9."
+    taken_in = "“New” can now be searched: 3 pages, only in this conversation for now."
     assert said[0].startswith(taken_in) is not bool(refused)
     assert said[0].endswith("done") is not bool(refused)
     assert said[1] == "done"

@@ -108,8 +108,8 @@ def test_a_citation_inside_code_waits_for_its_end() -> None:
 
 def test_plain_text_shows_as_it_is() -> None:
     assert literal("a*b | <c> [d](e)\nf") == r"a\*b \| \<c\> \[d\]\(e\) f"
-    assert table(("A", "B"), [("1|2", "")]) == "| A |\n| --- |\n| 1\\|2 |"
-    assert table(("A",), []) == ""
+    assert table("en", ("A", "B"), [("1|2", "")]) == "| A |\n| --- |\n| 1\\|2 |"
+    assert table("en", ("A",), []) == ""
 
 
 def test_a_code_block_cannot_be_closed_by_what_it_holds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,6 +125,33 @@ def test_a_failure_shows_in_the_step() -> None:
     assert "The drug database cannot be reached" in step["output"]
 
 
+def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_need() -> None:
+    painting = TurnPainter(replace(painter().ids, language="de"))
+    unreachable = returned(error="Milvus cannot be reached: check MILVUS_URI.", error_code="unavailable")
+    painting.paint([called(), unreachable])
+    step = painting.steps[painting.ids.part("c1")]
+    assert "Diese Quelle ist nicht erreichbar" in step["output"]
+    assert "MILVUS_URI" not in step["output"]
+
+
+def test_a_step_shows_each_argument_of_its_call() -> None:
+    painting = painter()
+    painting.paint([called(), returned(output={"results": []})])
+    shown = painting.steps[painting.ids.part("c1")]["output"]
+    assert shown.startswith("**Arguments**")
+    assert "| drug\\_name | metformin |" in shown
+
+
+def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
+    products = [{"dosage_form": "tablet", "brand_names": []}, {"dosage_form": "solution", "brand_names": ["Riomet"]}]
+    record = {"generic_name": "metformin", "brand_names": ["Riomet", "Glucophage"], "products": products}
+    painting = painter()
+    painting.paint([called(), returned(output={"results": [record]})])
+    shown = painting.steps[painting.ids.part("c1")]["output"]
+    assert "| metformin | tablet |  |" in shown
+    assert "Glucophage" not in shown
+
+
 def test_a_call_that_never_returned_is_marked() -> None:
     painting = painter()
     painting.paint([called(), ENDED])
@@ -154,7 +182,7 @@ def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
     ]
     assert props["references"][0]["where"] == "Treatment · page 2"
     assert props["outcome"]["reason"] == "stopped"
-    assert props["notices"] == ["Replayed."]
+    assert props["notices"] == ["The model server had lost the earlier part of this conversation; it was sent again."]
     assert props["dropped"] == 2
     assert props["plain"].startswith("Wait 3 months.[1]\n\nReferences\n1. Asthma. Treatment; p. 2.")
     assert props["follow_ups"] == [
@@ -164,10 +192,11 @@ def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
 
 def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:
     painting = painter()
-    shown = painting.paint([STARTED, Notice(code="waiting_for_provider", message="Waiting for the model server…")])
+    waiting = Notice(code="waiting_for_provider", params={"seconds": 3, "attempt": 1, "most": 4}, message="Waiting…")
+    shown = painting.paint([STARTED, waiting])
     assert [emission.payload["name"] for emission in shown] == [
         "Reading the question…",
-        "Waiting for the model server…",
+        "The model server isn't answering. Trying again in 3 seconds (1 of 4)…",
     ]
     painting.paint([TextDelta(text="x"), ENDED])
     assert next(iter(painting.elements.values()))["props"]["notices"] == []

@@ -138,20 +138,23 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     ("options", "said"),
     [
         (PageOptions(), []),
-        (PageOptions(guidelines=False, documents=("a",)), ["The guidelines were switched off for this question."]),
-        (PageOptions(documents=("a",)), ["Only the one guideline that was chosen was searched."]),
+        (PageOptions(guidelines=False, documents=("a",)), ["Guidelines were switched off for this question."]),
+        (PageOptions(documents=("a",)), ["Searched only “Asthma in adults”."]),
         (
             PageOptions(documents=("a", "b"), drugs=False),
             [
-                "Only the 2 guidelines that were chosen were searched.",
+                "Searched only 2 selected guidelines.",
                 "The drug database was switched off for this question.",
             ],
         ),
     ],
 )
 def test_an_answer_says_which_sources_were_left_out(options: PageOptions, said: list[str]) -> None:
-    assert left_out(options, "en") == said
-    assert all(german != english for german, english in zip(left_out(options, "de"), said, strict=True))
+    assert left_out(options, "en", {"a": "Asthma in adults"}) == said
+    assert all(
+        german != english
+        for german, english in zip(left_out(options, "de", {"a": "Asthma in adults"}), said, strict=True)
+    )
 
 
 def test_starters_speak_the_readers_language_and_ask_in_that_of_the_sources_when_answers_are_extracts() -> None:
@@ -176,6 +179,7 @@ def test_starters_come_from_what_is_loaded() -> None:
         "Metformin: formulations",
     ]
     assert [s.label for s in starter_questions([])] == ["Metformin: formulations"]
+    assert starter_questions([], drugs=False) == []
 
 
 def test_an_export_holds_questions_answers_and_how_each_ended() -> None:
@@ -186,13 +190,16 @@ def test_an_export_holds_questions_answers_and_how_each_ended() -> None:
             "id": "a",
             "type": "assistant_message",
             "output": "escaped",
-            "metadata": {"answer": "Because:x", "outcome": {"kind": "incomplete", "message": "Stopped."}},
+            "metadata": {
+                "answer": "Because:x",
+                "outcome": {"kind": "incomplete", "code": "stopped", "message": "Stopped."},
+            },
         },
     ]
     text = conversation_markdown({"name": "Why?", "createdAt": "2026", "steps": steps, "elements": []})
     assert "> Why?\n> Really?" in text
     assert "Because:x" in text
-    assert "**This answer is not complete (incomplete).** Stopped." in text
+    assert "**This answer is not complete.** You stopped this answer." in text
 
 
 # -- references and steps ---------------------------------------------------------------------------------------------

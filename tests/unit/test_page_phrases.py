@@ -1,146 +1,277 @@
-"""The server's own phrases in the reader's language: every sentence that reaches the page is there in German."""
+"""The message catalogues: every text that is said is there in every language, with its placeholders, and no other."""
 
 from __future__ import annotations
 
 import ast
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+from babel.messages.catalog import Message
 
-from chat_app.agent import asclepius_agent, chat_manager, citation_manager, response_manager, runner
-from chat_app.generation import outcomes
-from chat_app.interface import runtime
-from chat_app.interface.conversation import page_options
-from chat_app.interface.i18n.german import GERMAN
-from chat_app.interface.i18n.translation import language_of, say, translated
-from chat_app.interface.page import page, question_events, socket_handlers
-from chat_app.interface.rendering import tool_steps
+from chat_app.bootstrap import LoadPart
+from chat_app.errors import ErrorCode
+from chat_app.events import Notice, NoticeCode, Outcome, OutcomeCode
+from chat_app.interface.api.text_routes import texts_address
+from chat_app.interface.i18n import translation
+from chat_app.interface.i18n.translation import (
+    catalogue,
+    language_of,
+    languages,
+    say,
+    say_notice,
+    say_outcome,
+    say_phrase,
+    script_texts,
+)
+from chat_app.interface.page.starters import TOPICS
 from chat_app.interface.rendering.tool_steps import finished_name, progress_name
-from chat_app.interface.turns import live_turns
-from tools.search_presentation import GUIDELINE_SEARCH, passage_count
+from tools.errors import ToolErrorCode
+from tools.guidelines.guideline_tool import as_tool_result
+from tools.guidelines.models import GuidelineSearchResult, IngestStage
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 PROJECT = Path(__file__).resolve().parents[2]
-SENTENCES = [
-    asclepius_agent.ONLY_EXTRACTS.message,
-    chat_manager.NOT_SAVED.message,
-    chat_manager.NEW_CONVERSATION.message,
-    citation_manager.DROPPED.message,
-    runner.REPLAYED.message,
-    runner.REPLAYING.message,
-    response_manager.CRASHED.message,
-    outcomes.STOPPED.message,
-    outcomes.STEP_LIMIT.message,
-    outcomes.NO_ANSWER.message,
-    outcomes.NO_TERMINAL_EVENT.message,
-    outcomes.error_outcome(None).message,
-    outcomes.error_outcome("server_error").message,
-    live_turns.STOPPED.message,
-    live_turns.ABANDONED.message,
-    live_turns.SHUT_DOWN.message,
-    live_turns.BROKEN.message,
-    question_events.BUSY,
-    question_events.NOT_KNOWN,
-    page.UNSAVED,
-    page.SIGNED_OUT,
-    page.INTERRUPTED.message,
-    socket_handlers.EDIT_FAILED,
-    runtime.STARTING,
-]
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+Key = tuple[str, str]
+"""Context and id of a message."""
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_of_the_app_is_there_in_german(sentence: str) -> None:
-    assert translated("de", sentence) != sentence
-    assert translated("en", sentence) == sentence
+def literals(kind: Any) -> set[str]:
+    """The strings of a ``Literal``, or of a union of them."""
+    return {s for part in get_args(kind) for s in (literals(part) if get_args(part) else {part})}
 
 
-@pytest.mark.parametrize("module", [page_options, tool_steps])
-def test_every_phrase_that_a_module_says_is_there_in_german(module: object) -> None:
-    said = set()
-    for node in ast.walk(ast.parse(Path(str(getattr(module, "__file__"))).read_text())):  # noqa: B009 - of a module
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _SAYING:
-            said |= {a.value for a in node.args if isinstance(a, ast.Constant) and str(a.value)[:1].isupper()}
-    assert len(said) > 8
-    assert said - GERMAN.keys() == set()
+FAMILIES: dict[str, set[str]] = {
+    "loading.": literals(LoadPart),
+    "notice.": literals(NoticeCode),
+    "outcome.": literals(OutcomeCode) - {"completed"},
+    "panel.": {"guidelines", "documents", "drugs", "length", "language", "models"}
+    | {f"{name}.hint" for name in ("guidelines", "documents", "drugs", "models")},
+    "panel.length.": {"brief", "standard", "full"},
+    "starter.": {f"{topic}.{part}" for topic in (*TOPICS, "drugs") for part in ("label", "question")},
+    "step.": {"drug", "form", "route", "strengths", "brands", "labelers", "document", "section", "page", "text"},
+    "tool_error.": literals(ToolErrorCode) - {"other"},
+    "upload.": literals(IngestStage),
+}
+"""Ids that are made of a prefix and a code."""
 
 
-_SAYING = {"say", "_said", "switch", "select", "several"}
+def entries(language: str) -> dict[Key, Message]:
+    found = {}
+    for message in catalogue(language):
+        name = message.id[0] if message.pluralizable else message.id
+        if name:
+            found[message.context or "", name] = message
+    return found
 
 
-def test_a_translation_has_the_places_of_its_phrase() -> None:
-    for english, german in GERMAN.items():
-        assert sorted(re.findall(r"\{\w+\}", english)) == sorted(re.findall(r"\{\w+\}", german)), english
+def texts(message: Message) -> list[str]:
+    return list(message.string) if message.pluralizable else [message.string]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "german"),
-    [
-        (
-            "The model server is busy and asks to wait. Ask again in 2 minutes.",
-            "Der Modellserver ist ausgelastet und bittet zu warten. Fragen Sie wieder in 2 Minuten.",
-        ),
-        (
-            "At most 3 models can be asked at once. Ask fewer.",
-            "Zugleich lassen sich höchstens 3 Modelle fragen. Wählen Sie weniger.",
-        ),
-        (
-            "What answers at OPENAI_BASE_URL is not a Responses server (it sent text/html). Check the address.",
-            "Was unter OPENAI_BASE_URL antwortet, ist kein Responses-Server (es sandte text/html). Prüfen Sie die Adresse.",
-        ),
-        (
-            "The message holds half a character (a lone surrogate). Type that character again.",
-            "Die Nachricht enthält ein halbes Zeichen. Geben Sie dieses Zeichen noch einmal ein.",
-        ),
-        ("Starting the app's services…", "Die Dienste der Anwendung starten…"),
-        ("Guidelines: reading asthma.pdf", "Leitlinien: wird gelesen, asthma.pdf"),
-        ("A sentence that nobody wrote here.", "A sentence that nobody wrote here."),
-    ],
-)
-def test_what_was_filled_in_stays_and_what_is_not_known_is_left_as_it_is(sentence: str, german: str) -> None:
-    assert translated("de", sentence) == german
+def python_calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in [*PROJECT.glob("chat_app/**/*.py"), *PROJECT.glob("tools/**/*.py")]:
+        if "offline" in path.parts or "evaluation" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                yield getattr(node.func, "id", getattr(node.func, "attr", "")), node
 
 
-@pytest.mark.parametrize("count", [0, 1, 5])
-@pytest.mark.parametrize("answerable", [True, False])
-def test_a_tools_own_phrases_are_shown_in_german(count: int, answerable: bool) -> None:
-    call = Function(call_id="c", name="search_clinical_guidelines", arguments='{"question": "HER2"}')
-    phrase = passage_count(count, answerable=answerable)
-    output = FunctionOutput(name=call.name, input=call, summary=str(phrase), summary_phrase=phrase, duration_ms=3)
-    found = {0: "keine Textstelle", 1: "1 Textstelle", 5: "5 Textstellen"}[count]
-    unclear = "" if answerable else ", keine klare Antwort"
-    assert finished_name(output, GUIDELINE_SEARCH, "de") == f"Leitlinien: HER2 · {found}{unclear} · 3 ms"
+def scripts() -> str:
+    return "\n".join(path.read_text() for path in sorted((PROJECT / "public").rglob("*.js*")))
+
+
+def said_ids() -> set[str]:
+    """Every literal id that Python code says."""
+    found = {"step.yes", "step.no", "step.did_you_mean", "step.note", "upload.own", "upload.own_for_now"}
+    for name, call in python_calls():
+        if name in {"say", "partial"}:
+            found |= {a.value for a in call.args if isinstance(a, ast.Constant) and "." in str(a.value)}
+    return found
+
+
+def script_ids() -> set[str]:
+    source = scripts()
+    direct = set(re.findall(r"\bt\('(\w+)'", source))
+    chosen = {name for pair in re.findall(r"\bt\([\w.= '!]+ \? '(\w+)' : '(\w+)'", source) for name in pair}
+    table = re.search(r"const names = \[(.*?)\];", source, re.DOTALL)
+    assert table is not None
+    named = set(re.findall(r"', '(\w+)'\]", table[1]))
+    rated = set(re.findall(r"name: '(\w+)'", source))
+    toasts = re.search(r"const toasts = \[(.*?)\];", source)
+    assert toasts is not None
+    named |= set(re.findall(r"'(\w+)'\]", toasts[1]))
+    return direct | chosen | named | rated
+
+
+def tool_phrases() -> set[str]:
+    found = {"Add file"}
+    for name, call in python_calls():
+        if name in {"Phrase", "ToolPresentation"}:
+            found |= {
+                str(k.value.value)
+                for k in call.keywords
+                if k.arg in {"text", "title"} and isinstance(k.value, ast.Constant)
+            }
+    return found
+
+
+def test_every_message_that_is_said_is_in_the_english_catalogue_and_no_other() -> None:
+    by_code = {f"{prefix}{code}" for prefix, codes in FAMILIES.items() for code in codes}
+    wanted = said_ids() | by_code | {f"page.{name}" for name in script_ids()}
+    known = {name for context, name in entries("en") if not context}
+    assert known - wanted == set(), "said nowhere"
+    assert wanted - known == set(), "without a text"
+
+
+def test_every_phrase_of_the_tools_is_in_the_catalogues() -> None:
+    known = {str(m.id[1] if m.pluralizable else m.id) for (context, _), m in entries("en").items() if context == "tool"}
+    assert tool_phrases() <= known
+    sources = "".join(path.read_text() for path in PROJECT.glob("tools/**/*.py")) + '"Add file" "{count} pages"'
+    assert [text for text in known if f'"{text.partition(" (label")[0]}' not in sources] == []
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_catalogue_is_complete_and_has_the_placeholders_of_the_english_one(language: str) -> None:
+    english, translated = entries("en"), entries(language)
+    assert translated.keys() == english.keys()
+    for key, message in translated.items():
+        assert all(texts(message)), key
+        assert not message.fuzzy, key
+        places = {frozenset(PLACEHOLDER.findall(text)) for text in texts(message)}
+        assert places == {frozenset(PLACEHOLDER.findall(text)) for text in texts(english[key])}, key
+
+
+def test_every_call_fills_the_placeholders_of_its_message() -> None:
+    english, checked = entries("en"), 0
+    for name, call in python_calls():
+        ids = [a.value for a in call.args[1:2] if isinstance(a, ast.Constant)]
+        if name != "say" or not ids or any(k.arg is None for k in call.keywords):
+            continue
+        places = {p for text in texts(english["", str(ids[0])]) for p in PLACEHOLDER.findall(text)}
+        assert {str(k.arg) for k in call.keywords} == places, ids
+        checked += 1
+    assert checked > 40
+
+
+def test_every_code_comes_with_the_parameters_of_its_message() -> None:
+    english, checked = entries("en"), 0
+    families = {"Notice": "notice.", "Outcome": "outcome.", "InputRejected": "outcome.", "TooManyQuestions": "outcome."}
+    families |= {"SourceRejected": "tool_error."}
+    for name, call in python_calls():
+        given = {k.arg: k.value for k in call.keywords}
+        code = given.get("code")
+        if name not in families or not isinstance(code, ast.Constant) or code.value is None:
+            continue
+        params = given.get("params")
+        keys = (
+            {str(k.value) for k in params.keys if isinstance(k, ast.Constant)}
+            if isinstance(params, ast.Dict)
+            else set()
+        )
+        keys = {"what"} if code.value == "starting" else keys
+        places = {p for text in texts(english["", families[name] + code.value]) for p in PLACEHOLDER.findall(text)}
+        assert keys == places, code.value
+        checked += 1
+    assert checked > 25
+
+
+def test_every_script_fills_the_placeholders_of_its_text() -> None:
+    english = entries("en")
+    for name, values in re.findall(r"\bt\('(\w+)'(?:, \{([^}]*)\})?\)", scripts()):
+        places = {p for text in texts(english["", f"page.{name}"]) for p in PLACEHOLDER.findall(text)}
+        assert {part.partition(":")[0].strip() for part in values.split(",") if part.strip()} == places, name
+
+
+def test_errors_that_end_a_turn_without_parameters_have_messages_without_placeholders() -> None:
+    english = entries("en")
+    with_params = {"message_too_long", "too_many_at_once", "too_many_models", "too_many_per_minute"}
+    for code in literals(ErrorCode) - with_params:
+        assert not PLACEHOLDER.findall(texts(english["", f"outcome.{code}"])[0]), code
+
+
+def test_notices_and_outcomes_are_said_in_the_readers_language() -> None:
+    notice = Notice(code="waiting_for_provider", params={"seconds": 120, "attempt": 1, "most": 4}, message="…")
+    assert say_notice("de", notice) == "Der Modellserver antwortet nicht. Neuer Versuch in 2 Minuten (1 von 4)…"
+    starting = Notice(code="starting", params={"part": "drugs"}, message="Drugs: loading the index…")
+    assert say_notice("en", starting) == "Loading the drug database…"
+    outcome = Outcome(kind="failed", code="message_too_long", params={"limit": 20_000}, message="…")
+    assert say_outcome("en", outcome) == "The limit is 20,000 characters; please shorten your question."
+    assert "20.000" in say_outcome("de", outcome)
+    assert say_outcome("de", Outcome()) == ""
+
+
+def test_counts_take_the_plural_form_of_the_language() -> None:
+    assert say("en", "page.guidelines", count=1) == "1 guideline"
+    assert say("de", "page.guidelines", count=1234) == "1.234 Leitlinien"
+    assert script_texts("de")["guidelines"] == {"one": "{count} Leitlinie", "other": "{count} Leitlinien"}
+
+
+def test_the_tools_own_words_are_known() -> None:
+    nothing = as_tool_result("?", GuidelineSearchResult(passages=(), answerable=False, score=0.0))
+    assert isinstance(nothing.summary, Phrase)
+    assert say_phrase("de", nothing.summary, {}) == "keine Textstelle, keine klare Antwort"
 
 
 def test_a_custom_tool_brings_its_own_translations() -> None:
     tool = ToolPresentation(title="Doses", translations={"de": {"Doses": "Dosen", "{mg} mg": "{mg} Milligramm"}})
-    call = Function(call_id="c", name="doses")
+    call = Function(call_id="c1", name="doses")
     output = FunctionOutput(
-        name="doses", input=call, summary="5 mg", summary_phrase=Phrase(text="{mg} mg", values={"mg": 5})
+        name="doses", input=call, output={}, summary="5 mg", summary_phrase=Phrase(text="{mg} mg", values={"mg": 5})
     )
     assert finished_name(output, tool, "de") == "Dosen · 5 Milligramm · 0 ms"
     assert finished_name(output, tool, "en") == "Doses · 5 mg · 0 ms"
-    assert progress_name(call, "Doses", tool, "de") == "Dosen · Dosen"
+    assert progress_name(call, "halfway", tool, "de") == "Dosen · halfway"
 
 
-def test_a_value_is_never_taken_for_a_place() -> None:
-    assert say("de", "page {label}", label="{label}") == "Seite {label}"
-    assert say("en", "page {label}", label="xii") == "page xii"
-    assert say("en", "page {label}") == "page {label}"
+def test_a_value_is_never_taken_for_a_placeholder() -> None:
+    assert say("de", "references.page", label="{label}") == "Seite {label}"
+    assert say("en", "references.page", label="xii") == "page xii"
+    assert say("en", "references.page") == "page {label}"
+
+
+@pytest.fixture
+def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The catalogues and one more, of which one message is translated."""
+    known = Path(translation.__file__).with_name("locale")
+    shutil.copytree(known, tmp_path / "locale")
+    file = tmp_path / "locale" / "es" / "LC_MESSAGES" / "asclepius.po"
+    file.parent.mkdir(parents=True)
+    english = (known / "en" / "LC_MESSAGES" / "asclepius.po").read_text()
+    file.write_text(
+        english.replace("Language: en", "Language: es").replace('msgstr "References"', 'msgstr "Referencias"')
+    )
+    monkeypatch.setattr(translation, "_LOCALE", tmp_path / "locale")
+    languages.cache_clear()
+    yield
+    languages.cache_clear()
+
+
+@pytest.mark.usefixtures("spanish")
+def test_a_third_language_needs_a_catalogue_and_no_code() -> None:
+    assert language_of("es-MX") == "es"
+    assert say("es", "references.heading") == script_texts("es")["references"] == "Referencias"
+    assert texts_address("es-MX").startswith("/texts/es.js?v=")
 
 
 @pytest.mark.parametrize(
-    ("tag", "language"),
+    ("tags", "language"),
     [
         ("de", "de"),
         ("de-AT", "de"),
         ("DE-ch,en;q=0.8", "de"),
         ("en-GB", "en"),
         ("fr", "en"),
+        ("fr, de;q=0.8", "de"),
+        ("*", "en"),
         ("", "en"),
         (None, "en"),
     ],
 )
-def test_the_language_is_that_which_the_browser_asks_for_first(tag: str | None, language: str) -> None:
-    assert language_of(tag) == language
+def test_the_language_is_the_first_with_a_catalogue_that_the_browser_asks_for(tags: str | None, language: str) -> None:
+    assert language_of(tags) == language

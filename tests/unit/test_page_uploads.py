@@ -66,17 +66,17 @@ async def taken_in(
         (
             "en",
             [
-                "“Sepsis” is searchable in this conversation. Pages: 12; passages: 30.",
-                "Pages without text, which are not searchable: 3, 5.",
+                "“Sepsis” can now be searched: 12 pages, only in this conversation.",
+                "Pages without readable text, not searchable: 3, 5.",
                 "deleted with the conversation",
             ],
         ),
         (
             "de",
             [
-                "„Sepsis“ ist in dieser Unterhaltung durchsuchbar. Seiten: 12; Textstellen: 30.",
-                "Seiten ohne Text, die nicht durchsuchbar sind: 3, 5.",
-                "wird mit ihr gelöscht",
+                "„Sepsis“ ist jetzt durchsuchbar: 12 Seiten, nur in dieser Unterhaltung.",
+                "Seiten ohne lesbaren Text, nicht durchsuchbar: 3, 5.",
+                "werden mit ihr gelöscht",
             ],
         ),
     ],
@@ -92,19 +92,27 @@ async def test_who_may_not_share_a_file_is_told_that_it_is_for_the_conversation_
 
 async def test_who_may_share_a_file_is_asked_for_whom_it_is(tmp_path: Path) -> None:
     said, step = await taken_in(tmp_path, document(), may_share=True)
-    assert "For now it is for this conversation alone." in said
+    assert "only in this conversation for now." in said
     assert files_of([step.function_output]) == [{"document": document().id, "title": "Sepsis", "state": "asked"}]
 
 
 async def test_of_a_file_that_the_library_has_nothing_is_asked(tmp_path: Path) -> None:
     said, step = await taken_in(tmp_path, document("sepsis"), may_share=True)
-    assert "in the library already" in said
+    assert "already in the library" in said
     assert files_of([step.function_output]) == []
 
 
 async def test_a_refused_file_says_why_and_nothing_is_asked(tmp_path: Path) -> None:
     said, step = await taken_in(tmp_path, "x.pdf is empty (0 bytes).", may_share=True)
-    assert said == "The file was not taken in. x.pdf is empty (0 bytes).\n\n"
+    assert said == "Couldn't read x.pdf: x.pdf is empty (0 bytes).\n\n"
+    assert files_of([step.function_output]) == []
+
+
+async def test_a_scan_without_text_is_not_called_searchable_and_not_shared(tmp_path: Path) -> None:
+    scan = document().model_copy(update={"passages": 0})
+    said, step = await taken_in(tmp_path, scan, may_share=True)
+    assert said.startswith("No text could be read in “Sepsis”")
+    assert "searched:" not in said
     assert files_of([step.function_output]) == []
 
 

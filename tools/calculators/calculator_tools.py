@@ -27,36 +27,34 @@ from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wel
 from tools.function_tool import FunctionTool
 from tools.types import Passage, Phrase, ToolPresentation, ToolResult
 
-_CALCULATORS: dict[Callable[..., Calculation], tuple[str, str]] = {
-    calculate_egfr: ("eGFR", "eGFR"),
-    calculate_creatinine_clearance: ("Creatinine clearance", "Kreatinin-Clearance"),
-    calculate_bmi: ("Body mass index", "Body-Mass-Index"),
-    calculate_bsa: ("Body surface area", "Körperoberfläche"),
-    calculate_cha2ds2_vasc: ("CHA2DS2-VASc", "CHA2DS2-VASc"),
-    calculate_has_bled: ("HAS-BLED", "HAS-BLED"),
-    calculate_curb65: ("CURB-65", "CURB-65"),
-    calculate_qtc: ("Corrected QT interval", "Frequenzkorrigierte QT-Zeit"),
-    calculate_corrected_calcium: ("Corrected calcium", "Korrigiertes Calcium"),
-    calculate_anion_gap: ("Anion gap", "Anionenlücke"),
-    calculate_opioid_mme: ("Opioid dose (MME)", "Opioiddosis (MME)"),
-    calculate_meld3: ("MELD 3.0", "MELD 3.0"),
-    calculate_wells_dvt: ("Wells score (DVT)", "Wells-Score (TVT)"),
-    calculate_wells_pe: ("Wells score (PE)", "Wells-Score (LE)"),
+_CALCULATORS: dict[Callable[..., Calculation], str] = {
+    calculate_egfr: "eGFR",
+    calculate_creatinine_clearance: "Creatinine clearance",
+    calculate_bmi: "Body mass index",
+    calculate_bsa: "Body surface area",
+    calculate_cha2ds2_vasc: "CHA2DS2-VASc",
+    calculate_has_bled: "HAS-BLED",
+    calculate_curb65: "CURB-65",
+    calculate_qtc: "Corrected QT interval",
+    calculate_corrected_calcium: "Corrected calcium",
+    calculate_anion_gap: "Anion gap",
+    calculate_opioid_mme: "Opioid dose (MME)",
+    calculate_meld3: "MELD 3.0",
+    calculate_wells_dvt: "Wells score (DVT)",
+    calculate_wells_pe: "Wells score (PE)",
 }
-"""Each calculator with its title in English and in German."""
-_NEEDS_INPUT = "needs input"
+"""Each calculator with its title."""
 _RULE = "Pass null for what the user did not state."
 
 
 def calculator_tools() -> list[FunctionTool]:
     """All calculators; they only compute."""
-    return [calculator_tool(function, _presentation(*titles)) for function, titles in _CALCULATORS.items()]
+    return [calculator_tool(function, _presentation(title)) for function, title in _CALCULATORS.items()]
 
 
-def _presentation(title: str, german: str) -> ToolPresentation:
-    translations = {"de": {title: german, _NEEDS_INPUT: "Angaben fehlen"}}
+def _presentation(title: str) -> ToolPresentation:
     # No input names the call: the name of one that does not exist keeps them out of the title.
-    return ToolPresentation(title=title, icon="calculator", subjects=("none",), translations=translations)
+    return ToolPresentation(title=title, icon="calculator", subjects=("none",))
 
 
 def calculator_tool(function: Callable[..., Calculation], presentation: ToolPresentation) -> FunctionTool:
@@ -70,7 +68,7 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
             given, lines, notes = _checked(inputs, required, labels)
             return _result(function(**given), lines, notes)
         except InputNeeded as needed:
-            return ToolResult(data={"needs": str(needed)}, summary=Phrase(text=_NEEDS_INPUT))
+            return ToolResult(data={"needs": str(needed)}, summary=Phrase(text="needs input"))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__annotations__ = {**nullable, "return": ToolResult}

@@ -28,6 +28,6 @@ def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:
         readers = {".md": read_markdown, ".html": read_html, ".txt": read_plain}
         extraction = readers[suffix](text)
     if not any(page.blocks for page in extraction.pages):
-        raise SourceRejected("The file holds no text.")
+        raise SourceRejected("The file holds no text.", code="file_without_text")
     progress(1, 1)
     return extraction

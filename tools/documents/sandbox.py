@@ -68,15 +68,16 @@ async def _follow(
                 line = await process.stdout.readline()
         except TimeoutError:
             raise SourceRejected(
-                "Reading the file took too long and was stopped; it may be built to do that."
+                "Reading the file took too long and was stopped; it may be built to do that.", code="file_too_slow"
             ) from None
         if not line:
             raise SourceRejected(
-                "Reading the file needed more memory or time than a guideline may take, or the file is damaged."
+                "Reading the file needed more memory or time than a guideline may take, or the file is damaged.",
+                code="file_damaged",
             )
         message = orjson.loads(line)
         if "refused" in message:
-            raise SourceRejected(message["refused"])
+            raise SourceRejected(message["refused"], code=message["code"], params=message.get("params"))
         if message.get("ok"):
             return
         if progress is not None:

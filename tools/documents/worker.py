@@ -64,13 +64,13 @@ def main() -> int:
     try:
         _run(JOB.validate_python(request["job"]))
     except SourceRejected as error:
-        _say({"refused": str(error)})
+        _say({"refused": str(error), "code": error.code, "params": error.params})
     except OSError as error:
         if error.errno not in _DISK_IS_FULL:
             raise
-        _say({"refused": f"What was read could not be stored ({error.strerror}). Check the disk."})
+        _say({"refused": f"What was read could not be stored ({error.strerror}). Check the disk.", "code": None})
     except MemoryError:
-        _say({"refused": "The file needs more memory than a guideline may take."})
+        _say({"refused": "The file needs more memory than a guideline may take.", "code": "file_too_slow"})
     else:
         _say({"ok": True})
     return 0

@@ -23,47 +23,16 @@ SEARCH = ToolPresentation(
     title="Drug database",
     icon="pill",
     subjects=("drug_name", "drug_class"),
-    translations={
-        "de": {
-            "Drug database": "Arzneimitteldatenbank",
-            "1 product": "1 Präparat",
-            "{count} products": "{count} Präparate",
-            "{count} medicines": "{count} Arzneimittel",
-            "did you mean {name}?": "meinten Sie {name}?",
-            "no match": "kein Treffer",
-        }
-    },
 )
 LABEL = ToolPresentation(
     title="Drug label",
     icon="pill",
     subjects=("name",),
-    translations={
-        "de": {
-            "Drug label": "Fachinformation",
-            "1 section": "1 Abschnitt",
-            "{count} sections": "{count} Abschnitte",
-            "no match": "kein Treffer",
-            "no label": "keine Fachinformation",
-        }
-    },
 )
 INTERACTIONS = ToolPresentation(
     title="Interactions",
     icon="shuffle",
     subjects=("names",),
-    translations={
-        "de": {
-            "Interactions": "Wechselwirkungen",
-            "contraindicated (label sections: {count})": "kontraindiziert (Abschnitte: {count})",
-            "avoid (label sections: {count})": "vermeiden (Abschnitte: {count})",
-            "adjust dose (label sections: {count})": "Dosis anpassen (Abschnitte: {count})",
-            "monitor (label sections: {count})": "überwachen (Abschnitte: {count})",
-            "described (label sections: {count})": "beschrieben (Abschnitte: {count})",
-            "shared risks only (label sections: {count})": "nur gemeinsame Risiken (Abschnitte: {count})",
-            "no statement found in these labels": "keine Aussage in diesen Fachinformationen gefunden",
-        }
-    },
 )
 
 

@@ -10,6 +10,7 @@ from chat_app.interface.api.conversation_routes import conversation_router
 from chat_app.interface.api.health_routes import health_router, status_router
 from chat_app.interface.api.problems import NOTHING_HERE, problem
 from chat_app.interface.api.source_routes import source_router
+from chat_app.interface.api.text_routes import text_router
 from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.runtime import Runtime
 
@@ -24,6 +25,7 @@ def api_router(runtime: Runtime) -> APIRouter:
 
     router = APIRouter()
     router.include_router(health_router(runtime), tags=["health"])
+    router.include_router(text_router(), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)

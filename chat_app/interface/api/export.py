@@ -5,39 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chat_app.events import Outcome
+from chat_app.interface.i18n.locale_formats import date_and_time
+from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_outcome
 from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
 
-_DISCLAIMER = "Decision support for clinicians. It does not replace clinical judgement; check every source."
 _ANSWERS = {"assistant_message", COLUMN}
 
 
-def conversation_markdown(thread: Mapping[str, Any]) -> str:
-    """``thread`` as the history returns it."""
+def conversation_markdown(thread: Mapping[str, Any], language: Language = ENGLISH) -> str:
+    """Return ``thread``, as the history returns it, with its headings in ``language``."""
     lines = [
-        f"# {_one_line(thread.get('name') or 'Conversation')}",
+        f"# {_one_line(thread.get('name') or say(language, 'export.untitled'))}",
         "",
-        f"{thread.get('createdAt') or ''}",
+        date_and_time(language, thread.get("createdAt") or ""),
         "",
-        f"> {_DISCLAIMER}",
+        f"> {say(language, 'export.purpose')}",
         "",
     ]
     elements = {element.get("forId"): element.get("props") or {} for element in thread.get("elements") or []}
     for step in thread.get("steps") or []:
         if step["type"] == "user_message":
-            lines += ["## Question", "", _quoted(step["output"]), ""]
+            lines += [f"## {say(language, 'export.question')}", "", _quoted(step["output"]), ""]
         elif step["type"] in _ANSWERS and not (step.get("metadata") or {}).get(GOES_ON):
-            heading = f"## Answer of {_one_line(step['name'])}" if step["type"] == COLUMN else "## Answer"
-            lines += [heading, "", *_answer(step, elements.get(step["id"], {})), ""]
+            heading = say(language, "export.answer")
+            if step["type"] == COLUMN:
+                heading = say(language, "export.answer_of", model=_one_line(step["name"]))
+            lines += [f"## {heading}", "", *_answer(step, elements.get(step["id"], {}), language), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _answer(step: Mapping[str, Any], props: Mapping[str, Any]) -> list[str]:
+def _answer(step: Mapping[str, Any], props: Mapping[str, Any], language: Language) -> list[str]:
     metadata = step.get("metadata") or {}
-    outcome = metadata.get("outcome") or {}
+    outcome = Outcome.model_validate(metadata.get("outcome") or {})
     shown = [str(props.get("plain") or metadata.get("answer") or "")]
-    if outcome.get("kind", "completed") != "completed":
-        shown += ["", f"**This answer is not complete ({outcome.get('kind')}).** {outcome.get('message', '')}"]
-    shown += [f"\nNote: {notice}" for notice in props.get("notices") or []]
+    if outcome.kind != "completed":
+        how = say_outcome(language, outcome) or outcome.message
+        shown += ["", f"**{say(language, 'export.incomplete')}** {how}"]
+    shown += [f"\n{say(language, 'export.note', notice=notice)}" for notice in props.get("notices") or []]
     return shown
 
 

@@ -18,8 +18,6 @@ from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner
 from tools.guidelines import scope_of
 
-NO_SHARING = "You may not add to the library. Ask those who run this server; ASCLEPIUS_UPLOADERS says who may."
-
 
 class FileFor(BaseModel):
     """What was decided."""
@@ -48,7 +46,7 @@ def file_router(runtime: Runtime) -> APIRouter:
         state: FileState = "own"
         if body.whom == "library":
             if not runtime.settings.server.may_upload(user):
-                return problem(403, say(language_of(request.headers.get("accept-language")), NO_SHARING))
+                return problem(403, say(language_of(request.headers.get("accept-language")), "upload.not_allowed"))
             shared = await (await runtime.ready()).guidelines.share(document_id, scope)
             if shared is None:
                 raise NotOwner

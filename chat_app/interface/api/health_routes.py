@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
-from chat_app.interface.i18n.translation import language_of, translated
+from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
 
@@ -50,10 +50,9 @@ def status_router(runtime: Runtime) -> APIRouter:
         """What the start page says: what is loaded, how old it is, and who answers."""
         user = runtime.identity.from_cookies(request.cookies)
         language = language_of(request.headers.get("accept-language"))
-        loading, problem = (said and translated(language, said) for said in (runtime.loading, runtime.problem))
         found: dict[str, Any] = {
-            "loading": loading,
-            "problem": problem,
+            "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
+            "problem": say(language, f"outcome.{runtime.failure.code}") if runtime.failure else None,
             "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
@@ -110,7 +109,7 @@ class _ModelCheck:
 
 async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, Any]]:
     if runtime.app is None:
-        return {"services": {"ready": False, "reason": runtime.problem or runtime.loading}}
+        return {"services": {"ready": False, "reason": str(runtime.failure or runtime.loading)}}
     app = runtime.app
     checks = {
         "model": model.check(app.model),
@@ -123,7 +122,7 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
     for name, result in zip(checks, results, strict=True):
         reason = _reason(result)
         parts[name] = {"ready": not reason, "reason": reason}
-    parts["content"] = {"ready": app.loading is None, "reason": app.loading}
+    parts["content"] = {"ready": runtime.loading is None, "reason": runtime.loading}
     return parts
 
 

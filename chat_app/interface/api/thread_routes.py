@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 
@@ -21,7 +22,7 @@ def thread_router(runtime: Runtime) -> APIRouter:
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         thread = await runtime.history.get_thread(thread_id)
         return Response(
-            conversation_markdown(thread or {}),
+            conversation_markdown(thread or {}, language_of(request.headers.get("accept-language"))),
             media_type="text/markdown; charset=utf-8",
             headers={"content-disposition": 'attachment; filename="conversation.md"'},
         )

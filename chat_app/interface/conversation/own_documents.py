@@ -97,12 +97,12 @@ class ConversationShelf:
         """Raises ``SourceRejected`` also for a conversation that is not known to be the owner's."""
         scope = scope_of_thread(self._thread_id)
         if scope is None:
-            raise SourceRejected(NOT_KEPT)
+            raise SourceRejected(NOT_KEPT, code="conversation_closed")
         try:
             await self._runtime.history.claim_thread(self._thread_id, self._owner)
         except (SQLAlchemyError, OSError, NotOwner) as error:
             logger.warning("A file was not taken into a conversation: %s", type(error).__name__)
-            raise SourceRejected(NOT_KEPT) from None
+            raise SourceRejected(NOT_KEPT, code="conversation_closed") from None
         document = await self._app.guidelines.add(path, progress=progress, scope=scope)
         self.added = (*self.added, document.id)
         return document

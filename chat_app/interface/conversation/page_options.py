@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Protocol, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chat_app.answer_options import OWN_NAMES, AnswerLanguage, AnswerLength, ConsultOptions
-from chat_app.interface.i18n.translation import Language, say
+from chat_app.interface.i18n.translation import ENGLISH, Language, say
 from chat_app.settings import Settings
 
 
@@ -22,7 +22,6 @@ class LoadedGuideline(Protocol):
     def title(self) -> str: ...
 
 
-_LENGTHS = {"brief": "Brief", "standard": "Standard", "full": "Full"}
 MOST_DOCUMENTS = 200
 
 
@@ -62,19 +61,20 @@ class PageOptions(BaseModel):
         return chosen or (settings.default_model,)
 
 
-def left_out(options: PageOptions, language: Language) -> list[str]:
-    """Sentences that say which sources were not searched: an answer may lack what stands there."""
+def left_out(options: PageOptions, language: Language, titles: Mapping[str, str]) -> list[str]:
+    """Say which sources were not searched: the answer may lack what they hold.
+
+    ``titles`` holds the titles of the selected guidelines by id, as far as they are known.
+    """
     said: list[str] = []
     if not options.guidelines:
-        said.append(say(language, "The guidelines were switched off for this question."))
-    elif len(options.documents) == 1:
-        said.append(say(language, "Only the one guideline that was chosen was searched."))
+        said.append(say(language, "searched.no_guidelines"))
+    elif len(options.documents) == 1 and (title := titles.get(options.documents[0])):
+        said.append(say(language, "searched.one_guideline", title=title))
     elif options.documents:
-        said.append(
-            say(language, "Only the {count} guidelines that were chosen were searched.", count=len(options.documents))
-        )
+        said.append(say(language, "searched.some_guidelines", count=len(options.documents)))
     if not options.drugs:
-        said.append(say(language, "The drug database was switched off for this question."))
+        said.append(say(language, "searched.no_drugs"))
     return said
 
 
@@ -88,64 +88,34 @@ def page_options(values: Mapping[str, Any]) -> PageOptions:
 
 
 def settings_panel(
-    settings: Settings, options: PageOptions, loaded: Sequence[LoadedGuideline] = (), language: Language = "en"
+    settings: Settings, options: PageOptions, loaded: Sequence[LoadedGuideline] = (), language: Language = ENGLISH
 ) -> list[dict[str, Any]]:
-    """The panel's inputs, as Chainlit's page takes them, in the reader's language."""
-    panel = _Panel(language)
+    """Return the panel's inputs in the reader's language, as Chainlit's page takes them."""
+    lengths = {length: say(language, f"panel.length.{length}") for length in get_args(AnswerLength)}
+    languages = {"auto": say(language, "panel.language.auto"), **OWN_NAMES}
     inputs = [
-        panel.switch("guidelines", "Clinical guidelines", "Search the loaded guidelines.", on=options.guidelines),
-        panel.switch("drugs", "Drug database", "Look drugs up in the drug database.", on=options.drugs),
-        panel.select("length", "Length of answers", {k: say(language, v) for k, v in _LENGTHS.items()}, options.length),
-        panel.select(
-            "language", "Language of answers", {"auto": say(language, "As the question"), **OWN_NAMES}, options.language
-        ),
+        _input("switch", "guidelines", options.guidelines, language, hint=True),
+        _input("switch", "drugs", options.drugs, language, hint=True),
+        _input("select", "length", options.length, language) | {"items": _listed(lengths)},
+        _input("select", "language", options.language, language) | {"items": _listed(languages)},
     ]
     if len(loaded) > 1:
         titles = {document.id: document.title for document in loaded}
-        inputs.insert(
-            1,
-            panel.several(
-                "documents",
-                "Only these guidelines",
-                "None chosen: all that are loaded are searched.",
-                titles,
-                options.documents,
-            ),
-        )
+        inputs.insert(1, _several("documents", titles, options.documents, language))
     if len(settings.models) > 1:
         names = {name: name for name in settings.models}
-        inputs.append(
-            panel.several(
-                "models",
-                "Models",
-                "Several are compared: each answers in a column of its own.",
-                names,
-                options.asked_models(settings),
-            )
-        )
+        inputs.append(_several("models", names, options.asked_models(settings), language))
     return inputs
 
 
-class _Panel(NamedTuple):
-    """Makes inputs with their words in one language."""
+def _several(name: str, items: Mapping[str, str], chosen: Sequence[str], language: Language) -> dict[str, Any]:
+    kept = [value for value in chosen if value in items]
+    return _input("multiselect", name, kept, language, hint=True) | {"items": _listed(items)}
 
-    language: Language
 
-    def switch(self, name: str, label: str, description: str, *, on: bool) -> dict[str, Any]:
-        return self._input("switch", name, label, on) | {"description": say(self.language, description)}
-
-    def select(self, name: str, label: str, items: Mapping[Any, str], chosen: str) -> dict[str, Any]:
-        return self._input("select", name, label, chosen) | {"items": _listed(items)}
-
-    def several(
-        self, name: str, label: str, description: str, items: Mapping[str, str], chosen: Sequence[str]
-    ) -> dict[str, Any]:
-        kept = [value for value in chosen if value in items]
-        said = say(self.language, description)
-        return self._input("multiselect", name, label, kept) | {"items": _listed(items), "description": said}
-
-    def _input(self, kind: str, name: str, label: str, initial: object) -> dict[str, Any]:
-        return {"type": kind, "id": name, "label": say(self.language, label), "initial": initial}
+def _input(kind: str, name: str, initial: object, language: Language, *, hint: bool = False) -> dict[str, Any]:
+    shown = {"type": kind, "id": name, "label": say(language, f"panel.{name}"), "initial": initial}
+    return shown | ({"description": say(language, f"panel.{name}.hint")} if hint else {})
 
 
 def _listed(items: Mapping[Any, str]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from chat_app.events import (
     ToolOutputRunItem,
     ToolProgressRunItem,
 )
-from chat_app.interface.i18n.translation import Language, say, translated
+from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_tool_error
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines import Document, IngestProgress, scope_of
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation, ToolProgress
@@ -37,8 +37,6 @@ TOOL = "add_guideline"
 PRESENTATION = ToolPresentation(title="Add file", icon="file-plus", subjects=("name",))
 OWN, MAY_SHARE = "document", "may_share"
 """Keys of the step's result: the id of a file that is the conversation's own, and whether its user may share it."""
-ALONE = "It is for this conversation alone: nobody else finds it, and it is deleted with the conversation."
-FOR_NOW = "For now it is for this conversation alone."
 MAX_BYTES = 50_000_000
 _PDF = b"%PDF-"
 _LONGEST_NAME = 120
@@ -72,16 +70,20 @@ def check_upload(upload: Upload) -> None:
     """Raises ``SourceRejected`` for what is no PDF or too large, before anything reads it in full."""
     size = upload.path.stat().st_size
     if size == 0:
-        raise SourceRejected("The file is empty.")
+        raise SourceRejected("The file is empty.", code="file_empty")
     if size > MAX_BYTES:
-        raise SourceRejected(f"The file has {size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB can be taken.")
+        raise SourceRejected(
+            f"The file has {size / 1e6:.0f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB.",
+            code="file_too_large",
+            params={"size": round(size / 1e6), "limit": round(MAX_BYTES / 1e6)},
+        )
     with upload.path.open("rb") as file:
         if _PDF not in file.read(1024):
-            raise SourceRejected("The file is not a PDF, whatever its name says.")
+            raise SourceRejected("The file is not a PDF, whatever its name says.", code="file_not_pdf")
 
 
 async def upload_events(
-    shelf: Shelf, upload: Upload, language: Language = "en", *, may_share: bool = False
+    shelf: Shelf, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False
 ) -> AsyncIterator[AgentEvent]:
     """Takes one file in; yields the step's events, then sentences that say what there is now, and for whom.
 
@@ -102,24 +104,28 @@ async def upload_events(
         document, error = await adding
     finally:
         adding.cancel()
-    pages = Phrase(text="{count} pages", values={"count": document.pages}) if document else None
+    count = {"count": document.pages} if document else {}
+    pages = Phrase(text="{count} pages", singular="{count} page", values=count) if document else None
     spent = (time.monotonic() - began) * 1000
     output = FunctionOutput(
         name=TOOL,
         input=call,
         output=_facts(document, may_share=may_share),
-        error=error,
+        error=str(error) if error else None,
+        error_code=error.code if error else "other",
+        error_params=dict(error.params) if error else {},
         duration_ms=spent,
         summary=str(pages) if pages else "",
         summary_phrase=pages,
     )
     yield RunItemStreamEvent(name="agent.tool_call_complete", item=ToolOutputRunItem(function_output=output))
-    yield TextDelta(text=_sentence(document, error, language, may_share=may_share))
+    said = _refusal(upload, error, language) if document is None else _said(document, language, may_share=may_share)
+    yield TextDelta(text=f"{said}\n\n")
 
 
 async def _add(
     shelf: Shelf, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
-) -> tuple[Document | None, str | None]:
+) -> tuple[Document | None, ToolError | None]:
     def report(progress: IngestProgress) -> None:
         if not reports.full():
             reports.put_nowait(progress)
@@ -131,7 +137,7 @@ async def _add(
         await asyncio.to_thread(shutil.copyfile, upload.path, named)
         return await shelf.add(named, progress=report), None
     except ToolError as error:
-        return None, str(error)
+        return None, error
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         await reports.put(None)
@@ -147,7 +153,7 @@ def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
         "passages": document.passages,
         "pages without text": _gaps(document),
     }
-    return facts | ({OWN: document.id, MAY_SHARE: may_share} if scope_of(document.id) else {})
+    return facts | ({OWN: document.id, MAY_SHARE: may_share and document.passages > 0} if scope_of(document.id) else {})
 
 
 def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
@@ -166,32 +172,27 @@ def _gaps(document: Document) -> str:
 
 
 def _stage(report: IngestProgress, language: Language) -> str:
-    stage = say(language, report.stage)
+    stage = say(language, f"upload.{report.stage}")
     if not report.total:
         return stage
-    return say(language, "{stage}, page {done} of {total}", stage=stage, done=report.done, total=report.total)
+    return say(language, "upload.page", stage=stage, done=report.done, total=report.total)
 
 
-def _sentence(document: Document | None, error: str | None, language: Language, *, may_share: bool) -> str:
-    if document is None:
-        return f"{say(language, 'The file was not taken in.')} {translated(language, error or '')}\n\n"
+def _refusal(upload: Upload, error: ToolError | None, language: Language) -> str:
+    reason = say_tool_error(language, error.code, error.params, str(error)) if error else ""
+    return say(language, "upload.refused", file=safe_name(upload.name), reason=reason)
+
+
+def _said(document: Document, language: Language, *, may_share: bool) -> str:
+    """Say what can be searched now, and who can use it."""
     if scope_of(document.id) is None:
-        known = say(
-            language,
-            "“{title}” is in the library already: everybody finds it, in every conversation.",
-            title=document.title,
-        )
-        return f"{known}\n\n"
+        return say(language, "upload.in_library", title=document.title)
+    if not document.passages:
+        return say(language, "upload.nothing_readable", title=document.title)
     said = [
-        say(
-            language,
-            "“{title}” is searchable in this conversation. Pages: {pages}; passages: {passages}.",
-            title=document.title,
-            passages=document.passages,
-            pages=document.pages,
-        )
+        say(language, "upload.searchable", title=document.title),
+        say(language, "upload.own_for_now" if may_share else "upload.own", count=document.pages),
     ]
     if document.unsearchable_pages:
-        said.append(say(language, "Pages without text, which are not searchable: {gaps}.", gaps=_gaps(document)))
-    said.append(say(language, FOR_NOW if may_share else ALONE))
-    return f"{' '.join(said)}\n\n"
+        said.append(say(language, "upload.gaps", pages=_gaps(document)))
+    return " ".join(said)

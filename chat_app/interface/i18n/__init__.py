@@ -1,1 +1,1 @@
-"""Translated texts of the page."""
+"""Texts of the page in the reader's language, from gettext catalogues."""

@@ -20,8 +20,6 @@ from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, run_s
 
 logger = logging.getLogger(__name__)
 
-_WAIT = "This question is still being answered. Stop it first, then edit."
-
 
 async def edit_question(page: Page, session: WebsocketSession, message_id: str, text: str) -> None:
     """Asks the edited question in place of the old one; its later messages are deleted."""
@@ -30,7 +28,9 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
         return
     if page.runtime.turns.of_thread(thread_id, owner):
-        await emit(session, "toast", {"message": say(language_of(session.language), _WAIT), "type": "warning"})
+        await emit(
+            session, "toast", {"message": say(language_of(session.language), "toast.edit_wait"), "type": "warning"}
+        )
         return
     steps = [cast("dict[str, Any]", step) for step in thread["steps"] or []]
     at = next((i for i, step in enumerate(steps) if step["id"] == message_id and step["type"] == "user_message"), None)

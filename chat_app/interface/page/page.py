@@ -40,8 +40,6 @@ logger = logging.getLogger(__name__)
 
 _CHECKPOINT = 3.0
 THREAD = "asclepius_thread"
-UNSAVED = "This answer could not be saved to the history: it will be gone after a reload."
-SIGNED_OUT = "Your login has ended. Reload the page to sign in again; your text is still in the box."
 INTERRUPTED = Outcome(
     kind="incomplete",
     reason="truncated",
@@ -131,7 +129,7 @@ class Page:
 
     def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
         extracts = self.runtime.settings.uses_offline_model
-        return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options)
+        return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options, titles=question.titles)
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -140,7 +138,7 @@ class Page:
         owner = self._who(session)
         if owner is None:
             language = language_of(session.language)
-            await emit(session, "toast", {"message": say(language, SIGNED_OUT), "type": "error"})
+            await emit(session, "toast", {"message": say(language, "toast.signed_out"), "type": "error"})
             return
         question = self._question(session, owner, message, run_id)
         if question.compared:
@@ -203,7 +201,7 @@ class Page:
             await self._write(turn, painter.steps.values(), painter.elements.values(), _kept(question, turn))
         except (SQLAlchemyError, OSError) as error:
             logger.warning("An answer could not be written to the history: %s", type(error).__name__)
-            await self.tell(turn, UNSAVED)
+            await self._tell_unsaved(turn)
 
     async def _keep_columns(self, question: PageQuestion) -> None:
         """Writes the empty columns: a page that is loaded while some are still being written has them in order."""
@@ -233,10 +231,9 @@ class Page:
     ) -> None:
         await self.runtime.history.save_turn(turn.thread_id, list(steps), list(elements), metadata)
 
-    async def tell(self, turn: LiveTurn, message: str) -> None:
-        """Shows a short message to everybody who has the conversation open."""
+    async def _tell_unsaved(self, turn: LiveTurn) -> None:
         for session in sessions_of(turn.thread_id, turn.owner):
-            said = say(language_of(session.language), message)
+            said = say(language_of(session.language), "toast.unsaved")
             await emit(session, "toast", {"message": said, "type": "warning"})
 
 

@@ -37,6 +37,8 @@ class PageQuestion:
     turns: dict[str, LiveTurn] = field(init=False)
     taken_in: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the files that came with the question are taken in, or refused."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Titles of the guidelines to choose from by id, once they are known."""
     added: Sequence[str] = ()
     """The ids of the documents that those files are."""
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))

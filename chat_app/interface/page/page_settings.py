@@ -101,5 +101,5 @@ async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[Lo
         return ()
     titles = [file.title for file in files]
     names = {f.id: f.title if titles.count(f.title) == 1 else f"{f.title}, {f.file_name}" for f in files}
-    shown = partial(say, language_of(session.language), "{title} (this conversation only)")
+    shown = partial(say, language_of(session.language), "panel.documents.own")
     return [_OwnFile(name, shown(title=title)) for name, title in names.items()]

@@ -40,7 +40,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         await other.saved.wait()
     runtime.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
-        yield Notice(code="starting", message=f"{loading}…")
+        yield Notice(code="starting", params={"part": runtime.loading_part}, message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
     async for event in _taken_in(runtime, app, question, first=next(iter(own)) is turn):
@@ -53,6 +53,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     conversation_id = await question.conversation_of(model, runtime.history, app)
     scope, files = await searched_beside(runtime, app, turn.thread_id, turn.owner)
     loaded = [*await _loaded(app), *files] if question.options.documents else ()
+    question.titles.update({document.id: document.title for document in loaded})
     options = replace(
         question.options_now().consult_options(loaded),
         conversation_id=conversation_id,

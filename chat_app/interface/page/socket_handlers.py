@@ -30,8 +30,6 @@ from chat_app.interface.rendering.sockets import emit
 
 logger = logging.getLogger(__name__)
 
-EDIT_FAILED = "The edited question could not be asked. Reload the page and try again."
-
 
 class _Edited(BaseModel):
     id: str
@@ -101,7 +99,7 @@ async def _ask_edited(page: Page, session: WebsocketSession, message_id: str, te
         await edit_question(page, session, message_id, text)
     except (AsclepiusError, SQLAlchemyError) as error:
         logger.warning("An edited question was not asked: %s", type(error).__name__)
-        said = say(language_of(session.language), EDIT_FAILED)
+        said = say(language_of(session.language), "toast.edit_failed")
         await emit(session, "toast", {"message": said, "type": "error"})
     finally:
         await emit(session, "task_end", {})

@@ -1,69 +1,48 @@
-"""What the start page offers: four questions that the loaded sources can answer."""
+"""Starter questions of the start page, which the loaded sources can answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chat_app.interface.i18n.translation import Language, say
+from chat_app.interface.i18n.translation import ENGLISH, Language, say
+
+TOPICS = ("hypertension", "blood_pressure", "diabetes", "fibrillation", "asthma", "pneumonia", "kidney")
+"""Words of guidelines' titles for which the catalogues have a question."""
+_COUNT = 4
+_LONGEST_TITLE = 48
 
 
 class StarterQuestion(NamedTuple):
+    """A button of the start page; ``label`` shortens ``message``, the question that it asks."""
+
     label: str
     message: str
 
 
-# A word of a guideline's title, and a question that such a guideline answers.
-_BY_TOPIC: tuple[tuple[str, StarterQuestion], ...] = (
-    (
-        "hypertension",
-        StarterQuestion("ACE inhibitors: contraindications", "What are the contraindications for ACE inhibitors?"),
-    ),
-    (
-        "blood pressure",
-        StarterQuestion("Blood pressure: when to treat", "At what blood pressure should drug treatment be started?"),
-    ),
-    ("diabetes", StarterQuestion("Type 2 diabetes: HbA1c goal", "What HbA1c goal is usual in type 2 diabetes?")),
-    (
-        "fibrillation",
-        StarterQuestion(
-            "Atrial fibrillation: who needs anticoagulation",
-            "At which CHA2DS2-VASc score is anticoagulation recommended in atrial fibrillation?",
-        ),
-    ),
-    ("asthma", StarterQuestion("Asthma: preferred reliever", "What is the preferred reliever for adults with asthma?")),
-    (
-        "pneumonia",
-        StarterQuestion(
-            "Pneumonia: antibiotics for outpatients",
-            "Which antibiotic is first-line for community-acquired pneumonia in outpatients?",
-        ),
-    ),
-    ("kidney", StarterQuestion("Kidney disease: stages", "How is chronic kidney disease staged?")),
-)
-_DRUGS = StarterQuestion("Metformin: formulations", "What formulations of metformin are available in our database?")
-_RECOMMENDATIONS = "What are the main recommendations of “{title}”?"
-_COUNT = 4
-
-
 def starter_questions(
-    titles: Sequence[str], language: Language = "en", *, extracts: bool = False
+    titles: Sequence[str], language: Language = ENGLISH, *, extracts: bool = False, drugs: bool = True
 ) -> list[StarterQuestion]:
-    """Three questions on the guidelines called ``titles`` and one on drugs; fewer when less is loaded.
+    """Return three questions on the guidelines with these titles, and one on ``drugs`` where there are any.
 
-    With ``extracts`` the questions stay in the sources' own language: that is what they are found by.
+    With ``extracts`` the questions stay in the sources' language, because they are found by their words.
     """
-    asked_in = "en" if extracts else language
-    found: list[StarterQuestion] = []
+    asked_in = ENGLISH if extracts else language
+    topics: list[str] = []
+    others: list[StarterQuestion] = []
     for title in titles:
-        topic = next((q for word, q in _BY_TOPIC if word in title.lower() and q not in found), None)
-        found.append(topic or StarterQuestion(_short(title), say(asked_in, _RECOMMENDATIONS, title=title)))
-    # Guidelines with a question of their own come first, in the order of the topics.
-    order = [question for _, question in _BY_TOPIC]
-    found.sort(key=lambda question: order.index(question) if question in order else len(order))
-    chosen = [*found[: _COUNT - 1], _DRUGS]
-    return [StarterQuestion(say(language, q.label), say(asked_in, q.message)) for q in chosen]
+        known = (topic for topic in TOPICS if topic.replace("_", " ") in title.lower() and topic not in topics)
+        if topic := next(known, None):
+            topics.append(topic)
+        else:
+            others.append(StarterQuestion(_short(title), say(asked_in, "starter.recommendations", title=title)))
+    chosen = [_starter(topic, language, asked_in) for topic in sorted(topics, key=TOPICS.index)] + others
+    return chosen[: _COUNT - 1] + ([_starter("drugs", language, asked_in)] if drugs else [])
+
+
+def _starter(topic: str, language: Language, asked_in: Language) -> StarterQuestion:
+    return StarterQuestion(say(language, f"starter.{topic}.label"), say(asked_in, f"starter.{topic}.question"))
 
 
 def _short(title: str) -> str:
-    return title if len(title) <= 48 else title[:47].rstrip() + "…"
+    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"

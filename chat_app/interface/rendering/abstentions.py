@@ -61,17 +61,17 @@ def suggestions(
         *other_names(question, look_ups, language),
         *_other_sources(question, options, language),
         *(Suggestion(heading.label, heading.question) for heading in near),
-        Suggestion(say(language, "Put the question in other words")),
+        Suggestion(say(language, "suggestion.rephrase")),
     ]
 
 
 def _other_sources(question: str, options: PageOptions, language: Language) -> Iterable[Suggestion]:
     if not options.guidelines:
-        yield Suggestion(say(language, "Search the guidelines, too"), question, {"guidelines": True})
+        yield Suggestion(say(language, "suggestion.guidelines"), question, {"guidelines": True})
     elif options.documents:
-        yield Suggestion(say(language, "Search all guidelines"), question, {"documents": []})
+        yield Suggestion(say(language, "suggestion.all_guidelines"), question, {"documents": []})
     if not options.drugs:
-        yield Suggestion(say(language, "Look in the drug database, too"), question, {"drugs": True})
+        yield Suggestion(say(language, "suggestion.drugs"), question, {"drugs": True})
 
 
 def other_names(question: str, look_ups: LookUps, language: Language) -> list[Suggestion]:
@@ -81,7 +81,7 @@ def other_names(question: str, look_ups: LookUps, language: Language) -> list[Su
         for asked, name in _meant(output):
             asked_again = name.join(re.split(re.escape(asked), question, flags=re.IGNORECASE)) if asked else question
             if asked_again != question:
-                found.setdefault(name, Suggestion(say(language, "Did you mean {name}?", name=name), asked_again))
+                found.setdefault(name, Suggestion(say(language, "suggestion.name", name=name), asked_again))
     return list(found.values())[:_MOST_NAMES]
 
 

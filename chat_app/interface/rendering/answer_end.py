@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from chat_app.events import (
 )
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
-from chat_app.interface.i18n.translation import translated
+from chat_app.interface.i18n.translation import say_notice, say_outcome
 from chat_app.interface.rendering.abstentions import LookUps, abstained, other_names, suggestions
 from chat_app.interface.rendering.follow_ups import follow_ups
 from chat_app.interface.rendering.reference_cards import card, reference_list
@@ -36,8 +37,10 @@ class AnswerEnd:
     ids: TurnIds
     extracts: bool = False
     options: PageOptions = field(default_factory=PageOptions)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the selected guidelines by id, as far as they are known."""
     _plain: list[str] = field(default_factory=list)
-    _notices: list[str] = field(default_factory=list)
+    _notices: list[Notice] = field(default_factory=list)
     _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
     _unsupported: tuple[UnsupportedStatement, ...] = ()
     _look_ups: LookUps = field(default_factory=LookUps)
@@ -53,7 +56,7 @@ class AnswerEnd:
             case TurnStarted():
                 self._model = event.model
             case Notice() if not event.is_transient:
-                self._notices.append(event.message)
+                self._notices.append(event)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
                 self._look_ups.outputs.append(item.function_output)
             case StatementsChecked():
@@ -67,13 +70,16 @@ class AnswerEnd:
         """The element of a turn that ended with ``outcome``; it stands ``under`` that message."""
         references, language = self._references.references, self.ids.language
         listed = reference_list(references, language)
-        message = translated(language, outcome.message)
+        message = say_outcome(language, outcome)
+        # The count of removed citations says the same.
+        kept = (n for n in self._notices if n.code != "citation_dropped" or not self._references.dropped)
+        notices = (say_notice(language, notice) for notice in kept)
         props: dict[str, Any] = {
             "message": self.ids.message_id,
             "outcome": outcome.model_copy(update={"message": message}).model_dump(),
             "notices": [
-                *(translated(language, notice) for notice in dict.fromkeys(self._notices)),
-                *(left_out(self.options, language) if self.ids.question else ()),
+                *dict.fromkeys(notices),
+                *(left_out(self.options, language, self.titles) if self.ids.question else ()),
             ],
             "references": [card(reference, language) for reference in references],
             "dropped": self._references.dropped,

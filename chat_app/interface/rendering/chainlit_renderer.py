@@ -7,7 +7,7 @@ same ids for the same turn, so that a page which reloads, a second tab and the h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, assert_never
 
@@ -32,7 +32,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface.conversation.page_options import PageOptions
-from chat_app.interface.i18n.translation import say, translated
+from chat_app.interface.i18n.translation import say, say_notice
 from chat_app.interface.markdown.markdown_fold import MarkdownFold
 from chat_app.interface.markdown.markdown_text import code_block
 from chat_app.interface.rendering.answer_end import AnswerEnd
@@ -56,8 +56,6 @@ from chat_app.interface.rendering.turn_steps import (
 )
 
 Wire = Literal["new_message", "stream_start", "stream_token", "update_message", "delete_message", "element"]
-READING = "Reading the question…"
-WRITING = "Writing the answer…"
 
 
 class Emission(NamedTuple):
@@ -76,6 +74,8 @@ class TurnPainter:
     """True when the offline model answers: its answers are extracts of the sources."""
     options: PageOptions = field(default_factory=PageOptions)
     """What was chosen for the question."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the selected guidelines by id, as far as they are known when the turn ends."""
     steps: dict[str, StepDict] = field(default_factory=dict)
     elements: dict[str, ElementDict] = field(default_factory=dict)
     written: int = 0
@@ -89,7 +89,7 @@ class TurnPainter:
     _part: int = 0
 
     def __post_init__(self) -> None:
-        self._closing = AnswerEnd(self.ids, self.extracts, self.options)
+        self._closing = AnswerEnd(self.ids, self.extracts, self.options, self.titles)
         self._parts = AnswerParts(None if self.ids.column else PART)
 
     @property
@@ -169,9 +169,9 @@ class TurnPainter:
     def _other(self, event: AgentEvent) -> list[Emission]:
         match event:
             case TurnStarted():
-                return self._enter_phase(READING)
+                return self._enter_phase(say(self.ids.language, "phase.reading"))
             case Notice():
-                return self._enter_phase(event.message) if not self.written else []
+                return self._enter_phase(say_notice(self.ids.language, event)) if not self.written else []
             case RunItemStreamEvent():
                 return self._run_item(event.item)
             case TurnEnded():
@@ -232,13 +232,13 @@ class TurnPainter:
         shown.append(Emission("update_message", dict(step)))
         if output.error is None:
             part = self.ids.part(f"{call_id}:raw")
-            name = say(self.ids.language, "Raw result")
+            name = say(self.ids.language, "step.raw")
             raw = empty_step(self.ids, part, name, kind="undefined", parent=step["id"], at=item.timestamp)
-            raw |= {"output": code_block(raw_result(output), "json"), "end": raw["start"]}
+            raw |= {"output": code_block(raw_result(output, self.ids.language), "json"), "end": raw["start"]}
             self.steps[part] = raw
             shown.append(Emission("new_message", dict(raw)))
         if not self._open_calls and not self.written:
-            shown += self._enter_phase(WRITING)
+            shown += self._enter_phase(say(self.ids.language, "phase.writing"))
         return shown
 
     def _end(self, event: TurnEnded) -> list[Emission]:
@@ -246,7 +246,7 @@ class TurnPainter:
         shown += self._enter_phase(None)
         for call_id in self._open_calls:
             step = self.steps[self.ids.part(call_id)]
-            step |= {"name": f"{step['name']} · {say(self.ids.language, 'not finished')}", "end": iso(now())}
+            step |= {"name": f"{step['name']} · {say(self.ids.language, 'step.unfinished')}", "end": iso(now())}
             shown.append(Emission("update_message", dict(step)))
         message = self._message()
         message |= {"streaming": False, "isError": event.outcome.kind == "failed"}
@@ -258,13 +258,12 @@ class TurnPainter:
         return [*shown, Emission("new_message", dict(message)), Emission("element", element)]
 
     def _enter_phase(self, phase: str | None) -> list[Emission]:
-        """Shows ``phase`` as the line that says what is going on, or takes that line away."""
+        """Show ``phase`` as the line that says what the turn is doing, or remove that line."""
         if phase == self._phase:
             return []
         before, self._phase = self._phase, phase
         part, holder = self.ids.part("phase"), self.ids.holder_id
-        phrase = translated(self.ids.language, phase or "")
-        line = empty_step(self.ids, part, phrase, kind="undefined", parent=holder, at=now())
+        line = empty_step(self.ids, part, phase or "", kind="undefined", parent=holder, at=now())
         line["metadata"]["icon"] = "hourglass"
         if phase is None:
             return [Emission("delete_message", line)]

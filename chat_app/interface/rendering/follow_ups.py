@@ -28,6 +28,6 @@ def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Lan
         if passage.kind != "guideline" or not leaf or leaf == passage.title or place in used or len(leaf) > _LONGEST:
             continue
         label = f"{leaf} ({passage.title})"
-        question = say(language, "What does “{title}” say about “{section}”?", title=passage.title, section=leaf)
+        question = say(language, "suggestion.section", title=passage.title, section=leaf)
         found.setdefault(place, FollowUp(label, question))
     return list(found.values())[:_MOST]

@@ -38,12 +38,13 @@ def where(reference: Reference, language: Language = "en") -> str:
     parts = [reference.section] if reference.section else []
     if passage.page is not None:
         label = passage.page_label or str(passage.page)
-        in_file = f" ({say(language, 'PDF page {page}', page=passage.page)})" if label != str(passage.page) else ""
-        parts.append(say(language, "page {label}", label=label) + in_file)
+        parts.append(say(language, "references.page", label=label))
+        if label != str(passage.page):
+            parts[-1] += f" ({say(language, 'references.pdf_page', page=str(passage.page))})"
     return " · ".join(parts)
 
 
 def reference_list(references: Iterable[Reference], language: Language = "en") -> str:
     """The References section as plain text, in Vancouver style."""
     listed = vancouver_list(references)
-    return f"{say(language, 'References')}\n{listed}" if listed else ""
+    return f"{say(language, 'references.heading')}\n{listed}" if listed else ""

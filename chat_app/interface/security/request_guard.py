@@ -37,8 +37,8 @@ _FOREIGN_TAGS = re.compile(
     r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
     r"|<!-- FONT (?:START|END) -->"
 )
-# Chainlit takes one script; those that it builds on stand before it.
-_OWN_SCRIPTS = ("words.js", "mending.js", "library.js", "draft.js", "connection.js")
+# Chainlit takes one script; those that it builds on come before it.
+_OWN_SCRIPTS = ("language.js", "mending.js", "library.js", "draft.js", "connection.js")
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -69,19 +69,33 @@ def content_policy(nonce: str) -> str:
     )
 
 
-def own_page(html: str, nonce: str) -> str:
-    """Chainlit's page without its references to other hosts, its inline scripts allowed by ``nonce``."""
-    before = "".join(rf'\1{name}" defer></script>' for name in _OWN_SCRIPTS)
+def own_page(html: str, nonce: str, texts: str) -> str:
+    """Return Chainlit's page without references to other hosts, with our scripts before Chainlit's.
+
+    Args:
+        html: The page as Chainlit makes it.
+        nonce: Allows the page's inline scripts.
+        texts: Address of the script with the texts in the reader's language.
+    """
+    before = f'<script src="{texts}" defer></script>'
+    before += "".join(rf'\1{name}" defer></script>' for name in _OWN_SCRIPTS)
     html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
     return html.replace("<script>", f'<script nonce="{nonce}">')
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware around the whole app."""
 
-    def __init__(self, app: App, identity: Identity, on_user: Callable[[str | None], object] | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        identity: Identity,
+        texts_address: Callable[[str | None], str],
+        on_user: Callable[[str | None], object] | None = None,
+    ) -> None:
         self._app = app
         self._identity = identity
+        self._texts_address = texts_address
         self._on_user = on_user
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,8 +117,9 @@ class Guard:
             self._on_user(user)
         if scope["type"] == "http":
             login = None if user else self._login(scope, headers)
+            texts = self._texts_address(headers.get("accept-language"))
             body = _Body(receive, _largest(scope["path"]))
-            await self._app(scope, body.receive, body.unless_too_large(_Answer(send, login).send))
+            await self._app(scope, body.receive, body.unless_too_large(_Answer(send, login, texts).send))
         else:
             await self._app(scope, receive, send)
 
@@ -191,9 +206,10 @@ class _Body:
 class _Answer:
     """Adds the headers, rewrites the page's HTML, and lets the login cookie go out with it."""
 
-    def __init__(self, send: Send, login: str | None) -> None:
+    def __init__(self, send: Send, login: str | None, texts: str) -> None:
         self._send = send
         self._login = login
+        self._texts = texts
         self._start: Message | None = None
         self._body = b""
 
@@ -216,12 +232,13 @@ class _Answer:
 
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(18)
-        body = own_page(self._body.decode(), nonce).encode()
+        body = own_page(self._body.decode(), nonce, self._texts).encode()
         dropped = (b"content-length", b"content-security-policy", b"cache-control")
         headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
         headers += [
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
+            (b"vary", b"accept-language"),
             (b"content-security-policy", content_policy(nonce).encode()),
         ]
         if self._login:

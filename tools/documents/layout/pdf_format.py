@@ -31,9 +31,13 @@ def read_pdf(path: Path, progress: Progress) -> Extraction:
     try:
         total = len(document)
         if total == 0:
-            raise SourceRejected("The PDF has no pages.")
+            raise SourceRejected("The PDF has no pages.", code="file_without_text")
         if total > MAX_PAGES:
-            raise SourceRejected(f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.")
+            raise SourceRejected(
+                f"The PDF has {total:,} pages; a guideline may have {MAX_PAGES:,}. Split the file.",
+                code="file_too_long",
+                params={"pages": total, "limit": MAX_PAGES},
+            )
         with reading_memory():
             pages = _read_pages(document, total, progress)
             read = tuple(Layout(pages, _outline(document)).pages())
@@ -52,7 +56,9 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
         except PageTooLarge as error:
             raise SourceRejected(f"The PDF is no document to read: {error}.") from None
         except pdfium.PdfiumError:
-            raise SourceRejected(f"Page {index + 1} of the PDF is damaged and cannot be read.") from None
+            raise SourceRejected(
+                f"Page {index + 1} of the PDF is damaged and cannot be read.", code="file_damaged"
+            ) from None
         characters += page.characters
         if characters > MAX_CHARACTERS:
             raise SourceRejected(f"The PDF holds more than {MAX_CHARACTERS:,} characters. Split the file.")

@@ -18,6 +18,8 @@ def open_pdf(path: Path) -> Any:
     except pdfium.PdfiumError as error:
         code = getattr(error, "err_code", None)
         if code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY) or "assword" in str(error):
-            raise SourceRejected("The PDF is encrypted: save it without a password and add it again.") from None
-        raise SourceRejected("The PDF is damaged or is no PDF: it cannot be opened.") from None
+            raise SourceRejected(
+                "The PDF is encrypted: save it without a password and add it again.", code="file_encrypted"
+            ) from None
+        raise SourceRejected("The PDF is damaged or is no PDF: it cannot be opened.", code="file_damaged") from None
     return document

@@ -48,10 +48,10 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
     record = named_record(result)
     data: dict[str, JsonValue] = {"name": result.query.name, "did_you_mean": list(result.did_you_mean), "results": []}
     if record is None:
-        return ToolResult(data=data | {"note": _NOT_THE_NAME}, summary="no match")
+        return ToolResult(data=data | {"note": _NOT_THE_NAME}, summary=Phrase(text="no match"))
     label = next(iter(record.labels), None)
     if label is None:
-        return ToolResult(data=data | {"note": f"{record.generic_name}: {NO_LABEL}"}, summary="no label")
+        return ToolResult(data=data | {"note": f"{record.generic_name}: {NO_LABEL}"}, summary=Phrase(text="no label"))
     held: list[SectionName] = [name for name in SECTIONS if label.sections.get(name)]
     sections: list[SectionName] = [name for name in held if not wanted or name in wanted]
     missing = [SECTION_TITLES[name].lower() for name in wanted or () if name not in sections]
@@ -72,13 +72,10 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
     data["label_scope"] = scope.model_dump(mode="json") if scope is not None else None
     notes = [f"This label has no section on {joined(missing)}."] if missing else []
     data["note"] = " ".join([*(alias_notes([result]) or scope_notes(scope)), *notes])
-    return ToolResult(data=data, passages=passages, summary=_counted(len(sections), "section"))
+    found = Phrase(text="{count} sections", singular="{count} section", values={"count": len(sections)})
+    return ToolResult(data=data, passages=passages, summary=found)
 
 
 def alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
     """The warnings about abbreviations that were typed."""
     return [result.note for result in found if result.note and result.hits and result.hits[0].matched.how == "synonym"]
-
-
-def _counted(count: int, what: str) -> Phrase:
-    return Phrase(text=f"1 {what}" if count == 1 else f"{{count}} {what}s", values={"count": count})

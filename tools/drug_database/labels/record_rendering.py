@@ -41,7 +41,7 @@ def summary(result: DrugSearchResult) -> Phrase:
     if others:
         return Phrase(text="{count} medicines", values={"count": len(result.hits)})
     count = len(grouped(first.record.products))
-    return Phrase(text="1 product" if count == 1 else "{count} products", values={"count": count})
+    return Phrase(text="{count} products", singular="{count} product", values={"count": count})
 
 
 class ProductGroup:

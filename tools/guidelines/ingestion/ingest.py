@@ -93,10 +93,14 @@ def check_source(path: Path) -> Source:
             raise SourceRejected(f"{path.name} is no file.")
         size = path.stat().st_size
         if size == 0:
-            raise SourceRejected(f"{path.name} is empty (0 bytes).")
+            raise SourceRejected(f"{path.name} is empty (0 bytes).", code="file_empty")
         if size > MAX_FILE_BYTES:
             allowed = MAX_FILE_BYTES // 1_000_000
-            raise SourceRejected(f"{path.name} has {size / 1e6:,.0f} MB; a guideline may have {allowed} MB.")
+            raise SourceRejected(
+                f"{path.name} has {size / 1e6:,.0f} MB; a guideline may have {allowed} MB.",
+                code="file_too_large",
+                params={"size": round(size / 1e6), "limit": allowed},
+            )
         with path.open("rb") as data:
             suffix = _suffix(path, data.read(2048))
             data.seek(0)
@@ -114,7 +118,7 @@ def _suffix(path: Path, start: bytes) -> str:
     looks_like = ".pdf" if b"%PDF-" in start[:1024] else ".docx" if start.startswith(b"PK\x03\x04") else "text"
     expected = suffix if suffix in {".pdf", ".docx"} else "text"
     if looks_like != expected:
-        raise SourceRejected(f"{path.name} ends in {given} and holds something else.")
+        raise SourceRejected(f"{path.name} ends in {given} and holds something else.", code="file_damaged")
     return suffix
 
 

@@ -71,7 +71,11 @@ class Intake:
         if scope is not None:
             current = [record.id for record in shelf.store.records() if record.current is not None]
             if source.document not in current and len(current) >= MOST_OWN:
-                raise SourceRejected(f"A conversation can have {MOST_OWN} files of its own. Begin another one.")
+                raise SourceRejected(
+                    f"A conversation can have {MOST_OWN} files. Start a new conversation.",
+                    code="conversation_full",
+                    params={"limit": MOST_OWN},
+                )
         return shelf
 
     async def share(self, own: str, scope: Scope, progress: Progress | None) -> Document | None:
@@ -113,7 +117,7 @@ class Intake:
                 async with self._reading:
                     await run_job(job, progress=report.stage("reading"))
             except SourceRejected as error:
-                raise SourceRejected(f"{source.file_name}: {error}") from None
+                raise SourceRejected(f"{source.file_name}: {error}", code=error.code, params=error.params) from None
             await self._run(lambda: store.save_version(source.ref, made))
             facts = await self._run(lambda: store.facts(source.ref))
             if facts is None:

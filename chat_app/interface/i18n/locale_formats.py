@@ -1,0 +1,40 @@
+"""Numbers, durations and dates as readers of a language write them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from babel.dates import format_datetime, format_timedelta
+from babel.numbers import format_decimal
+
+
+def shown_value(language: str, name: str, value: str | float) -> str:
+    """Format the value of the placeholder ``name``; one named ``seconds`` is a duration."""
+    if isinstance(value, str):
+        return value
+    return duration(language, value) if name == "seconds" else number(language, value)
+
+
+def number(language: str, value: float) -> str:
+    """``20000`` as ``20,000`` or ``20.000``."""
+    return format_decimal(value, locale=language)
+
+
+def duration(language: str, seconds: float) -> str:
+    """``150`` as ``2 minutes``."""
+    return format_timedelta(timedelta(seconds=seconds), threshold=1.5, locale=language)
+
+
+def elapsed(language: str, milliseconds: float) -> str:
+    """Format the time of a tool call: ``40 ms``, ``1.2 s``."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{format_decimal(milliseconds / 1000, '#,##0.0', locale=language)} s"
+
+
+def date_and_time(language: str, iso: str) -> str:
+    """Format an ISO 8601 time; text that is none stays as it is."""
+    try:
+        return format_datetime(datetime.fromisoformat(iso), "long", locale=language)
+    except ValueError:
+        return iso
