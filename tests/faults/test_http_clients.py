@@ -101,7 +101,7 @@ async def test_only_its_own_turns_end_with_a_conversation() -> None:
     kept = LiveTurn("ana", "session_1", ""), LiveTurn("bert", "session_2", "")
     ended = LiveTurn("ana", "session_2", "")
     for turn in (*kept, ended):
-        turns.start(turn, _endless())
+        turns.start(turn, turn.run(_endless()))
     await turns.end_conversation("session_2", "ana")
     assert [turn.log.ended is not None for turn in (*kept, ended)] == [False, False, True]
     await turns.end_all()

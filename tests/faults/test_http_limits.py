@@ -192,10 +192,12 @@ async def test_the_pages_questions_and_those_over_the_api_count_together(redis_u
         asked = [page_question(f"thread-{number}") for number in range(3)]
         turns = [question.turns[MODEL] for question in asked]
         for question in asked[:2]:
-            running.runtime.turns.start(question.turns[MODEL], question_events(running.runtime, question, MODEL))
+            running.runtime.turns.start(
+                question.turns[MODEL], question.turns[MODEL].run(question_events(running.runtime, question, MODEL))
+            )
         await server.request(1)
         problem(await client.post("/api/v1/consult", json={"message": "How?"}), 429)
-        running.runtime.turns.start(turns[2], question_events(running.runtime, asked[2], MODEL))
+        running.runtime.turns.start(turns[2], turns[2].run(question_events(running.runtime, asked[2], MODEL)))
         await turns[2].saved.wait()
         assert turns[2].log.ended is not None
         assert "2 of your questions" in turns[2].log.ended.outcome.message

@@ -372,12 +372,12 @@ async def test_questions_are_forgotten_a_while_after_their_end_and_not_before(re
     question = AskedQuestion("ana", {"small": running, "large": ended}, compared=True)
     recent.add(question)
     ended.stop()
-    await recent.keep_a_while(ended)
+    recent.keep_a_while(ended)
     assert recent.get(ended.id, "ana")
     await until(lambda: forgotten(recent, ended.id), what="the turn that ended is forgotten")
     assert recent.get(question.id, "ana") is question
     running.stop()
-    await recent.keep_a_while(running)
+    recent.keep_a_while(running)
     await until(lambda: forgotten(recent, question.id), what="the question is forgotten")
 
 

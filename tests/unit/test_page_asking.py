@@ -69,7 +69,7 @@ def asked(tmp_path: Path) -> PageQuestion:
 async def answers(question: PageQuestion, running: Running) -> list[list[AgentEvent]]:
     """All events of each model's turn, run side by side."""
     for model, turn in question.turns.items():
-        running.turns.start(turn, question_events(cast("Any", running), question, model))
+        running.turns.start(turn, turn.run(question_events(cast("Any", running), question, model)))
 
     async def read(model: str) -> list[AgentEvent]:
         async with aclosing(cast("Any", question.turns[model].events())) as batches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from hypothesis import given
@@ -55,10 +55,17 @@ def test_a_reader_at_any_pace_sees_every_character_in_order(pieces: list[str | N
     assert text_of(log.read(Cursor())[0]) == text_of(seen)
 
 
+async def answered(
+    live: LiveTurn, events: AsyncIterator[AgentEvent], save: Callable[[LiveTurn], Awaitable[None]]
+) -> None:
+    await live.run(events)
+    await save(live)
+
+
 async def test_stop_ends_at_once_keeps_the_text_and_closes_the_agents_stream() -> None:
     closed: list[bool] = []
     turns, live = LiveTurns(), turn()
-    turns.start(live, endless(closed))
+    turns.start(live, live.run(endless(closed)))
     await live.log.wait(Cursor(1, 0))
     live.stop()
     live.stop()
@@ -74,7 +81,7 @@ async def test_stop_ends_at_once_keeps_the_text_and_closes_the_agents_stream() -
 
 async def test_a_turn_stopped_before_it_began_ends_too() -> None:
     turns, live = LiveTurns(), turn()
-    turns.start(live, endless([]))
+    turns.start(live, live.run(endless([])))
     live.stop()
     assert isinstance((await read_all(live))[-1], TurnEnded)
     await asyncio.wait_for(live.saved.wait(), 5)
@@ -95,7 +102,7 @@ async def test_an_error_becomes_the_outcome_and_is_logged_without_its_words(
         raise error
 
     turns, live = LiveTurns(), turn()
-    turns.start(live, broken())
+    turns.start(live, live.run(broken()))
     end = (await read_all(live))[-1]
     assert isinstance(end, TurnEnded)
     assert end.outcome.kind == "failed"
@@ -109,7 +116,7 @@ async def test_a_stream_that_just_ends_is_marked_incomplete() -> None:
         yield TextDelta(text="Half")
 
     turns, live = LiveTurns(), turn()
-    turns.start(live, silent())
+    turns.start(live, live.run(silent()))
     end = (await read_all(live))[-1]
     assert isinstance(end, TurnEnded)
     assert end.outcome.kind == "incomplete"
@@ -122,7 +129,7 @@ async def test_a_turn_that_nobody_reads_ends_after_a_while_and_is_saved() -> Non
         saved.append(ended)
 
     turns, live = LiveTurns(abandon_after=0.05, check_every=0.01), turn()
-    turns.start(live, endless([]), save=save)
+    turns.start(live, answered(live, endless([]), save))
     await asyncio.wait_for(live.saved.wait(), 5)
     assert live.log.ended is not None
     assert "nobody" in live.log.ended.outcome.message
@@ -130,10 +137,12 @@ async def test_a_turn_that_nobody_reads_ends_after_a_while_and_is_saved() -> Non
 
 
 async def test_a_turn_that_is_read_is_not_ended_for_being_long() -> None:
-    turns, live = LiveTurns(abandon_after=0.05, check_every=0.01), turn()
-    turns.start(live, endless([]))
+    turns, live = LiveTurns(abandon_after=0, check_every=0), turn()
     reading = asyncio.create_task(read_all(live))
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0)
+    turns.start(live, live.run(endless([])))
+    for _ in range(100):  # rounds of the check for abandoned turns
+        await asyncio.sleep(0)
     assert live.log.ended is None
     live.stop()
     await reading
@@ -146,7 +155,9 @@ async def test_the_servers_end_gives_every_turn_its_outcome_and_waits_until_it_i
         saved.append(ended.owner)
 
     turns = LiveTurns()
-    started = [turns.start(turn(owner), endless([]), save=save) for owner in ("ada", "bob", "cyd")]
+    started = [turn(owner) for owner in ("ada", "bob", "cyd")]
+    for live in started:
+        turns.start(live, answered(live, endless([]), save))
     await asyncio.sleep(0)
     await turns.end_all()
     assert sorted(saved) == ["ada", "bob", "cyd"]
@@ -161,7 +172,7 @@ async def test_a_failing_save_does_not_keep_the_turn(caplog: pytest.LogCaptureFi
         yield TurnEnded(outcome=Outcome(), answer="")
 
     turns, live = LiveTurns(), turn()
-    turns.start(live, short(), save=save)
+    turns.start(live, answered(live, short(), save))
     await asyncio.wait_for(live.saved.wait(), 5)
     assert turns.of_owner("ada") == []
 

@@ -140,7 +140,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
         """
         user = asker(request)
         app = await runtime.ready()
-        scope, files = await searched_in(runtime, app, body.conversation_id, user)
+        scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
         await _check(runtime, app, body, files)
         runtime.admit(user, asked=max(1, len(set(body.models))))
         question = _begin(runtime, app, body, user, recent, scope=scope)
@@ -200,7 +200,7 @@ def _begin(
     options = body.consult_options(user, scope)
     for model, turn in turns.items():
         events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
-        runtime.turns.start(turn, events, save=recent.keep_a_while)
+        runtime.turns.start(turn, recent.answer(turn, events))
     return question
 
 

@@ -43,7 +43,7 @@ def source_router(runtime: Runtime) -> APIRouter:
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
         """A page as PNG, the words of each ``quote`` marked."""
-        scope = await require_readable(runtime, signed_in(request), document_id)
+        scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
         return Response(image, media_type="image/png", headers=_kept(scope))
@@ -51,7 +51,7 @@ def source_router(runtime: Runtime) -> APIRouter:
     @router.get("/guidelines/{document_id}/original.pdf")
     async def original(request: Request, document_id: str) -> FileResponse:
         """The document as it was added. A PDF opens in the browser; any other format is downloaded."""
-        scope = await require_readable(runtime, signed_in(request), document_id)
+        scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         path = app.guidelines.original(document_id, scope=scope)
         pdf = path.suffix.lower() == ".pdf"
@@ -66,7 +66,7 @@ def source_router(runtime: Runtime) -> APIRouter:
     @router.get("/passages/{passage_id:path}")
     async def passage(request: Request, passage_id: str) -> Response:
         """A passage, also of a version that has been superseded."""
-        scope = await require_readable(runtime, signed_in(request), passage_id)
+        scope = await require_readable(runtime.history, signed_in(request), passage_id)
         app = await runtime.ready()
         found = await app.guidelines.passage(passage_id, scope=scope)
         if found is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from chainlit.message import Message
 from chainlit.session import WebsocketSession
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.events import Outcome, TextDelta
+from chat_app.events import AgentEvent, Outcome, TextDelta
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.i18n.translation import language_of, say
@@ -145,7 +145,7 @@ class Page:
             await self._keep_columns(question)
         for model, turn in question.turns.items():
             self._asked[turn.id] = question
-            self.runtime.turns.start(turn, question_events(self.runtime, question, model), save=self.save)
+            self.runtime.turns.start(turn, self._answer(turn, question_events(self.runtime, question, model)))
         keeping = [asyncio.create_task(self.keep_checkpoints(question, turn)) for turn in question.turns.values()]
         for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
@@ -191,8 +191,12 @@ class Page:
 
     # -- history -------------------------------------------------------------------------------------------------
 
-    async def save(self, turn: LiveTurn) -> None:
-        """Writes the ended turn; its readers are told when that fails."""
+    async def _answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
+        await turn.run(events)
+        await self._save(turn)
+
+    async def _save(self, turn: LiveTurn) -> None:
+        """Write the ended turn to the history; tell its readers when that fails."""
         question = self._asked.pop(turn.id)
         painter = self._painter(question, turn)
         events, _ = turn.log.read(Cursor())

@@ -96,7 +96,7 @@ async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[Lo
     if runtime.app is None or owner is None:
         return ()
     try:
-        _, files = await searched_beside(runtime, runtime.app, session.thread_id, owner)
+        _, files = await searched_beside(runtime.history, runtime.app.guidelines, session.thread_id, owner)
     except InputRejected:
         return ()
     titles = [file.title for file in files]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chat_app.errors import InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
-from chat_app.interface.conversation.own_documents import ConversationShelf, searched_beside
+from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.page_options import LoadedGuideline
 from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.page.page_question import PageQuestion
@@ -51,7 +51,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
     conversation_id = await question.conversation_of(model, runtime.history, app)
-    scope, files = await searched_beside(runtime, app, turn.thread_id, turn.owner)
+    scope, files = await searched_beside(runtime.history, app.guidelines, turn.thread_id, turn.owner)
     loaded = [*await _loaded(app), *files] if question.options.documents else ()
     question.titles.update({document.id: document.title for document in loaded})
     options = replace(
@@ -84,7 +84,7 @@ async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first
         return
     try:
         may_share = app.settings.server.may_upload(question.owner)
-        shelf = ConversationShelf(runtime, app, question.thread_id, question.owner)
+        shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
             async for event in upload_events(shelf, upload, question.language, may_share=may_share):
                 yield event

@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 from uuid import uuid4
 
 from chat_app.errors import AsclepiusError
@@ -84,7 +84,7 @@ class LiveTurn:
                 yield [event for event, _ in batch], batch[-1][1]
 
     async def events_each(self, cursor: Cursor | None = None) -> AsyncGenerator[list[LoggedEvent], None]:
-        """The same, each event with the point behind it."""
+        """Like ``events``, with the cursor after each event."""
         at = cursor or Cursor()
         self._readers += 1
         try:
@@ -141,9 +141,6 @@ class LiveTurn:
         self.log.append(TurnEnded(outcome=outcome, answer=self.log.answer))
 
 
-Save = Callable[[LiveTurn], Awaitable[None]]
-
-
 class LiveTurns:
     """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
 
@@ -155,12 +152,12 @@ class LiveTurns:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending = False
 
-    def start(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], *, save: Save | None = None) -> LiveTurn:
-        """Runs ``turn`` detached; ``save`` is called once, after it has ended."""
+    def start(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> LiveTurn:
+        """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
         if self._ending:
             turn.stop(SHUT_DOWN)
-        task = asyncio.create_task(self._run(turn, events, save))
+        task = asyncio.create_task(self._run(turn, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if self._watch is None or self._watch.done():
@@ -198,11 +195,9 @@ class LiveTurns:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _run(self, turn: LiveTurn, events: AsyncIterator[AgentEvent], save: Save | None) -> None:
-        await turn.run(events)
+    async def _run(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> None:
         try:
-            if save is not None:
-                await save(turn)
+            await work
         except Exception:  # the boundary: an answer that cannot be saved has still been given
             logger.exception("An answer could not be written to the history")
         finally:
