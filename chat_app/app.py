@@ -55,7 +55,7 @@ async def answer(message: cl.Message) -> None:
 
 @cl.on_chat_resume
 async def resume(_thread: ThreadDict) -> None:
-    """Its presence makes conversations resumable; a running answer is painted once the page has the old messages."""
+    """Make conversations resumable; a running answer is rendered once the page has the old messages."""
 
 
 @cl.on_chat_end

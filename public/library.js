@@ -47,7 +47,7 @@
 
   function drugs({ t, make }, stats) {
     if (!stats || !(stats.records || stats.drugs)) return make('p', {}, t('noDrugs'));
-    const counts = [t('drugs', { count: stats.records || stats.drugs }), t('products', { count: stats.products || 0 })];
+    const counts = [t('drugs', { count: stats.records || stats.drugs }), stats.products && t('products', { count: stats.products })];
     const sources = (stats.sources || []).map(({ source, items }) => make('li', {},
       source.url
         ? make('a', { class: 'asc-title', href: source.url, target: '_blank', rel: 'noopener noreferrer' }, source.title)

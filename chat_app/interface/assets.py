@@ -1,4 +1,4 @@
-"""The page's files in a folder of their own, so that Chainlit never writes into the working directory.
+"""Files of the page in a separate folder, so that Chainlit never writes into the working directory.
 
 Chainlit takes its configuration from ``CHAINLIT_APP_ROOT`` when it is imported, and writes there: a folder for
 uploads and every translation it misses. ``prepare_page_root`` fills ``<data dir>/page`` from the project (or the
@@ -20,7 +20,7 @@ ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
 
 
 def page_sources() -> Path:
-    """The folder that holds ``public``, ``.chainlit`` and ``chainlit.md``.
+    """Return the folder that holds ``public``, ``.chainlit`` and ``chainlit.md``.
 
     Raises ``ConfigurationError`` when neither the project nor the installed package has them.
     """
@@ -31,7 +31,7 @@ def page_sources() -> Path:
 
 
 def prepare_page_root(data_dir: Path) -> Path:
-    """Copies the page's files to ``data_dir/page`` and makes that Chainlit's root; returns it."""
+    """Copy the page's files to ``data_dir/page`` and make it Chainlit's root."""
     source, target = page_sources(), data_dir / "page"
     shutil.rmtree(target / ".files", ignore_errors=True)
     for folder in _FOLDERS:
@@ -39,7 +39,7 @@ def prepare_page_root(data_dir: Path) -> Path:
     for name in _FILES:
         _copy(source / name, target / name)
     for language in (path.stem for path in (source / ".chainlit" / "translations").glob("*.json")):
-        # A text of its own for each language, or Chainlit warns on every page load.
+        # Chainlit warns on every page load when a language has no text.
         own = source / ".chainlit" / f"chainlit_{language}.md"
         _copy(own if own.is_file() else source / "chainlit.md", target / f"chainlit_{language}.md")
     os.environ[ROOT_VARIABLE] = str(target)
@@ -56,7 +56,7 @@ def _mirror(source: Path, target: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Replaces ``target`` in one step: another process may be serving it."""
+    """Replace ``target`` atomically, because another process may be serving it."""
     content = source.read_bytes()
     if target.is_file() and target.read_bytes() == content:
         return

@@ -1,4 +1,4 @@
-"""Fits Chainlit to the app: data layer, socket handlers and, when Chainlit serves alone, guard, routes, services."""
+"""Connects Chainlit to the app: data layer, socket handlers and, standalone, guard, routes and services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chat_app.interface.api.api_router import api_router
 from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.history.history_layer import asking_user
 from chat_app.interface.page import socket_handlers
-from chat_app.interface.page.page import Page
+from chat_app.interface.page.page import ChatPage
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
 from chat_app.interface.security.request_guard import RequestGuard
@@ -29,18 +29,18 @@ TARGET = Path(__file__).resolve().parent.parent / "app.py"
 _standalone = AsyncExitStack()
 
 
-def attach() -> tuple[Runtime, Page]:
-    """The runtime being served and its page, with Chainlit fitted to them. Called as Chainlit loads its target."""
+def attach() -> tuple[Runtime, ChatPage]:
+    """Connect Chainlit to the served runtime and its page, as Chainlit loads its target."""
     try:
         runtime, alone = runtimes.current(), False
     except LookupError:
         runtime, alone = _standalone_runtime(), True
     os.environ[SECRET_VARIABLE] = runtime.identity.secret
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
-    # Chainlit's decorator would keep the first history for good, whatever is served later.
+    # Chainlit's decorator would keep the first history even if another app is served later.
     setattr(chainlit_data, "_data_layer", runtime.history)  # noqa: B010
     setattr(chainlit_data, "_data_layer_initialized", True)  # noqa: B010
-    page = Page(runtime)
+    page = ChatPage(runtime)
     socket_handlers.install(page)
     if alone:
         problems.install(chainlit_app)
@@ -62,7 +62,7 @@ def _standalone_runtime() -> Runtime:
 
 
 def install_routes(app: FastAPI, router: object) -> None:
-    """Puts ``router`` before Chainlit's own routes, whose last one answers everything."""
+    """Insert ``router`` before Chainlit's own routes, whose last one is a catch-all."""
     before = list(app.router.routes)
     app.include_router(router)  # type: ignore[arg-type]
     added = [route for route in app.router.routes if route not in before]
@@ -78,10 +78,9 @@ async def close_standalone() -> None:
 
 
 def mount(host: FastAPI) -> None:
-    """Mounts Chainlit with our target at ``/`` of ``host``.
+    """Mount Chainlit with our target at ``/`` of ``host``.
 
-    What ``mount_chainlit`` does, without its middleware: at ``/`` that has nothing to route, and it turns every
-    request that a browser gives up into an error.
+    Does what ``mount_chainlit`` does, without its middleware, which turns every aborted request into an error.
     """
     os.environ["CHAINLIT_ROOT_PATH"] = "/"
     config.run.module_name = str(TARGET)

@@ -28,7 +28,7 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     """
     settings.check()
     prepare_page_root(settings.storage.data_dir)
-    # Chainlit is imported from here on: it reads its configuration, and its secret, as it is.
+    # Import Chainlit only now: it reads its configuration on import.
     from chat_app.interface import chainlit_setup
     from chat_app.interface.history.history_layer import asking_user
 

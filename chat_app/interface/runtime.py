@@ -1,7 +1,7 @@
-"""What the page works with while it is being served: the app's services, live turns, history, identity.
+"""State of the served app: services, live turns, history and identity.
 
-Chainlit loads its target as a module of its own, so handlers find these through ``current()``. The services open in
-the background: the page is served at once and says what it is waiting for.
+Chainlit loads its target as a separate module, so handlers find the state through ``current()``. Services open in the
+background: the page is served at once and says what it is waiting for.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ class Runtime:
 
     @property
     def loading(self) -> str | None:
-        """What is still being opened or loaded, in English; None when all is there."""
+        """The part that is still loading, in English; None when everything is loaded."""
         if self.app is None:
             return None if self.failure else self._progress
         return self.app.loading.what if self.app.loading else None
 
     @property
     def loading_part(self) -> LoadPart:
-        """Which part is still being opened or loaded."""
+        """The part that is still loading."""
         return self.app.loading.part if self.app and self.app.loading else "services"
 
     async def ready(self) -> App:
-        """The app, as soon as its services are open. Raises ``AsclepiusError`` when they could not be opened."""
+        """Return the app once its services are open; raise ``AsclepiusError`` when they failed to open."""
         await self._opened.wait()
         if self.app is None:
             raise self.failure or AsclepiusError("The app is not running.")
         return self.app
 
     def admit(self, user: str, *, asked: int = 1, besides: LiveTurn | None = None) -> None:
-        """Counts ``asked`` questions of ``user``; ``besides`` has been started, and is what is asked about.
+        """Count ``asked`` questions of ``user``; ``besides`` is their own turn, which has been started.
 
         Raises ``TooManyQuestions``, or ``InputRejected`` for more than can ever be asked at once.
         """
@@ -80,7 +80,7 @@ class Runtime:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Opens history and services; ends the live turns, then the services, when left."""
+        """Open history and services; on exit end the live turns, then the services."""
         await self.history.setup()
         stop = asyncio.Event()
         services = asyncio.create_task(self._services(stop))
@@ -93,7 +93,7 @@ class Runtime:
             await self.history.close()
 
     async def _services(self, stop: asyncio.Event) -> None:
-        """Holds the services open until ``stop``: entered and left in one task, as their cancel scopes need."""
+        """Keep the services open until ``stop``, in one task because of their cancel scopes."""
         try:
             async with self._open_app(self.settings, on_progress=self._show) as app:
                 self.app = app
@@ -103,7 +103,7 @@ class Runtime:
                 loading.cancel()
                 await asyncio.wait({loading})
         except AsclepiusError as error:
-            # Its sentence says all there is; a traceback would bury it.
+            # The message is complete; a traceback would bury it.
             logger.error("%s", error)  # noqa: TRY400
             self.failure = error
         except Exception:
@@ -114,7 +114,7 @@ class Runtime:
             self._opened.set()
 
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
-        """Deleted is deleted: neither a running answer nor the session store brings a conversation back."""
+        """Stop running answers and erase sessions and files of a deleted conversation."""
         await self.turns.end_conversation(thread_id, owner)
         await self._erase_files(thread_id, owner)
         if self.app is None:
@@ -124,7 +124,7 @@ class Runtime:
         await forget(self.app.sessions, owner, set(conversations))
 
     async def _erase_files(self, thread_id: str, owner: str) -> None:
-        # Chainlit, as for the history: not before the page's folder stands.
+        # Imports Chainlit, which needs the page's folder.
         from chat_app.interface.rendering.sockets import drop_uploads
 
         await asyncio.to_thread(drop_uploads, thread_id, owner)
@@ -141,7 +141,7 @@ class Runtime:
 
 
 def _history(settings: Settings) -> History:
-    # Chainlit reads its configuration when it is first imported: not before the page's folder stands.
+    # Chainlit reads its configuration on import, so the page's folder must exist first.
     from chat_app.interface.history.history_layer import History
 
     return History(_database_url(settings))
@@ -159,13 +159,13 @@ _current: Runtime | None = None
 
 
 def use(runtime: Runtime) -> None:
-    """Makes ``runtime`` what ``current()`` returns."""
+    """Set the runtime that ``current()`` returns."""
     global _current  # noqa: PLW0603 - Chainlit's handlers are module functions; this is where they find the app
     _current = runtime
 
 
 def current() -> Runtime:
-    """The served app. Raises ``LookupError`` when none has been made."""
+    """Return the served app; raise ``LookupError`` when there is none."""
     if _current is None:
         raise LookupError("No app is being served: make one with create_app().")
     return _current

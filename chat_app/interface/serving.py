@@ -1,4 +1,4 @@
-"""Serves the page with uvicorn, set up for many open streams, and ends it so that no answer is left hanging."""
+"""Server of the page: uvicorn tuned for many open streams, with a clean end of running answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ for a search of many.
 
 
 class PageServer(uvicorn.Server):
-    """Ends the live turns first, while their readers are still connected to see how they ended."""
+    """Ends live turns on shutdown before it disconnects their readers."""
 
     def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -29,7 +29,7 @@ class PageServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What is there by now stays: walking over it again makes streams stutter.
+        # Objects created so far live on; scanning them again would make streams stutter.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_ALLOCATIONS)
@@ -49,7 +49,7 @@ class PageServer(uvicorn.Server):
 
 
 def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> PageServer:
-    """A server for ``app`` (from ``create_app``): call ``run()`` or ``await serve()``.
+    """Return a server for ``app`` (from ``create_app``): call ``run()`` or ``await serve()``.
 
     ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
     """

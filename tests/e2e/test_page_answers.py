@@ -75,7 +75,7 @@ async def test_what_is_loaded_is_listed_with_its_date_and_its_gaps(browser: Brow
         await expect(old).to_contain_text("Issued more than 5 years ago: check for a newer version.")
         for words in ("No date given.", "PDF pages 2–3, 5.", "1 earlier version kept for answers that cite it."):
             await expect(gaps).to_contain_text(words)
-        await expect(page.locator("#asc-panel")).to_contain_text("“gout” is damaged and is not searched.")
+        await expect(page.locator("#asc-panel")).to_contain_text("“gout” is damaged and not searched.")
         await expect(page.locator("#asc-panel")).to_contain_text("150 drugs")
         await page.keyboard.press("Escape")
         await expect(page.locator("#asc-panel")).to_have_count(0)
@@ -153,7 +153,7 @@ async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(
         await expect(step).to_contain_text("Drug database: metformin · 5 products · 40 ms")
         await expect(step).not_to_contain_text("Glucophage")
         await step.get_by_role("button").first.click()
-        for words in ("search_drug_database", "drug_name", "500 mg, 850 mg", "Glucophage"):
+        for words in ("Arguments", "drug_name", "500 mg, 850 mg", "Glucophage"):
             await expect(step).to_contain_text(words)
         await step.get_by_role("button", name="Raw result").click()
         await expect(step).to_contain_text('"generic_name": "metformin"')

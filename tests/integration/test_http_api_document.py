@@ -143,7 +143,7 @@ async def test_what_is_answered_is_what_the_document_says(redis_url: str, tmp_pa
     checks = [("AgentEvent", frame.data) for frame in whole] + [
         ("ConsultAnswer", answer),
         ("ConversationList", listed),
-        ("Conversation", read),
+        ("StoredConversation", read),
         ("Problem", problem),
     ]
     for schema, value in checks:

@@ -41,8 +41,8 @@ from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
 from tools.guidelines.storage.scopes import Scope, own_id
-from tools.search_presentation import GUIDELINE_SEARCH
-from tools.types import Function, FunctionOutput, Passage
+from tools.search_presentation import GUIDELINE_SEARCH, passage_count
+from tools.types import Function, FunctionOutput, Passage, Phrase
 
 GUIDELINE = Passage(
     id="htn:1:7",
@@ -276,6 +276,7 @@ class FakeAgent:
                     output=output,
                     passages=(GUIDELINE,),
                     summary="1 passage",
+                    summary_phrase=passage_count(1),
                     duration_ms=38,
                 )
             ),
@@ -313,6 +314,7 @@ class FakeAgent:
                 input=searched,
                 passages=(near,),
                 summary="1 passage, no clear answer",
+                summary_phrase=passage_count(1, answerable=False),
                 output={"answerable": False, "passages": []},
             ),
             FunctionOutput(
@@ -360,7 +362,13 @@ class FakeAgent:
             name="agent.tool_call_complete",
             item=ToolOutputRunItem(
                 function_output=FunctionOutput(
-                    name=call.name, input=call, output=output, passages=(DRUG,), summary="5 products", duration_ms=40
+                    name=call.name,
+                    input=call,
+                    output=output,
+                    passages=(DRUG,),
+                    summary="5 products",
+                    duration_ms=40,
+                    summary_phrase=Phrase(text="{count} products", singular="{count} product", values={"count": 5}),
                 )
             ),
         )

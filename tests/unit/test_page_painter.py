@@ -22,7 +22,7 @@ from chat_app.events import (
     TurnStarted,
 )
 from chat_app.interface.api.export import conversation_markdown
-from chat_app.interface.rendering.chainlit_renderer import Emission, TurnPainter
+from chat_app.interface.rendering.chainlit_renderer import Emission, TurnRenderer
 from chat_app.interface.rendering.turn_steps import TurnIds
 from tools.drug_database.drug_tools import SEARCH
 from tools.types import Function, FunctionOutput, Passage, ToolProgress
@@ -42,9 +42,9 @@ STARTED = TurnStarted(conversation_id="session_x", turn_id="t", model="m")
 ENDED = TurnEnded(outcome=Outcome(), answer="x")
 
 
-def painter() -> TurnPainter:
+def painter() -> TurnRenderer:
     ids = TurnIds("turn", "thread", "run", datetime(2026, 1, 1, tzinfo=UTC), question="Why?")
-    return TurnPainter(ids)
+    return TurnRenderer(ids)
 
 
 def called() -> AgentEvent:
@@ -126,7 +126,7 @@ def test_a_failure_shows_in_the_step() -> None:
 
 
 def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_need() -> None:
-    painting = TurnPainter(replace(painter().ids, language="de"))
+    painting = TurnRenderer(replace(painter().ids, language="de"))
     unreachable = returned(error="Milvus cannot be reached: check MILVUS_URI.", error_code="unavailable")
     painting.paint([called(), unreachable])
     step = painting.steps[painting.ids.part("c1")]

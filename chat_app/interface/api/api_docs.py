@@ -56,7 +56,7 @@ class Problem(BaseModel):
 
 
 def problems(*statuses: int) -> Responses:
-    """The documentation of these problem responses."""
+    """Return the documentation of these problem responses."""
     return {status: {"description": _PROBLEMS[status]} for status in statuses}
 
 
@@ -125,7 +125,7 @@ CONSULT_EXAMPLES: Final[dict[str, Any]] = {
 
 
 def document(app: FastAPI) -> None:
-    """Gives ``app`` its OpenAPI document."""
+    """Install the OpenAPI document of ``app``."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -136,7 +136,7 @@ def document(app: FastAPI) -> None:
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
-    """The methods that the documented operations at ``path`` have; none when nothing is there."""
+    """Return the methods of the documented operations at ``path``."""
     here = [methods for template, methods in app.openapi()["paths"].items() if compile_path(template)[0].match(path)]
     return sorted({method.upper() for methods in here for method in methods})
 
@@ -178,7 +178,7 @@ def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _schemas() -> dict[str, Any]:
-    """The schemas that no operation names by itself: problems and events."""
+    """Return the schemas that no operation refers to: problems and events."""
     where = "#/components/schemas/{model}"
     _, of_models = models_json_schema([(Problem, "serialization"), (ModelEvent, "serialization")], ref_template=where)
     events = TypeAdapter[Any](AgentEvent).json_schema(ref_template=where, mode="serialization")

@@ -18,7 +18,7 @@ _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def api_router(runtime: Runtime) -> APIRouter:
-    """Every route of our own."""
+    """Return every route of the API."""
     from chat_app.interface.api.feedback_routes import feedback_router
     from chat_app.interface.api.file_routes import file_router
     from chat_app.interface.api.settings_routes import settings_router
@@ -40,7 +40,7 @@ def api_router(runtime: Runtime) -> APIRouter:
 
 
 async def _no_such_route(request: Request) -> Response:
-    """404, or 405 where another method would do."""
+    """Answer 404, or 405 where the path takes another method."""
     allowed = api_docs.methods_of(request.app, request.url.path)
     if not allowed:
         return problem(404, NOTHING_HERE)

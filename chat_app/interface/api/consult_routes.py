@@ -49,7 +49,7 @@ TurnId = Annotated[str, Path(max_length=64, description="The answer's `x-turn-id
 
 
 class ConsultBody(Frozen):
-    """A question, and what may help to answer it."""
+    """A question and its options."""
 
     message: str = Field(description="The question.", examples=["What are the contraindications for ACE inhibitors?"])
     conversation_id: str | None = Field(
@@ -116,12 +116,12 @@ class ComparisonAnswer(Frozen):
 
 
 def consult_router(runtime: Runtime) -> APIRouter:
-    """Consult, take a stream up again, stop a turn."""
+    """Return the routes to consult, resume a stream and stop a turn."""
 
     def asker(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)
 
-    # As a dependency, too: who is not signed in learns nothing about what a valid request is.
+    # Also a dependency, so that validation errors are not shown to anyone who is not signed in.
     router = APIRouter(tags=["consult"], dependencies=[Depends(asker)])
     recent = RecentQuestions()
 
@@ -174,7 +174,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
 
 
 async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[Document]) -> None:
-    """Raises ``InputRejected`` for what can be seen to be wrong before anything starts."""
+    """Check the request before anything starts; raise ``InputRejected`` when it cannot be answered."""
     app.agent.check_message(body.message)
     if body.models and body.model:
         raise InputRejected("Name one model in `model`, or several in `models`, not both.")
@@ -205,7 +205,7 @@ def _begin(
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:
-    """The answer as JSON, once it has ended; a client that leaves before stops it."""
+    """Return the ended answer as JSON; stop it when the client disconnects before."""
     reading = asyncio.ensure_future(_answers(question))
     leaving = asyncio.ensure_future(_left(request))
     try:
@@ -221,7 +221,7 @@ async def _whole(request: Request, question: AskedQuestion) -> Response:
 
 
 async def _left(request: Request) -> None:
-    """Returns when the client has closed its connection."""
+    """Wait until the client has closed its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

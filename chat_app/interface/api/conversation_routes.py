@@ -1,6 +1,6 @@
 """A user's conversations over the HTTP API: list, read, delete. They are those of the session store.
 
-A conversation that is somebody else's, over, or never was is a 404, all alike.
+A conversation that expired, never existed or belongs to another user is a 404.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConversationList(Frozen):
 
 
 class ConversationMessage(Frozen):
-    """One message as it was shown, and the passages that it cited, numbered as there."""
+    """One message as it was shown, with the numbered passages that it cites."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -50,14 +50,14 @@ class ConversationMessage(Frozen):
     references: tuple[Reference, ...] = ()
 
 
-class Conversation(ConversationSummary):
+class StoredConversation(ConversationSummary):
     """A whole conversation."""
 
     messages: tuple[ConversationMessage, ...]
 
 
 def conversation_router(runtime: Runtime) -> APIRouter:
-    """List, read, delete."""
+    """Return the routes to list, read and delete conversations."""
 
     def asker(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)
@@ -75,7 +75,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         return ConversationList(conversations=tuple(_summary(runtime, user, summary) for summary in found))
 
     @router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
-    async def read_conversation(request: Request, conversation_id: ConversationId) -> Conversation:
+    async def read_conversation(request: Request, conversation_id: ConversationId) -> StoredConversation:
         """A conversation: its messages with the passages they cite."""
         user = asker(request)
         store = (await runtime.ready()).sessions
@@ -86,7 +86,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         passages = {found.passage.id: found.passage for found in await store.retrieved(session.session_id)}
         summary = _summary(runtime, user, SessionSummary(session=session, opening=next(iter(messages), None)))
         shown = tuple(_message(message, passages) for message in messages)
-        return Conversation(**summary.model_dump(), messages=shown)
+        return StoredConversation(**summary.model_dump(), messages=shown)
 
     @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
     async def delete_conversation(request: Request, conversation_id: ConversationId) -> Response:
@@ -96,7 +96,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         if await store.get(conversation_id, user) is None:
             raise NotOwner
         await runtime.turns.end_conversation(conversation_id, user)
-        # The session last: while it is there, a deletion that broke off can be asked for again.
+        # Delete the session last, so that an interrupted deletion can be repeated.
         await runtime.history.delete_conversation(conversation_id, user)
         await store.delete(conversation_id, user)
         return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Feedback, in place of Chainlit's routes: they let anyone change anybody's."""
+"""Feedback routes that replace Chainlit's, which let any user change anyone's feedback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def feedback_router(runtime: Runtime) -> APIRouter:
 
     @router.put("/feedback")
     async def put(request: Request, body: PutFeedback) -> dict[str, object]:
-        """Sets the asker's feedback on one of their own answers."""
+        """Set the user's feedback on one of their own answers."""
         user = runtime.identity.from_cookies(request.cookies)
         given = body.feedback
         require_owner(user, await runtime.history.owner_of("step", given.for_id))
@@ -44,7 +44,7 @@ def feedback_router(runtime: Runtime) -> APIRouter:
 
     @router.delete("/feedback")
     async def delete(request: Request, body: DeleteFeedback) -> dict[str, object]:
-        """Takes the asker's own feedback back."""
+        """Delete the user's own feedback."""
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("feedback", body.feedback_id))
         await runtime.history.delete_feedback(body.feedback_id)

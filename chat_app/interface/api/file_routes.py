@@ -1,4 +1,4 @@
-"""For whom a file is that somebody added to a conversation: for it alone, or for everybody."""
+"""Route to keep an uploaded file in its conversation or add it to the library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.guidelines import scope_of
 
 
 class FileFor(BaseModel):
-    """What was decided."""
+    """Where the file is to be available."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -37,7 +37,7 @@ def file_router(runtime: Runtime) -> APIRouter:
         document_id: Annotated[str, Path(max_length=80)],
         body: FileFor,
     ) -> Response:
-        """Leaves a file to its conversation, or adds it to the library; every tab shows which."""
+        """Keep a file in its conversation or add it to the library, and show that in every tab."""
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         scope = scope_of_thread(thread_id)
@@ -59,14 +59,14 @@ def file_router(runtime: Runtime) -> APIRouter:
 
 
 async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str, shared: str) -> None:
-    """The panel lists the library's document from now on, chosen where the file was chosen."""
+    """Replace the file by the library's document in the settings panel and its selection."""
     for session in sessions_of(thread_id, user)[:1]:
         chosen = session.chat_settings.get("documents") or ()
         await change(runtime, session, {"documents": [shared if name == own else name for name in chosen]}, shown=False)
 
 
 async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, state: FileState) -> None:
-    """Writes the decision under the answer that asked for it, in the history and on every page that shows it."""
+    """Update the decision under the answer, in the history and in every open tab."""
     thread = await runtime.history.get_thread(thread_id)
     for element in (thread["elements"] if thread else None) or ():
         props = cast("dict[str, Any]", element.get("props") or {})

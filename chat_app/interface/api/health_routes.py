@@ -95,7 +95,7 @@ async def _drugs(app: App) -> dict[str, Any] | None:
 
 
 class _ModelCheck:
-    """Asks the model server whether it answers, and takes its yes for a while: it is asked for each probe else."""
+    """Check whether the model server answers; cache success, so that probes do not flood it."""
 
     def __init__(self) -> None:
         self._good_until = 0.0

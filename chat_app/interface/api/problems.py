@@ -47,7 +47,7 @@ def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = Non
 
 
 def as_problem(error: Exception) -> JSONResponse | None:
-    """The problem document of an error the app raises on purpose, else None."""
+    """Return the problem document of an error that the app raises on purpose, else None."""
     if isinstance(error, NotOwner):
         return problem(404, NOTHING_HERE)
     if isinstance(error, Unauthenticated):
@@ -61,7 +61,7 @@ def as_problem(error: Exception) -> JSONResponse | None:
 
 
 def install(app: FastAPI) -> None:
-    """Lets ``app`` answer every error as a problem document."""
+    """Make ``app`` answer every error with a problem document."""
 
     async def known(_request: Request, error: Exception) -> Response:
         return as_problem(error) or problem(500, "Something unexpected went wrong. The server's log says where.")
@@ -84,7 +84,7 @@ def install(app: FastAPI) -> None:
 
 
 def _place(error: Mapping[str, Any]) -> str:
-    """Where in the request ``error`` is. The name of a field that is not known was made up by the sender."""
+    """Return the field of the request that ``error`` is about; an unknown field's name is not repeated."""
     place = [str(part) for part in error["loc"]]
     if error["type"] == "extra_forbidden":
         place[-1] = "(unknown field)"

@@ -1,4 +1,4 @@
-"""Changes the settings of a conversation that is open on the page, for buttons that try something else."""
+"""Route for buttons that change the settings of an open conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chat_app.interface.security.identity import require_owner
 
 
 class SourceSettings(BaseModel):
-    """Which sources are searched from now on; what is left out stays as it is."""
+    """The sources to search from now on; omitted fields stay unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,7 +31,7 @@ def settings_router(runtime: Runtime) -> APIRouter:
     async def settings(
         request: Request, thread_id: Annotated[str, Path(max_length=64)], body: SourceSettings
     ) -> Response:
-        """Changes them in every tab that has the conversation open."""
+        """Change the settings in every tab that has the conversation open."""
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         values = body.model_dump(exclude_none=True, mode="json")

@@ -1,4 +1,4 @@
-"""Routes that show where an answer comes from: passages, guideline pages, the files themselves."""
+"""Routes of an answer's sources: passages, guideline pages and original files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _MOST_PAGES = 100_000
 
 
 def source_router(runtime: Runtime) -> APIRouter:
-    """Passages and pages. Everybody who is signed in may read every guideline of the library; a file of a conversation
-    only its owner."""
+    """Return the routes of passages and pages.
+
+    Every signed-in user may read the library's guidelines; a conversation's files only its owner."""
     router = APIRouter()
 
     def signed_in(request: Request) -> str:
@@ -77,5 +78,5 @@ def source_router(runtime: Runtime) -> APIRouter:
 
 
 def _kept(scope: Scope | None) -> dict[str, str]:
-    """How long a browser may keep it: what goes with its conversation must not be left there."""
+    """Return the cache headers: a browser must not keep a conversation's own files."""
     return {"cache-control": _HOUR if scope is None else "no-store"}

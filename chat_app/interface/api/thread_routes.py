@@ -1,4 +1,4 @@
-"""A conversation as a file to keep."""
+"""Export of a conversation as a file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Questions asked over the API: the turns that answer them, kept for a while, and their events as server-sent events.
+"""Questions asked over the API and their turns, streamed as server-sent events.
 
-A question is answered by one turn, or by one for each of several models. Every event carries an id; reading can be
-taken up again behind any of them, while the question is being answered and for some minutes after, and then neither
-misses an event nor repeats one.
+A question has one turn, or one per compared model. Every event carries an id, after which a client can resume while the
+question is answered and for some minutes after. Resuming neither misses nor repeats an event.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Cursors = dict[str, Cursor]
 
 @dataclass(eq=False)
 class AskedQuestion:
-    """A question of ``owner``, and the turn of each model. ``compared``: its events say which model's they are."""
+    """A question of ``owner`` and the turn of each model; events of ``compared`` turns name their model."""
 
     owner: str
     turns: Mapping[str, LiveTurn]
@@ -49,16 +48,16 @@ class AskedQuestion:
         return all(turn.log.ended is not None for turn in self.turns.values())
 
     def stop(self) -> None:
-        """Ends what still runs of it."""
+        """Stop the turns that still run."""
         for turn in self.turns.values():
             turn.stop()
 
     def event_id(self, cursors: Cursors) -> str:
-        """Names the point of the stream at which each turn was read up to its cursor."""
+        """Return the event id for the point at which each turn was read up to its cursor."""
         return ".".join([self.id, *(f"{at.entry}.{at.offset}" for at in map(cursors.__getitem__, self.turns))])
 
     def cursors(self, event_id: str | None) -> Cursors | None:
-        """The point behind ``event_id``, the beginning for None; None when it is no point of this question."""
+        """Return the cursors after ``event_id``, or of the beginning for None; None for an unknown id."""
         if event_id is None:
             return dict.fromkeys(self.turns, Cursor())
         head, _, places = event_id.partition(".")
@@ -69,12 +68,12 @@ class AskedQuestion:
         return found if all(turn.log.holds(found[model]) for model, turn in self.turns.items()) else None
 
     def has_more(self, cursors: Cursors) -> bool:
-        """Whether anything is, or will be, to read behind ``cursors``."""
+        """Return whether events follow or may still follow ``cursors``."""
         return not self.ended or any(turn.log.has_more(cursors[model]) for model, turn in self.turns.items())
 
 
 class RecentQuestions:
-    """Questions that are being answered, and those answered lately, by their ids and by those of their turns."""
+    """Running and recent questions by their ids and their turns' ids."""
 
     def __init__(self, *, kept_seconds: float = KEPT_SECONDS) -> None:
         self._kept_seconds = kept_seconds
@@ -103,7 +102,7 @@ class RecentQuestions:
             self._questions.pop(key, None)
 
     def get(self, question_id: str, owner: str) -> AskedQuestion:
-        """Raises ``NotOwner`` when there is no such question of ``owner``."""
+        """Return the question; raise ``NotOwner`` when ``owner`` has no such question."""
         question = self._questions.get(question_id)
         require_owner(owner, question.owner if question else None)
         assert question is not None  # noqa: S101 - require_owner has raised otherwise
@@ -111,7 +110,7 @@ class RecentQuestions:
 
 
 def event_stream(question: AskedQuestion, cursors: Cursors) -> StreamingResponse:
-    """The question's events behind ``cursors`` to its end, as ``text/event-stream``."""
+    """Stream the question's events after ``cursors`` as ``text/event-stream``."""
     headers = {**_HEADERS, "x-turn-id": question.id}
     return StreamingResponse(_frames(question, cursors), media_type="text/event-stream", headers=headers)
 
@@ -134,7 +133,7 @@ async def _frames(question: AskedQuestion, cursors: Cursors) -> AsyncIterator[by
 async def with_pauses(
     items: AsyncGenerator[T, None], *, every: float = KEEP_ALIVE_SECONDS
 ) -> AsyncGenerator[T | None, None]:
-    """``items``, and None whenever none came for ``every`` seconds."""
+    """Yield ``items``, and None whenever none came for ``every`` seconds."""
     waiting: asyncio.Task[T] | None = None
     try:
         while True:
@@ -156,10 +155,10 @@ async def with_pauses(
 
 
 async def _over(task: asyncio.Task[T]) -> None:
-    """Returns when ``task`` is done, however often this is cancelled meanwhile.
+    """Wait until ``task`` is done, also when this is cancelled meanwhile.
 
-    The server cancels the answer to a client that has left with every turn of the loop until it has ended. A stream
-    must not be closed before the task that reads it has let go.
+    The server cancels the response to a disconnected client repeatedly until it has ended. A stream must not be closed
+    before the task that reads it has finished.
     """
     again: asyncio.CancelledError | None = None
     while not task.done():

@@ -93,7 +93,7 @@ class ConversationFiles:
         """The ids of the documents that were added, or were there already."""
 
     async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document:
-        """Raises ``SourceRejected`` also for a conversation that is not known to be the owner's."""
+        """Ingest a file; raise ``SourceRejected`` also for a conversation of another owner."""
         scope = scope_of_thread(self._thread_id)
         if scope is None:
             raise SourceRejected(NOT_KEPT, code="conversation_closed")

@@ -1,4 +1,4 @@
-"""What somebody can set for a conversation on the page: which sources, how long, in which language, which models."""
+"""Settings of a conversation on the page: sources, length, language and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chat_app.settings import Settings
 
 
 class LoadedGuideline(Protocol):
-    """What is needed of a guideline that is loaded."""
+    """The properties needed of a loaded guideline."""
 
     @property
     def id(self) -> str: ...
@@ -26,7 +26,7 @@ MOST_DOCUMENTS = 200
 
 
 class PageOptions(BaseModel):
-    """The settings panel's values; what is missing or not valid is as it is by default."""
+    """Values of the settings panel; missing or invalid values have their defaults."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -40,7 +40,7 @@ class PageOptions(BaseModel):
     """Models to ask; none for the default one."""
 
     def with_documents(self, added: Sequence[str]) -> PageOptions:
-        """The same options with ``added`` among the guidelines to search, where only some are searched."""
+        """Return the options with ``added`` among the selected guidelines, if any are selected."""
         if not self.documents or set(added) <= set(self.documents):
             return self
         return self.model_copy(update={"documents": tuple(dict.fromkeys((*self.documents, *added)))[:MOST_DOCUMENTS]})
@@ -56,7 +56,7 @@ class PageOptions(BaseModel):
         )
 
     def asked_models(self, settings: Settings) -> tuple[str, ...]:
-        """The models that are asked, each once. One that is not offered is left out."""
+        """Return the selected models that are offered, without duplicates."""
         chosen = tuple(dict.fromkeys(model for model in self.models if model in settings.models))
         return chosen or (settings.default_model,)
 
@@ -79,7 +79,7 @@ def left_out(options: PageOptions, language: Language, titles: Mapping[str, str]
 
 
 def page_options(values: Mapping[str, Any]) -> PageOptions:
-    """The options of a socket's settings; each that is not valid falls back to its default."""
+    """Parse a socket's settings; an invalid value falls back to its default."""
     try:
         return PageOptions.model_validate(values)
     except ValidationError as error:
@@ -119,7 +119,7 @@ def _input(kind: str, name: str, initial: object, language: Language, *, hint: b
 
 
 def _listed(items: Mapping[Any, str]) -> list[dict[str, Any]]:
-    # Two editions of one title are two entries: the page tells entries apart by what it shows.
+    # The page identifies entries by their label, so two editions of one title need different labels.
     again = {shown for shown in items.values() if list(items.values()).count(shown) > 1}
     return [
         {"label": f"{shown} ({value})" if shown in again else shown, "value": value} for value, shown in items.items()

@@ -8,10 +8,9 @@ from tools.guidelines import Scope
 
 
 def scope_of_thread(thread_id: str) -> Scope | None:
-    """The key of a conversation on the page; None for one that can have no files.
+    """Return the scope of a conversation on the page; None for one that can have no files.
 
-    A name is a conversation's only in the one way that the history writes it: another spelling is another conversation
-    there, and must not find the files of this one.
+    Only the spelling that the history writes is accepted: another spelling is another conversation there.
     """
     try:
         known = UUID(thread_id)

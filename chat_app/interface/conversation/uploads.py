@@ -1,8 +1,7 @@
-"""A file dropped into the chat: checked, taken in page by page as a step, then searchable in that conversation.
+"""Files dropped into the chat: check, ingest as a step with progress, then search them in that conversation.
 
-The step's events are those of any tool, so the page shows progress and refusals as it shows look-ups. Whoever may add
-to the library is asked, under the answer, whether everybody is to have the file; until then the conversation alone has
-it.
+The step's events are those of any tool call. Users who may add to the library are asked under the answer whether the
+file is for everyone; until then only the conversation can use it.
 """
 
 from __future__ import annotations
@@ -47,27 +46,27 @@ FileState = Literal["asked", "own", "library"]
 
 
 class Upload(NamedTuple):
-    """A file that came with a message: its name as the browser gave it, and where it is kept."""
+    """A file sent with a message: the browser's name for it and its path."""
 
     name: str
     path: Path
 
 
-class Shelf(Protocol):
-    """Where the file goes: to its conversation alone."""
+class FileIngester(Protocol):
+    """Ingests a file for its conversation."""
 
     async def add(self, path: Path, *, progress: Callable[[IngestProgress], None] | None = None) -> Document: ...
 
 
 def safe_name(name: str) -> str:
-    """``name`` as a file name that stays in its folder and ends in ``.pdf``."""
+    """Turn ``name`` into a file name that stays in its folder and ends in ``.pdf``."""
     stem = re.sub(r"[^\w .()+-]", "_", Path(name.replace("\\", "/")).name).strip(" .")
     stem = re.sub(r"(?i)\.pdf$", "", stem)[:_LONGEST_NAME] or "guideline"
     return f"{stem}.pdf"
 
 
 def check_upload(upload: Upload) -> None:
-    """Raises ``SourceRejected`` for what is no PDF or too large, before anything reads it in full."""
+    """Raise ``SourceRejected`` for a file that is not a PDF or too large, without reading it in full."""
     size = upload.path.stat().st_size
     if size == 0:
         raise SourceRejected("The file is empty.", code="file_empty")
@@ -83,11 +82,11 @@ def check_upload(upload: Upload) -> None:
 
 
 async def upload_events(
-    shelf: Shelf, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False
+    shelf: FileIngester, upload: Upload, language: Language = ENGLISH, *, may_share: bool = False
 ) -> AsyncIterator[AgentEvent]:
-    """Takes one file in; yields the step's events, then sentences that say what there is now, and for whom.
+    """Ingest one file; yield the step's events, then sentences about the result.
 
-    ``may_share``: the user may add it to the library for everybody.
+    ``may_share`` is true for a user who may add the file to the library.
     """
     call = Function(call_id=uuid4().hex, name=TOOL, arguments=json.dumps({"name": safe_name(upload.name)}))
     yield RunItemStreamEvent(
@@ -124,7 +123,7 @@ async def upload_events(
 
 
 async def _add(
-    shelf: Shelf, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
+    shelf: FileIngester, upload: Upload, reports: asyncio.Queue[IngestProgress | None]
 ) -> tuple[Document | None, ToolError | None]:
     def report(progress: IngestProgress) -> None:
         if not reports.full():
@@ -157,7 +156,7 @@ def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
 
 
 def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
-    """The files among a turn's ``outputs`` of which is asked for whom they are."""
+    """Return the files among a turn's ``outputs`` that the user may add to the library."""
     asked: FileState = "asked"
     found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
     return [

@@ -1,8 +1,8 @@
-"""Which of the agent's conversations a question on the page goes on in.
+"""Agent conversations that a question on the page continues.
 
-A conversation on the page is one of the agent's as long as one model answers. Where several are compared each has one
-of its own, a branch, and goes on in it as long as it is asked. A model that joins goes on from a copy of the main one:
-the only one there is, or the branch of the model that was named first. What nobody goes on in is deleted.
+A conversation on the page has one agent conversation while one model answers. Compared models have one branch each. A
+model that joins continues from a copy of the main one, the branch of the first model. Branches without a model are
+deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BRANCH = f"{MAIN}:"
 
 
 class ThreadMetadata(Protocol):
-    """What is needed of the history."""
+    """The methods needed of the history."""
 
     async def metadata_of(self, thread_id: str) -> dict[str, Any]: ...
 
@@ -31,17 +31,17 @@ class ThreadMetadata(Protocol):
 
 
 def is_conversation_key(key: str) -> bool:
-    """Whether a key of a thread's metadata names a conversation of the agent."""
+    """Return whether a key of a thread's metadata names an agent conversation."""
     return key == MAIN or key.startswith(_BRANCH)
 
 
 def conversations_of(metadata: Mapping[str, Any]) -> list[str]:
-    """All conversations of the agent that a thread with this metadata goes on in."""
+    """Return all agent conversations that a thread with this metadata continues."""
     return list(dict.fromkeys(str(value) for key, value in metadata.items() if is_conversation_key(key) and value))
 
 
 def went_on_in(model: str, conversation_id: str, *, compared: bool, first: bool) -> dict[str, str]:
-    """The metadata to keep when ``model`` has answered in ``conversation_id``."""
+    """Return the metadata to persist when ``model`` has answered in ``conversation_id``."""
     kept = {f"{_BRANCH}{model}": conversation_id} if compared else {}
     return kept | ({MAIN: conversation_id} if first else {})
 
@@ -49,10 +49,10 @@ def went_on_in(model: str, conversation_id: str, *, compared: bool, first: bool)
 async def branch(
     history: ThreadMetadata, store: SessionStore, thread_id: str, owner: str, models: Sequence[str]
 ) -> dict[str, str | None]:
-    """The conversation that each of ``models`` is to go on in; None for one that begins anew.
+    """Return the conversation that each of ``models`` continues; None for a new one.
 
-    Must not run while a question of the thread is being answered. While the session store is away the models that
-    join begin anew.
+    Must not run while a question of the thread is being answered. Joining models start a new conversation while the
+    session store is unavailable.
     """
     metadata = await history.metadata_of(thread_id)
     known = {
@@ -77,7 +77,7 @@ async def branch(
 
 
 async def forget(store: SessionStore, owner: str, conversations: set[str]) -> None:
-    """Deletes what nobody goes on in; what cannot be deleted now expires by itself."""
+    """Delete unused agent conversations; those that cannot be deleted now expire."""
     for conversation in sorted(conversations):
         try:
             await store.delete(conversation, owner)

@@ -1,4 +1,4 @@
-"""Copies of a conversation, to go on in another way from some point of it."""
+"""Copies of a conversation up to one of its questions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from chat_app.sessions.session_store import Message, SessionStore
 
 
 async def fork(store: SessionStore, conversation_id: str, user_id: str, *, before: str | None = None) -> str | None:
-    """A new conversation with everything that was said, or what was said ``before`` that was asked for the last time.
+    """Copy a conversation, up to the last time that the question ``before`` was asked.
 
-    Its id; None for an empty one. Raises ``SessionStoreUnavailable``.
+    Return the copy's id, or None for an empty one. Raises ``SessionStoreUnavailable``.
     """
     session = await store.get(conversation_id, user_id)
     if session is None:

@@ -1,6 +1,6 @@
-"""The database of the history: SQLite, or PostgreSQL by the URL that its other clients take.
+"""Database of the history: SQLite or PostgreSQL.
 
-Both compare text without regard to case in every script, and neither's errors hold what was asked.
+Both compare text case-insensitively in every script, and their errors never contain questions.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _DRIVERS: Final = {
     "postgresql": _POSTGRESQL,
     _POSTGRESQL: _POSTGRESQL,
 }
-# Any number that nothing else in the database takes.
+# An arbitrary number that nothing else in the database locks.
 _SETUP_LOCK: Final = 6_115_202_611
 
 
 def database_url(given: str) -> URL:
-    """``given`` with the driver that is used here.
+    """Return ``given`` with the driver used here.
 
-    Raises ``ConfigurationError`` for what is no URL of SQLite or PostgreSQL, and for PostgreSQL without its driver. The
-    sentence does not hold the URL, in which a password may stand.
+    Raises ``ConfigurationError`` for any other database and for PostgreSQL without its driver. The message does not
+    contain the URL, which may hold a password.
     """
     try:
         url = make_url(given)
@@ -50,7 +50,7 @@ def database_url(given: str) -> URL:
 
 
 def database_engine(url: URL) -> AsyncEngine:
-    """Connections to the database of ``url``."""
+    """Create the engine for the database of ``url``."""
     # Without hide_parameters an error's text would hold the question.
     sqlite = url.drivername == _SQLITE
     engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=not sqlite)
@@ -60,18 +60,18 @@ def database_engine(url: URL) -> AsyncEngine:
 
 
 async def lock_for_setup(connection: AsyncConnection) -> None:
-    """Held to the end of the transaction: on PostgreSQL two servers that make a table at once would both fail."""
+    """Lock until the end of the transaction: on PostgreSQL two servers that create a table at once both fail."""
     if connection.dialect.name == "postgresql":
         await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SETUP_LOCK})
 
 
 def _sqlite_settings(connection: Any, _record: Any) -> None:
-    # SQLite's own knows the letters of English alone.
+    # SQLite's own function folds ASCII only.
     connection.create_function("LOWER", 1, _lower, deterministic=True)
     cursor = connection.cursor()
     for pragma in ("busy_timeout=5000", "synchronous=NORMAL"):
         cursor.execute(f"PRAGMA {pragma}")
-    # This one does not wait. Whoever holds the file is a server that has just set the same, and the file keeps it.
+    # Does not wait: another server that holds the file has just set the same, persistent mode.
     with suppress(sqlite3.OperationalError):
         cursor.execute("PRAGMA journal_mode=WAL")
     cursor.close()

@@ -1,8 +1,7 @@
-"""Conversations, answers, references and feedback, kept in SQLite or PostgreSQL.
+"""Conversations, answers, references and feedback in SQLite or PostgreSQL.
 
-Chainlit's own SQL layer, with what it gets wrong set right: complete tables, JSON decoded on reading, a list of
-conversations that does not load every step, feedback and threads that keep their owner, and errors that never carry
-what was asked. ``save_turn`` writes a whole turn in one transaction.
+Extends Chainlit's SQL layer: complete tables, decoded JSON, a list of conversations that does not load every step,
+ownership of feedback and threads, and errors without questions. ``save_turn`` writes a whole turn in one transaction.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class History(SQLAlchemyDataLayer):
     def __init__(self, url: str) -> None:
         chainlit_logger = logging.getLogger("chainlit")
         level = chainlit_logger.level
-        # It would warn of a missing file store, which is not used.
+        # Prevents a warning about the file store, which is not used.
         chainlit_logger.setLevel(logging.ERROR)
         address = database_url(url)
         super().__init__(address.render_as_string(hide_password=False))
@@ -77,7 +76,7 @@ class History(SQLAlchemyDataLayer):
         self.before_deletion: BeforeDeletion | None = None
 
     async def setup(self) -> None:
-        """Makes the tables that are missing."""
+        """Create missing tables."""
         async with self.engine.begin() as connection:
             await lock_for_setup(connection)
             for statement in STATEMENTS:
@@ -96,20 +95,20 @@ class History(SQLAlchemyDataLayer):
         metadata: dict[str, Any] | None = None,
         tags: list[str] | None = None,
     ) -> None:
-        # A socket that closes gives back all it read when it opened; which conversation the agent is in moved on since.
+        # A closing socket writes back the metadata it read on opening; the agent conversation may have changed since.
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
 
     async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
-        """Which of the agent's conversations this one goes on in; None for a new one."""
+        """Set the agent conversation that this one continues; None for a new one."""
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
 
     async def claim_thread(self, thread_id: str, owner: str) -> None:
-        """Sees to it that a conversation is there and is ``owner``'s, before anything is kept for it elsewhere.
+        """Create the conversation for ``owner`` if needed, before anything else is stored for it.
 
-        Raises ``NotOwner`` for somebody else's.
+        Raises ``NotOwner`` for another user's conversation.
         """
         async with self.engine.begin() as connection:
             known = await rows_of(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
@@ -117,7 +116,7 @@ class History(SQLAlchemyDataLayer):
         require_owner(owner, await self.owner_of("thread", thread_id))
 
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
-        """Sets which of the agent's conversations each of several models goes on in; see ``branches``."""
+        """Set the agent conversation that each model continues; see ``branches``."""
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata=dict(conversations))
 
@@ -134,7 +133,7 @@ class History(SQLAlchemyDataLayer):
         return found
 
     async def get_thread_author(self, thread_id: str) -> str:
-        """The owner of a conversation. Another user's conversation and a missing one are both a 404."""
+        """Return the conversation's owner; another user's conversation and a missing one are both a 404."""
         owner = await self.owner_of("thread", thread_id)
         asking = asking_user.get()
         try:
@@ -144,7 +143,7 @@ class History(SQLAlchemyDataLayer):
         return owner or ""
 
     async def owner_of(self, kind: str, identifier: str) -> str | None:
-        """Who owns a ``thread``, ``step``, ``element`` or ``feedback``; None when there is no such thing."""
+        """Return the owner of a ``thread``, ``step``, ``element`` or ``feedback``; None when it does not exist."""
         async with self.engine.connect() as connection:
             rows = await rows_of(connection, OWNERS[kind], id=identifier)
         return rows[0]["owner"] if rows else None
@@ -176,7 +175,7 @@ class History(SQLAlchemyDataLayer):
         return PaginatedResponse(pageInfo=info, data=page)
 
     async def metadata_of(self, thread_id: str) -> dict[str, Any]:
-        """What is kept about a conversation beside its messages; empty for one that is not there."""
+        """Return a conversation's metadata; empty for one that does not exist."""
         async with self.engine.connect() as connection:
             rows = await rows_of(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
         return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
@@ -191,12 +190,12 @@ class History(SQLAlchemyDataLayer):
             await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
 
     async def delete_conversation(self, conversation_id: str, owner: str) -> None:
-        """Erases what the page shows of a conversation of ``owner``, by the id that the session store knows it by."""
+        """Erase the thread of ``owner`` that continues the session store's conversation of this id."""
         for thread_id in await self.threads_with(conversation_id, owner):
             await self.delete_thread(thread_id)
 
     async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
-        """The conversations on ``owner``'s page that go on in that one of the session store."""
+        """Return the threads of ``owner`` that continue the session store's conversation of this id."""
         async with self.engine.connect() as connection:
             query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
             rows = await rows_of(connection, query, owner=owner, id=f"%{conversation_id}%")
@@ -211,7 +210,7 @@ class History(SQLAlchemyDataLayer):
         elements: Sequence[Mapping[str, Any]],
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Writes a turn whole, or not at all. Raises ``SQLAlchemyError`` or ``OSError``."""
+        """Write a whole turn in one transaction. Raises ``SQLAlchemyError`` or ``OSError``."""
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata=metadata)
             for step in steps:
@@ -220,7 +219,7 @@ class History(SQLAlchemyDataLayer):
                 await upsert(connection, "elements", ELEMENT_COLUMNS, element)
 
     async def create_step(self, step_dict: StepDict) -> None:
-        """Chainlit calls this in the background: a failure is logged, once, and nothing else stops."""
+        """Write a step; log a failure once, because Chainlit calls this in the background."""
         try:
             await self.save_turn(step_dict.get("threadId", ""), [cast("Mapping[str, Any]", step_dict)], [])
         except (SQLAlchemyError, OSError) as error:
@@ -239,7 +238,7 @@ class History(SQLAlchemyDataLayer):
                     await connection.execute(text(statement), {"id": step_id})
 
     async def create_element(self, element: Any) -> None:
-        """Files that come with a question are not kept; references are written with their turn."""
+        """Do nothing: uploaded files are not kept, and references are written with their turn."""
 
     async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
         async with self.engine.connect() as connection:
@@ -248,7 +247,7 @@ class History(SQLAlchemyDataLayer):
         return element_of(rows[0]) if rows else None
 
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
-        """Elements go with their conversation, never on a page's word."""
+        """Do nothing: elements are deleted with their conversation only."""
 
     # -- feedback ------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Rows of the history as Chainlit's page takes them: structures decoded, nothing streaming, feedback in its place."""
+"""Rows of the history as Chainlit's page expects them, with decoded JSON and feedback."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def encoded_value(column: str, value: Any) -> Any:
-    """``value`` as it is kept in ``column``."""
+    """Encode ``value`` for ``column``."""
     if column == "showInput":
         return None if value is None else str(value).lower()
     return encoded_json(value) if isinstance(value, dict | list) else kept(value)
 
 
 def encoded_json(value: Any) -> str:
-    """``value`` as JSON that both databases take."""
+    """Encode ``value`` as JSON that both databases accept."""
     return json.dumps(kept(value))
 
 
 def kept(value: Any) -> Any:
-    """``value`` without what PostgreSQL keeps in no text: the character zero, and half characters."""
+    """Remove from ``value`` what PostgreSQL text cannot hold: NUL and lone surrogates."""
     if isinstance(value, str):
         return _UNKEPT.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -38,7 +38,7 @@ def kept(value: Any) -> Any:
 
 
 def decoded_value(value: Any, default: Any) -> Any:
-    """What a JSON column holds; ``default`` when it is empty or cannot be read."""
+    """Decode a JSON column; return ``default`` when it is empty or invalid."""
     if not isinstance(value, str):
         return default if value is None else value
     try:

@@ -1,6 +1,6 @@
 """Tables of the conversation history, the same for SQLite and PostgreSQL.
 
-Names are the ones Chainlit's queries use. Everything that is a structure is JSON in a text column.
+Names are those of Chainlit's queries. Structures are JSON in text columns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The history's SQL, for SQLite and PostgreSQL: its queries, and how a row is written or written over."""
+"""SQL of the history for SQLite and PostgreSQL: queries and upserts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", 
     VALUES (:id, :for, :thread, :value, :comment, :at)
     ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
 _LONGEST_NAME = 120
-# An owner, once set, stays: a thread cannot be taken over by naming it.
+# An owner never changes, so that nobody can take over a thread by naming it.
 _UPSERT_THREAD = """INSERT INTO threads
     ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
     VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
@@ -54,7 +54,7 @@ _MERGED = {
 
 
 async def rows_of(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
-    """What ``query`` finds, by the columns' names."""
+    """Run ``query`` and return its rows by column name."""
     result = await connection.execute(text(query), parameters)
     return [dict(row) for row in result.mappings()]
 
@@ -68,7 +68,7 @@ async def upsert_thread(
     metadata: dict[str, Any] | None = None,
     tags: list[str] | None = None,
 ) -> None:
-    """Makes a conversation, or changes what is given of it; a key whose value is None leaves its metadata."""
+    """Insert or update a conversation; a key whose value is None is removed from its metadata."""
     patch = metadata or {}
     values = {
         "id": thread_id,
@@ -84,7 +84,7 @@ async def upsert_thread(
 
 
 async def upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    """Writes those of ``columns`` that ``values`` has, over the row of the same id where there is one."""
+    """Insert or update a row with those of ``columns`` that ``values`` has."""
     row = {column: encoded_value(column, values[column]) for column in columns if column in values}
     names = ", ".join(f'"{column}"' for column in row)
     marks = ", ".join(f":{column}" for column in row)
@@ -94,10 +94,10 @@ async def upsert(connection: AsyncConnection, table: str, columns: Sequence[str]
 
 
 def like(words: str) -> str:
-    """``words`` for a LIKE with ``ESCAPE '!'``, in which they stand for themselves alone."""
+    """Escape ``words`` for a LIKE with ``ESCAPE '!'``."""
     return words.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def now() -> str:
-    """The time in UTC, to the millisecond, as Chainlit writes it."""
+    """Return the time in UTC with milliseconds, as Chainlit writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

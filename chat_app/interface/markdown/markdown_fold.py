@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from chat_app.interface.markdown.markdown_inline import CITATION, Line, next_piece
+from chat_app.interface.markdown.markdown_inline import CITATION, InlineLine, next_piece
 from chat_app.interface.markdown.markdown_lists import OpenLists
 
 _MARKS = re.compile(r"[ \t\-+*=_#>`~|:.)\d\\]*")
@@ -45,7 +45,7 @@ def _columns(space: str) -> int:
 
 
 def _as_text(space: str) -> str:
-    """White space that begins a line, as spaces that Markdown keeps."""
+    """Convert leading white space to spaces that Markdown keeps."""
     return "\u00a0" * _columns(space)
 
 
@@ -56,7 +56,7 @@ class MarkdownFold:
         self._buffer = ""
         self._citations: deque[str] = deque()
         self._carriage = False
-        self._line: Line | None = None
+        self._line: InlineLine | None = None
         self._fence: tuple[str, int] | None = None
         self._fence_owes: list[str] = []
         self._at_fence_line = False
@@ -69,7 +69,7 @@ class MarkdownFold:
         self._begun = False
 
     def feed(self, text: str) -> str:
-        """``text`` as it was sent; returns what can be shown now."""
+        """Take ``text`` as it was sent and return the Markdown that can be shown now."""
         if self._carriage:
             text = "\r" + text
         self._carriage = text.endswith("\r")
@@ -79,12 +79,12 @@ class MarkdownFold:
         return self._advance(text, final=False)
 
     def cite(self, markup: str) -> str:
-        """Puts ``markup`` at this point of the answer; inside code it waits for the code's end."""
+        """Insert ``markup`` at this point of the answer, after any code that is open."""
         self._citations.append(markup)
         return self._advance(CITATION, final=False)
 
     def close(self) -> str:
-        """The answer has ended: returns what was still held back."""
+        """Return what was still held back when the answer ended."""
         rest = "\n" if self._carriage else ""
         self._carriage = False
         shown = self._advance(rest, final=True) + "".join(self._fence_owes)
@@ -138,7 +138,7 @@ class MarkdownFold:
         return end - at, buffer[at:end]
 
     def _fence_line(self, at: int, fence: tuple[str, int], *, final: bool) -> tuple[int, str] | None:
-        """At the start of a line inside a code block: is this its closing fence?"""
+        """Return whether a line inside a code block is its closing fence."""
         mark, length = fence
         seen = _stretch(re.compile(rf"[ \t]*{re.escape(mark)}*[ \t]*"), self._buffer, at)
         end = at + len(seen)
@@ -170,7 +170,7 @@ class MarkdownFold:
         return self._begin(at, marks, final=final)
 
     def _marks_alone(self, marks: str) -> str | None:
-        """The line when it holds marks alone and needs no further look, else None."""
+        """Return the line when it holds only marks, else None."""
         if not marks.strip(" \t"):
             self._blank()
             return marks
@@ -195,13 +195,13 @@ class MarkdownFold:
         self._cells_above = 0
 
     def _begin(self, at: int, marks: str, *, final: bool) -> tuple[int, str] | None:
-        """Writes the marks that open a line of text, and sets up the line."""
+        """Write the marks that open a line and set up its state."""
         space = marks[: len(marks) - len(marks.lstrip(" \t"))]
         rest = marks[len(space) :]
         fence = _FENCE.match(self._buffer, at + len(space))
         if fence and _columns(space) - self._lists.offset(_columns(space)) < _TAB_WIDTH:
             return self._open_fence(fence, space, final=final)
-        line = self._line = Line(row_of=self._columns)
+        line = self._line = InlineLine(row_of=self._columns)
         line.wrote(space)
         if self._columns and rest.startswith("|"):
             return len(space), space
@@ -217,8 +217,8 @@ class MarkdownFold:
         if fence.end() < len(self._buffer) and not content and not final:
             return None
         if not content or not _LANGUAGE.fullmatch(info):
-            # No block: it would show nothing at all, or not what stands behind the fence.
-            line = self._line = Line()
+            # Not a block: the page would hide it, or the text after the fence.
+            line = self._line = InlineLine()
             line.wrote(space + run)
             return len(space) + len(run), space + "".join("\\" + mark for mark in run)
         self._fence = (run[0], len(run))
@@ -226,8 +226,8 @@ class MarkdownFold:
         self._blank()
         return len(space) + len(fence.group()) + 1, space + fence.group() + "\n"
 
-    def _markers(self, line: Line, space: str, rest: str) -> tuple[int, str]:
-        """What opens the line after its ``space``: list markers, a heading, a quotation, or text to be escaped."""
+    def _markers(self, line: InlineLine, space: str, rest: str) -> tuple[int, str]:
+        """Return the line's opening after its ``space``: list markers, a heading, a quotation or escaped text."""
         columns = _columns(space)
         outer = self._lists.offset(columns)
         if self._after_blank or _opens_block(rest):
@@ -241,7 +241,7 @@ class MarkdownFold:
             return self._escaped(line, rest, kept + start + _as_text(space[len(kept) :]))
         return self._items(line, space, rest, columns)
 
-    def _items(self, line: Line, space: str, rest: str, columns: int) -> tuple[int, str]:
+    def _items(self, line: InlineLine, space: str, rest: str, columns: int) -> tuple[int, str]:
         written, taken = space, 0
         if self._marks_only and _EMPTY_ITEMS.fullmatch(rest):
             return self._escaped(line, rest, space)
@@ -262,7 +262,7 @@ class MarkdownFold:
         number = _NUMBER.match(rest)
         return number.group() if number and self._lists.shows(column, int(number.group(1))) else None
 
-    def _opening(self, line: Line, written: str, rest: str, taken: int) -> tuple[int, str]:
+    def _opening(self, line: InlineLine, written: str, rest: str, taken: int) -> tuple[int, str]:
         here = rest[taken:]
         quoted = here.startswith(">") and not taken and (self._after_quote or bool(_QUOTATION.fullmatch(here)))
         self._after_quote = quoted
@@ -276,8 +276,8 @@ class MarkdownFold:
         count, escaped = self._escaped(line, here, "")
         return taken + count, written + escaped
 
-    def _escaped(self, line: Line, rest: str, written: str) -> tuple[int, str]:
-        """Escapes the one mark that would make a block of the line's text; the inline rules see to the others."""
+    def _escaped(self, line: InlineLine, rest: str, written: str) -> tuple[int, str]:
+        """Escape the one mark that would turn the line into a block; the inline rules escape the others."""
         only = self._marks_only
         number = _NUMBER.match(rest) or _BRACKETED_NUMBER.match(rest)
         number = number or (_NUMBER_ALONE.fullmatch(rest) if only else None)

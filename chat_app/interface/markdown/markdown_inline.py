@@ -31,8 +31,8 @@ _BOX_COLONS = 3
 
 
 @dataclass
-class Line:
-    """What is known of the line being written."""
+class InlineLine:
+    """State of the line being written."""
 
     previous: str = "\n"
     """The last character written, as it was sent."""
@@ -56,13 +56,13 @@ class Line:
 
     @property
     def cells(self) -> int:
-        """Cells of the line so far, were it a row of a table."""
+        """Count the cells of the line so far as a table row."""
         closing = self.tail.rstrip(" \t").endswith("|") and self.bars > int(self.leading_bar)
         return 1 + self.bars - int(self.leading_bar) - int(closing)
 
 
-def next_piece(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None:
-    """The next piece of the line at ``buffer[at]`` (never a line end), or None when more has to be seen."""
+def next_piece(buffer: str, at: int, line: InlineLine, *, final: bool) -> Piece | None:
+    """Return the next piece of the line at ``buffer[at]``, or None when more text is needed."""
     if line.url and (piece := _url(buffer, at, line)) is not None:
         return piece
     if plain := _PLAIN.match(buffer, at):
@@ -74,13 +74,13 @@ def next_piece(buffer: str, at: int, line: Line, *, final: bool) -> Piece | None
     return rule(buffer, at, line, final) if rule else _taken(character, _ALONE.get(character, character), line)
 
 
-def _taken(source: str, written: str, line: Line) -> Piece:
+def _taken(source: str, written: str, line: InlineLine) -> Piece:
     line.wrote(source)
     return len(source), written
 
 
 def _run(buffer: str, at: int, *, final: bool) -> str | None:
-    """The run of equal characters at ``at``, or None when it may go on."""
+    """Return the run of equal characters at ``at``, or None when it may continue."""
     end = at
     while end < len(buffer) and buffer[end] == buffer[at]:
         end += 1
@@ -91,19 +91,19 @@ def _after(buffer: str, at: int) -> str:
     return buffer[at] if at < len(buffer) else "\n"
 
 
-def _spaces(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _spaces(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     end = at + 1
     while end < len(buffer) and buffer[end] == " ":
         end += 1
     run = buffer[at:end]
     if end == len(buffer) and not final:
         return None
-    # Two spaces before a line end would become a line break of their own.
+    # Two spaces before a line end would become a line break.
     trailing = _after(buffer, end) == "\n" and len(run) > 1 and not line.row_of and not line.heading
     return _taken(run, run[:-1] + "&#32;" if trailing else run, line)
 
 
-def _code(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _code(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     fence = _run(buffer, at, final=final)
     if fence is None:
         return None
@@ -129,7 +129,7 @@ def _closing(buffer: str, start: int, stop: int, length: int) -> int | None:
     return None
 
 
-def _backslash(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _backslash(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     if at + 1 >= len(buffer) and not final:
         return None
     following = _after(buffer, at + 1)
@@ -142,7 +142,7 @@ def _is_word(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def _emphasis(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _emphasis(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     run = _run(buffer, at, final=final)
     if run is None:
         return None
@@ -159,7 +159,7 @@ def _emphasis(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     return _taken(run, ("\\" + run[0]) * len(run) if text else run, line)
 
 
-def _colon(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _colon(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     following = buffer[at + 1 : at + 3]
     if not final and (not following or following == "/"):
         return None
@@ -178,7 +178,7 @@ def _colon(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     return _taken(run, boxed + run[:-1] + ("\\:" if directive else ":"), line)
 
 
-def _www(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _www(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     seen = buffer[at : at + 4]
     starts_word = line.previous in "\n (*_]" or line.previous.isspace()
     if starts_word and "www.".startswith(seen) and len(seen) < 4 and not final:
@@ -189,8 +189,8 @@ def _www(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     return _taken("w", "w", line)
 
 
-def _url(buffer: str, at: int, line: Line) -> Piece | None:
-    """Inside an address nothing is escaped: an escape would become part of its link."""
+def _url(buffer: str, at: int, line: InlineLine) -> Piece | None:
+    """Take a URL without escapes, which would become part of its link."""
     character = buffer[at]
     ends = character in f" \t<{CITATION}" or (bool(line.row_of) and character == "|")
     if line.domain and not ends:
@@ -204,7 +204,7 @@ def _url(buffer: str, at: int, line: Line) -> Piece | None:
     return _taken(character, character, line)
 
 
-def _bar(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _bar(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     first = not line.started
     if line.row_of and not first and line.bars + 1 - int(line.leading_bar) >= line.row_of:
         rest = buffer[at + 1 : at + 1 + _LONGEST_PADDING].lstrip(" \t")
@@ -219,12 +219,12 @@ def _bar(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
     return _taken("|", "|", line)
 
 
-def _number_sign(buffer: str, at: int, line: Line, final: bool) -> Piece | None:
+def _number_sign(buffer: str, at: int, line: InlineLine, final: bool) -> Piece | None:
     # At the end of a heading number signs would be taken for its closing.
     return _taken("#", "\\#" if line.heading else "#", line)
 
 
-_RULES: dict[str, Callable[[str, int, Line, bool], Piece | None]] = {
+_RULES: dict[str, Callable[[str, int, InlineLine, bool], Piece | None]] = {
     " ": _spaces,
     "`": _code,
     "\\": _backslash,

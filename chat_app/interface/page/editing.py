@@ -1,4 +1,4 @@
-"""A question that is edited: what came after it goes, and the conversation goes on from before it."""
+"""Editing of a question: later messages are deleted and the conversation continues from before it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chat_app.errors import SessionError
 from chat_app.interface.history.branches import MAIN, conversations_of, forget, is_conversation_key
 from chat_app.interface.history.forks import fork
 from chat_app.interface.i18n.translation import language_of, say
-from chat_app.interface.page.page import Page
+from chat_app.interface.page.page import ChatPage
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, run_step
 
 logger = logging.getLogger(__name__)
 
 
-async def edit_question(page: Page, session: WebsocketSession, message_id: str, text: str) -> None:
-    """Asks the edited question in place of the old one; its later messages are deleted."""
+async def edit_question(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
+    """Delete the messages after the question and ask the edited one in its place."""
     owner, thread_id = owner_of(session), session.thread_id
     thread = await page.runtime.history.get_thread(thread_id)
     if owner is None or thread is None or thread.get("userIdentifier") != owner:
@@ -53,7 +53,7 @@ async def edit_question(page: Page, session: WebsocketSession, message_id: str, 
     await page.runtime.history.save_turn(thread_id, [done], [])
 
 
-async def _cut(page: Page, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:
+async def _cut(page: ChatPage, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:
     later = [str(step["id"]) for step in steps[at + 1 :]]
     await page.runtime.history.delete_steps(later)
     for session in sessions_of(thread_id, owner):
@@ -61,7 +61,7 @@ async def _cut(page: Page, owner: str, thread_id: str, steps: list[dict[str, Any
             await emit(session, "delete_message", {"id": step_id})
 
 
-async def _go_on_from(page: Page, owner: str, thread_id: str, *, before: str) -> None:
+async def _go_on_from(page: ChatPage, owner: str, thread_id: str, *, before: str) -> None:
     app = await page.runtime.ready()
     known = await page.runtime.history.metadata_of(thread_id)
     forked = None
@@ -70,7 +70,7 @@ async def _go_on_from(page: Page, owner: str, thread_id: str, *, before: str) ->
             forked = await fork(app.sessions, main, owner, before=before)
         except SessionError:
             logger.warning("An edited question starts without what was said before: the session store is away.")
-    # What several models answered below the edited question is gone with it: they all go on from the copy.
+    # Branches below the edited question are deleted: all models continue from the copy.
     left = {key: None for key in known if is_conversation_key(key)}
     await page.runtime.history.update_conversations(thread_id, {**left, MAIN: forked})
     await forget(app.sessions, owner, set(conversations_of(known)))

@@ -1,9 +1,9 @@
-"""How fast text goes to a browser: in windows, and no faster than the browser takes it.
+"""Pace of the text sent to a browser: in windows, no faster than the browser renders them.
 
-One message per token makes a page lag seconds behind, for it reads a message anew with every piece. And what a busy
-browser has received but not yet shown lies where the server does not see it. So every window ends with a mark, which
-Chainlit's page hands back (``window_message``) once it has worked off what came before, and the next window but one
-waits for it. A client that hands nothing back is waited for once, and then gets its windows by the clock.
+One message per token makes a page lag seconds behind, because it renders the whole message with every piece, and the
+server cannot see the browser's backlog. So every window ends with a mark, which Chainlit's page returns
+(``window_message``) after rendering what came before; the next window but one waits for it. A client that returns
+nothing is waited for once and then paced by the clock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BACKLOG_PAUSE: Final = 0.05
 
 @dataclass
 class _Marks:
-    """The marks that one browser was sent and has handed back, counted."""
+    """Number of marks sent to and returned by one browser."""
 
     sent: int = 0
     back: int = 0
@@ -38,19 +38,24 @@ class _Marks:
 
 
 class Pace:
-    """The pace of every browser that is being shown an answer."""
+    """Pace of every browser that is shown an answer."""
 
     def __init__(self, *, patience: float = PATIENCE) -> None:
         self._patience = patience
         self._marks: WeakKeyDictionary[WebsocketSession, _Marks] = WeakKeyDictionary()
 
     def begin(self, session: WebsocketSession) -> None:
-        """``session`` has a new socket: marks that were under way to the old one do not come back."""
+        """Start over for a new socket of ``session``; the old one's marks do not come back."""
         self._marks[session] = _Marks()
 
     async def after_text(self, session: WebsocketSession, growing: int, spent: float) -> None:
-        """Returns when the next text may go. ``growing``: characters that the page reads anew; ``spent``: seconds."""
-        # A table or a list of any length is read again with each row: the longer it is, the rarer they come.
+        """Wait until the next text may be sent.
+
+        Args:
+            session: The browser.
+            growing: Number of characters that the page renders again with every piece.
+            spent: Seconds that sending the last window took."""
+        # A table or list is rendered again with each row: the longer it is, the longer the window.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         marks = self._marks.setdefault(session, _Marks())
         marks.sent += 1
@@ -61,7 +66,7 @@ class Pace:
             await asyncio.sleep(_BACKLOG_PAUSE)
 
     def handed_back(self, session: WebsocketSession, payload: object) -> None:
-        """A browser sent a ``window_message``: one of its marks, or something that is not meant for this."""
+        """Handle a ``window_message``, which may be one of the browser's marks."""
         marks = self._marks.get(session)
         number = payload.get(MARK) if isinstance(payload, dict) else None
         if marks is not None and isinstance(number, int):

@@ -1,8 +1,8 @@
-"""Turns on the page: who sees a turn, how its events reach each browser, and what is written to the history.
+"""Turns on the page: delivery of their events to every browser and storage in the history.
 
-A question starts a turn that runs on its own. Every socket of that conversation follows it with a painter of its own:
-the first text goes out at once, then in windows that a browser can keep up with. A socket that comes back, or a second
-tab, starts from the beginning of the log and so catches up without a gap.
+A question starts a detached turn. Every socket of the conversation follows it with its own renderer: the first text is
+sent at once, then in windows that a browser can keep up with. A reconnected socket or a second tab reads the log from
+its beginning and so catches up without a gap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chat_app.interface.page.pace import Pace
 from chat_app.interface.page.page_question import PageQuestion
 from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
-from chat_app.interface.rendering.chainlit_renderer import TurnPainter
+from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import emit, is_there, owner_of, send, sessions_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, phase_id, run_step
 from chat_app.interface.runtime import Runtime
@@ -49,7 +49,7 @@ INTERRUPTED = Outcome(
 )
 
 
-class Page:
+class ChatPage:
     """Shows turns to the browsers of a conversation."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -64,7 +64,7 @@ class Page:
         return datetime.now(UTC)
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
-        """Starts showing ``question``'s answer on ``session`` from its beginning; what showed it before is ended."""
+        """Show ``question``'s answer on ``session`` from its beginning, in place of a previous viewer."""
         key = (question.message_id, session.id)
         if (before := self._viewers.pop(key, None)) is not None:
             before.cancel()
@@ -74,7 +74,7 @@ class Page:
         return task
 
     async def reattach(self, session: WebsocketSession) -> None:
-        """A socket has come (back): it sees what it missed, and an answer that is being given, whole and live."""
+        """Bring a (re)connected socket up to date and show running answers."""
         owner = owner_of(session)
         if owner is None:
             return
@@ -86,13 +86,13 @@ class Page:
             self.follow(question, session)
 
     def stop(self, session: WebsocketSession) -> None:
-        """Stops what is being answered in the conversation that ``session`` has open: every column of it."""
+        """Stop every running answer of the conversation that ``session`` has open."""
         if owner := owner_of(session):
             for turn in self.runtime.turns.of_thread(session.thread_id, owner):
                 turn.stop()
 
     async def _repeat(self, session: WebsocketSession, owner: str) -> None:
-        """Shows the stored conversation again: what is there already stays as it is."""
+        """Send the stored conversation again; messages that are already shown stay unchanged."""
         thread = await self.runtime.history.get_thread(session.thread_id)
         if thread is None or thread.get("userIdentifier") != owner:
             return
@@ -116,7 +116,7 @@ class Page:
         if is_there(session, socket):
             await emit(session, "task_end", {})
 
-    async def _show_turn(self, turn: LiveTurn, painter: TurnPainter, session: WebsocketSession, socket: str) -> None:
+    async def _show_turn(self, turn: LiveTurn, painter: TurnRenderer, session: WebsocketSession, socket: str) -> None:
         clock = asyncio.get_running_loop()
         async for batch, _ in turn.events():
             if not is_there(session, socket):
@@ -127,14 +127,14 @@ class Page:
             if painter.written and not (first and _is_text(batch)):
                 await self.pace.after_text(session, painter.growing, clock.time() - began)
 
-    def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnPainter:
+    def _painter(self, question: PageQuestion, turn: LiveTurn) -> TurnRenderer:
         extracts = self.runtime.settings.uses_offline_model
-        return TurnPainter(question.ids_of(turn), extracts=extracts, options=question.options, titles=question.titles)
+        return TurnRenderer(question.ids_of(turn), extracts=extracts, options=question.options, titles=question.titles)
 
     # -- asking --------------------------------------------------------------------------------------------------
 
     async def ask(self, session: WebsocketSession, message: Message, run_id: str) -> None:
-        """Answers ``message`` of ``session``; returns when the answer has ended."""
+        """Answer ``message`` of ``session`` and wait until the answer has ended."""
         owner = self._who(session)
         if owner is None:
             language = language_of(session.language)
@@ -159,7 +159,7 @@ class Page:
         for task in keeping:
             task.cancel()
         if question.added:
-            # Also where nothing is chosen: the panel lists what there is to choose from.
+            # Also without a selection, because the panel lists the files to choose from.
             chosen = question.options_now().documents
             await change(self.runtime, session, {"documents": chosen}, shown=False)
 
@@ -177,12 +177,12 @@ class Page:
             uploads=uploads,
             author=config.ui.name,
             language=language_of(session.language),
-            # A file that comes without a question is nothing to compare.
+            # A file without a question needs no comparison.
             models=models if message.content.strip() else models[:1],
         )
 
     def _who(self, session: WebsocketSession) -> str | None:
-        """Checked on each question: a login can end while its page stays open."""
+        """Return the signed-in user; a login can end while its page stays open."""
         try:
             name = self.runtime.identity.from_token(session.token)
         except Unauthenticated:
@@ -208,14 +208,14 @@ class Page:
             await self._tell_unsaved(turn)
 
     async def _keep_columns(self, question: PageQuestion) -> None:
-        """Writes the empty columns: a page that is loaded while some are still being written has them in order."""
+        """Write the empty columns, so that a page loaded meanwhile has them in order."""
         for turn in question.turns.values():
             painter = self._painter(question, turn)
             painter.begin()
             await self._keep(turn, painter, {})
 
     async def keep_checkpoints(self, question: PageQuestion, turn: LiveTurn) -> None:
-        """Writes what there is of a running turn now and then, marked as interrupted, against the server's end."""
+        """Write a running turn from time to time, marked as interrupted, in case the server crashes."""
         painter = self._painter(question, turn)
         cursor, written = Cursor(), 0
         while turn.log.ended is None:
@@ -226,7 +226,7 @@ class Page:
                 written = painter.written
                 await self._keep(turn, painter, _kept(question, turn))
 
-    async def _keep(self, turn: LiveTurn, painter: TurnPainter, metadata: dict[str, Any]) -> None:
+    async def _keep(self, turn: LiveTurn, painter: TurnRenderer, metadata: dict[str, Any]) -> None:
         with suppress(SQLAlchemyError, OSError):
             await self._write(turn, painter.interrupted(INTERRUPTED), (), metadata)
 
@@ -246,8 +246,8 @@ def _is_text(batch: Iterable[object]) -> bool:
 
 
 def _kept(question: PageQuestion, turn: LiveTurn) -> dict[str, Any]:
-    """What the history is to know of the conversation beside its messages."""
-    # All tabs have the same settings; what was changed while the answer was written stands.
+    """Return the conversation metadata to persist with the turn."""
+    # All tabs share their settings; changes made while the answer was written win.
     here = next((s.chat_settings for s in sessions_of(question.thread_id, question.owner)), None)
     options = question.options if here is None else page_options(here)
     return {**question.kept_of(turn), KEY: options.model_dump(mode="json")}

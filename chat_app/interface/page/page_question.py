@@ -1,4 +1,4 @@
-"""A question on the page: who asks it where, what was chosen for it, and the turn of each model that answers it."""
+"""A question on the page: its user, conversation, options and one turn per model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PageQuestion:
-    """One question. ``turns`` holds one turn, or one for each model that is compared, in the order of the columns."""
+    """One question. ``turns`` holds one turn per model, in the order of the columns."""
 
     owner: str
     thread_id: str
@@ -52,7 +52,7 @@ class PageQuestion:
         }
 
     def options_now(self) -> PageOptions:
-        """What was chosen; whoever adds a file while only some guidelines are searched wants it searched, too."""
+        """Return the options, with added files among the selected guidelines."""
         return self.options.with_documents(self.added)
 
     @property
@@ -60,9 +60,9 @@ class PageQuestion:
         return len(self.turns) > 1
 
     def ids_of(self, turn: LiveTurn) -> TurnIds:
-        """What the parts of one of its turns are called on the page."""
+        """Return the ids of a turn's parts on the page."""
         place = list(self.turns.values()).index(turn)
-        # The history sorts by time: columns that began at once keep their order.
+        # The history sorts by time; offsets keep the order of columns that start together.
         at = self._started_at + timedelta(milliseconds=place)
         column = self.model_of(turn) if self.compared else ""
         return TurnIds(turn.id, self.thread_id, self.run_id, at, self.author, self.text, self.language, column)
@@ -71,14 +71,14 @@ class PageQuestion:
         return next(model for model, known in self.turns.items() if known is turn)
 
     async def conversation_of(self, model: str, history: History, app: App) -> str | None:
-        """The agent's conversation that ``model`` is to go on in. Only once earlier questions have been saved."""
+        """Return the agent conversation that ``model`` continues, once earlier questions have been saved."""
         async with self._branching:
             if self._branches is None:
                 self._branches = await branch(history, app.sessions, self.thread_id, self.owner, list(self.turns))
         return self._branches[model]
 
     def kept_of(self, turn: LiveTurn) -> dict[str, Any]:
-        """What the history is to know of the conversation once ``turn`` has ended."""
+        """Conversation metadata to persist when ``turn`` ends."""
         if (conversation_id := turn.log.conversation_id) is None:
             return {}
         first = next(iter(self.turns.values())) is turn

@@ -1,4 +1,4 @@
-"""The settings of a conversation on the page: shown in the panel, shared by its tabs, kept with the conversation."""
+"""Settings of a conversation on the page, shared by its tabs and stored with it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ KEY = "chat_settings"
 _PATIENCE = 2.0
 
 
-# What each page shows: it keeps that when its socket breaks and comes back.
+# The panel that each page shows, also after its socket reconnects.
 _shown: WeakKeyDictionary[WebsocketSession, list[dict[str, Any]]] = WeakKeyDictionary()
 
 
 async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
-    """Shows the panel with what is loaded now and what the conversation has set.
+    """Show the panel with the loaded sources and the conversation's settings.
 
-    A page that shows just that is left alone: it would forget what somebody is about to choose.
+    A page that shows the same panel is left alone, because it would lose unsaved choices.
     """
     panel: Any = await _panel(runtime, session)
     if _shown.get(session) != panel:
@@ -44,15 +44,15 @@ async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
 
 async def _panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
     loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
-    # Read last: what is changed while the library is asked holds.
+    # Read last, so that changes made during the request to the library win.
     options = page_options(session.chat_settings)
     return settings_panel(runtime.settings, options, loaded, language_of(session.language))
 
 
 async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True) -> None:
-    """Takes ``values`` over for the conversation: in every tab that has it open, and for when it is resumed.
+    """Apply ``values`` in all open tabs of the conversation and persist them for resume.
 
-    ``shown``: the tab of ``session`` itself shows them already.
+    ``shown`` is true when the tab of ``session`` shows them already.
     """
     owner = owner_of(session)
     if owner is None:
@@ -67,7 +67,7 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
         else:
             await show_panel(runtime, other)
     if not session.has_first_interaction:
-        # It is kept with the first question.
+        # The first question stores it.
         return
     try:
         await runtime.history.update_thread(session.thread_id, metadata={KEY: kept})
@@ -76,7 +76,7 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
 
 
 async def loaded_guidelines(runtime: Runtime) -> Sequence[LoadedGuideline]:
-    """What is loaded; nothing while that is not known."""
+    """Return the loaded guidelines; none while they are unknown."""
     if runtime.app is None:
         return ()
     try:
@@ -91,7 +91,7 @@ class _OwnFile(NamedTuple):
 
 
 async def _own_files(runtime: Runtime, session: WebsocketSession) -> Sequence[LoadedGuideline]:
-    """What the conversation has beside the library, so named; nothing while that is not known."""
+    """Return the conversation's own files, labelled as such; none while they are unknown."""
     owner = owner_of(session)
     if runtime.app is None or owner is None:
         return ()

@@ -1,4 +1,4 @@
-"""What a question on the page sets going: uploads first, then the agent, as one stream of events per model."""
+"""Events of a question on the page: uploads first, then the agent, one stream per model."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOT_KNOWN = "The guidelines that you chose cannot be searched alone at the momen
 
 
 async def question_events(runtime: Runtime, question: PageQuestion, model: str) -> AsyncIterator[AgentEvent]:
-    """The events of one turn of ``question``.
+    """Yield the events of one turn of ``question``.
 
-    Raises ``AsclepiusError`` when the question is not taken; the turn shows its message.
+    Raises ``AsclepiusError`` when the question is rejected; the turn shows its message.
     """
     turn = question.turns[model]
     own = question.turns.values()
@@ -36,7 +36,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
     for other in others:
-        # It has ended and is being saved: what it leaves behind is what this question goes on from.
+        # It has ended and is being saved; this question continues from its result.
         await other.saved.wait()
     runtime.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
@@ -70,7 +70,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
 
 
 async def _loaded(app: App) -> Sequence[LoadedGuideline]:
-    """The guidelines that are loaded. Raises ``InputRejected`` when that is not known: it would search all of them."""
+    """Return the loaded guidelines; raise ``InputRejected`` when they are unknown, rather than search all."""
     try:
         return await app.guidelines.documents()
     except ToolError:
@@ -78,7 +78,7 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
 
 
 async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
-    """Takes the question's files in, in the ``first`` turn; the others wait for it."""
+    """Ingest the question's files in the ``first`` turn; the others wait for it."""
     if not first:
         await _until_taken_in(question)
         return
@@ -94,7 +94,7 @@ async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first
 
 
 async def _until_taken_in(question: PageQuestion) -> None:
-    """Returns when the files are in or refused, or when the turn that takes them in ended before it got there."""
+    """Wait until the files are ingested or refused, or the turn that ingests them has ended."""
     first = next(iter(question.turns.values()))
     waits = {asyncio.ensure_future(event.wait()) for event in (question.taken_in, first.saved)}
     try:

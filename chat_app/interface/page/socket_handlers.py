@@ -1,12 +1,12 @@
-"""Socket events that Chainlit's own handlers would get wrong, and what replaces them.
+"""Socket handlers that replace Chainlit's.
 
-* ``connection_successful``: a session whose first socket went before it was heard is new and gets its conversation
-  opened, where Chainlit's would not. After it, an answer that is being given is painted again from its start.
-* ``stop``: Chainlit's cancels the handler of this socket and writes a message of its own; a turn here belongs to the
-  conversation, so Stop works from any tab and after a reload.
-* ``chat_settings_change``: Chainlit's keeps them with one tab until it closes; here they belong to the conversation.
-* ``window_message``: a browser hands back the mark of a window of text, which says that it has taken it.
-* ``edit_message``: Chainlit's keeps the old answer and what followed; here both go, and the agent forgets them too.
+* ``connection_successful``: opens the conversation also when the session's first socket closed early, and shows a
+  running answer from its start.
+* ``stop``: Chainlit's cancels this socket's handler and writes a message. Here a turn belongs to the conversation, so
+  Stop works from any tab and after a reload.
+* ``chat_settings_change``: Chainlit's keeps settings per tab. Here they belong to the conversation.
+* ``window_message``: receives the mark of a rendered window of text.
+* ``edit_message``: Chainlit's keeps the old answer and later messages. Here they are deleted, also for the agent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from chat_app.errors import AsclepiusError
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
-from chat_app.interface.page.page import Page
+from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
 from chat_app.interface.rendering.sockets import emit
 
@@ -42,8 +42,8 @@ class EditedQuestion(BaseModel):
     message: _Edited
 
 
-def install(page: Page) -> None:
-    """Puts the handlers in Chainlit's place."""
+def install(page: ChatPage) -> None:
+    """Replace Chainlit's handlers."""
     original = sio.handlers["/"]["connection_successful"]
 
     async def connected(sid: str) -> None:
@@ -56,7 +56,7 @@ def install(page: Page) -> None:
             await page.reattach(session)
 
     async def ignored(_sid: str, *_arguments: Any) -> None:
-        """What other parts of Chainlit listen to and this app does not use."""
+        """Ignore events of features that this app does not use."""
 
     sio.on("connection_successful", connected)
     sio.on("stop", partial(_stop, page))
@@ -67,23 +67,23 @@ def install(page: Page) -> None:
         sio.on(name, ignored)
 
 
-async def _handed_back(page: Page, sid: str, payload: Any) -> None:
+async def _handed_back(page: ChatPage, sid: str, payload: Any) -> None:
     if session := WebsocketSession.get(sid):
         page.pace.handed_back(session, payload)
 
 
-async def _stop(page: Page, sid: str) -> None:
+async def _stop(page: ChatPage, sid: str) -> None:
     if session := WebsocketSession.get(sid):
         page.stop(session)
 
 
-async def _change(page: Page, sid: str, values: Any) -> None:
+async def _change(page: ChatPage, sid: str, values: Any) -> None:
     session = WebsocketSession.get(sid)
     if session and isinstance(values, dict):
         await change(page.runtime, session, values)
 
 
-async def _edit(page: Page, sid: str, payload: Any) -> None:
+async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
     session = WebsocketSession.get(sid)
     try:
         given = EditedQuestion.model_validate(payload).message
@@ -93,7 +93,7 @@ async def _edit(page: Page, sid: str, payload: Any) -> None:
         session.current_task = asyncio.create_task(_ask_edited(page, session, given.id, given.output))
 
 
-async def _ask_edited(page: Page, session: WebsocketSession, message_id: str, text: str) -> None:
+async def _ask_edited(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
     await emit(session, "task_start", {})
     try:
         await edit_question(page, session, message_id, text)

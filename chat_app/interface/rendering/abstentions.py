@@ -1,4 +1,4 @@
-"""What to try when nothing that was looked up answers a question: another name, another source, a near heading."""
+"""Suggestions when no source answers a question: another name, another source, a related section."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOST_NAMES = 3
 
 
 class Suggestion(NamedTuple):
-    """A button: it asks ``question``, after the conversation's settings were changed by ``settings``.
+    """A button that asks ``question`` after changing the conversation's settings by ``settings``.
 
-    Without a question it puts the one that was asked back into the box, to be put in other words.
+    Without a question it puts the original one back into the box to be rephrased.
     """
 
     label: str
@@ -31,7 +31,7 @@ class Suggestion(NamedTuple):
 
 @dataclass
 class LookUps:
-    """What a turn's tools brought."""
+    """Outputs of a turn's tool calls."""
 
     outputs: list[FunctionOutput] = field(default_factory=list)
 
@@ -41,12 +41,12 @@ class LookUps:
 
     @property
     def done(self) -> bool:
-        """Whether anything was looked up, found or not."""
+        """Whether any tool call succeeded, with or without results."""
         return any(output.error is None for output in self.outputs)
 
 
 def abstained(outcome: Outcome, look_ups: LookUps, options: PageOptions, *, cited: bool) -> bool:
-    """Whether nothing stands behind an answer although it was looked for, or nothing may be looked for."""
+    """Return whether an answer has no source although one was searched for or none may be searched."""
     may_look = options.guidelines or options.drugs
     return outcome.kind == "completed" and not cited and (look_ups.done or not may_look)
 
@@ -54,8 +54,8 @@ def abstained(outcome: Outcome, look_ups: LookUps, options: PageOptions, *, cite
 def suggestions(
     question: str, look_ups: LookUps, options: PageOptions, language: Language, *, extracts: bool
 ) -> list[Suggestion]:
-    """What to try in place of ``question``, the likeliest first."""
-    # Extracts are found by the words of the question: it stays in the words of the sources' own language.
+    """Return what to try instead of ``question``, most likely first."""
+    # Extracts are found by the question's words, so it stays in the language of the sources.
     near = follow_ups(look_ups.passages, (), "en" if extracts else language)
     return [
         *other_names(question, look_ups, language),
@@ -75,7 +75,7 @@ def _other_sources(question: str, options: PageOptions, language: Language) -> I
 
 
 def other_names(question: str, look_ups: LookUps, language: Language) -> list[Suggestion]:
-    """The question with each name that a drug tool proposes in place of the one that it was asked for."""
+    """Return the question with each name that a drug tool suggests instead of the one it was given."""
     found: dict[str, Suggestion] = {}
     for output in look_ups.outputs:
         for asked, name in _meant(output):
@@ -86,7 +86,7 @@ def other_names(question: str, look_ups: LookUps, language: Language) -> list[Su
 
 
 def _meant(output: FunctionOutput) -> Iterable[tuple[str, str]]:
-    """Names that a drug tool proposes, each with the name that it was asked for."""
+    """Yield the names that a drug tool suggests, each with the name it was given."""
     data = output.output
     if not isinstance(data, dict):
         return

@@ -1,4 +1,4 @@
-"""What stands under an answer: how it ended, notes, references, where to go on. One References element shows it."""
+"""Content under an answer, shown by one References element: outcome, notes, references and follow-ups."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REFERENCES_ELEMENT = "References"
 
 @dataclass
 class AnswerEnd:
-    """Sees a turn's events pass, and makes the element of them once the turn has ended."""
+    """Collects a turn's events and builds the element when the turn has ended."""
 
     ids: TurnIds
     extracts: bool = False
@@ -47,7 +47,7 @@ class AnswerEnd:
     _model: str = ""
 
     def see(self, event: AgentEvent) -> None:
-        """Keeps what of ``event`` is shown under the answer."""
+        """Collect the parts of ``event`` that are shown under the answer."""
         match event:
             case TextDelta():
                 self._plain.append(event.text)
@@ -67,7 +67,7 @@ class AnswerEnd:
                 return
 
     def element(self, outcome: Outcome, *, under: str) -> ElementDict:
-        """The element of a turn that ended with ``outcome``; it stands ``under`` that message."""
+        """Return the element of a turn that ended with ``outcome``, to be shown ``under`` that message."""
         references, language = self._references.references, self.ids.language
         listed = reference_list(references, language)
         message = say_outcome(language, outcome)
@@ -107,13 +107,13 @@ class AnswerEnd:
         }
 
     def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
-        """Where to go on from an answer, or what to try in place of a question that nothing answers."""
+        """Return follow-up questions, or suggestions where no source answers the question."""
         question, language, look_ups = self.ids.question, self.ids.language, self._look_ups
         cited = [reference.passage.id for reference in self._references.references]
         if question and abstained(outcome, look_ups, self.options, cited=bool(cited)):
             tries = suggestions(question, look_ups, self.options, language, extracts=self.extracts)
             return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
-        # Extracts are found by the words of the question: it stays in the words of the sources' own language.
+        # Extracts are found by the question's words, so it stays in the language of the sources.
         further = follow_ups(look_ups.passages, cited, "en" if self.extracts else language)
         names = other_names(question, look_ups, language)
         return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}

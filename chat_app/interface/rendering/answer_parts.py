@@ -1,8 +1,8 @@
-"""Where a long answer is cut into several messages, so that a browser keeps up with it.
+"""Splitting of a long answer into several messages, so that a browser keeps up with it.
 
-For every piece of text that arrives, the page reads the whole message again and builds it anew: in one message, the
-cost of an answer grows with the square of its length. Cut where a new block begins, what is complete is left alone, and
-every piece costs the same. Where the cuts lie depends on the text alone, not on the pieces it came in.
+The page renders the whole message with every piece of text, so the cost of one long message grows with the square of
+its length. Split at the start of a block, each piece costs the same. The cuts depend on the text only, not on the
+pieces it arrived in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`\n]*\n")
 
 @dataclass
 class AnswerParts:
-    """Takes the answer's Markdown as it comes. ``length`` is that of the part which is still growing."""
+    """Splits the answer's Markdown as it arrives. ``length`` is that of the growing part."""
 
     longest: int | None = PART
     """None: never cut."""
@@ -28,7 +28,7 @@ class AnswerParts:
     _fence: str = ""
 
     def cut(self, markdown: str) -> list[str]:
-        """``markdown`` piece by piece: the first belongs to the part that is open, each other one begins a part."""
+        """Split ``markdown``: the first piece belongs to the open part, every other piece begins a new one."""
         pieces = [""]
         for piece in _PIECES.findall(markdown):
             if not self._line and self._begins_part(piece[0]):
@@ -42,7 +42,7 @@ class AnswerParts:
         return pieces
 
     def _begins_part(self, first: str) -> bool:
-        # A letter begins a paragraph and # a heading; what else may begin a line can belong to what stands above it.
+        # A letter begins a paragraph and # a heading; any other character may continue the block above.
         long_enough = self.longest is not None and self.length >= self.longest
         return long_enough and self._after_blank and not self._fence and (first == "#" or first.isalpha())
 

@@ -1,6 +1,6 @@
 """Agent events as what the page shows: a message, steps and one References element.
 
-``TurnPainter`` folds the events of a turn into the messages that Chainlit's page understands (``new_message``,
+``TurnRenderer`` folds the events of a turn into the messages that Chainlit's page understands (``new_message``,
 ``stream_start``, ``stream_token``, ``update_message``, ``delete_message``, ``element``). It does no I/O and gives the
 same ids for the same turn, so that a page which reloads, a second tab and the history all show one answer.
 """
@@ -59,15 +59,15 @@ Wire = Literal["new_message", "stream_start", "stream_token", "update_message", 
 
 
 class Emission(NamedTuple):
-    """One message to the page: its Socket.IO event and payload."""
+    """A message to the page: its Socket.IO event and payload."""
 
     event: Wire
     payload: dict[str, Any]
 
 
 @dataclass
-class TurnPainter:
-    """Folds one turn. ``steps`` and ``elements`` are what belongs into the history."""
+class TurnRenderer:
+    """Renders one turn. ``steps`` and ``elements`` are stored in the history."""
 
     ids: TurnIds
     extracts: bool = False
@@ -94,17 +94,17 @@ class TurnPainter:
 
     @property
     def growing(self) -> int:
-        """Characters that the page reads again with every piece of text."""
+        """Number of characters that the page renders again with every piece of text."""
         return self._parts.length
 
     def begin(self) -> list[Emission]:
-        """What stands on the page before anything has come: the column of a model that is compared, else nothing."""
+        """Return the column of a compared model, which is shown before any event."""
         if not self.ids.column or self.ids.message_id in self.steps:
             return []
         return [Emission("new_message", dict(self._message()))]
 
     def paint(self, events: Iterable[AgentEvent]) -> list[Emission]:
-        """What to send for ``events``; the text among them goes as one piece."""
+        """Return what to send for ``events``; adjacent text is one piece."""
         shown = self.begin()
         text: list[str] = []
         for event in events:
@@ -121,7 +121,7 @@ class TurnPainter:
         return shown + self._flush(text)
 
     def interrupted(self, outcome: Outcome) -> list[StepDict]:
-        """The steps as they should stand in the history if nothing more is ever written."""
+        """Return the steps as the history should keep them if the turn is never finished."""
         steps = [dict(step) for step in self.steps.values()]
         for step in steps:
             step["streaming"] = False
@@ -159,7 +159,7 @@ class TurnPainter:
         return [*self._enter_phase(None), Emission("stream_start", dict(message))]
 
     def _seal_part(self) -> Emission:
-        """The open part is complete, and what comes is written into the next one."""
+        """Close the open part; later text goes into the next one."""
         message = self._message()
         message["streaming"] = False
         message["metadata"] = {**message["metadata"], GOES_ON: True}

@@ -1,4 +1,4 @@
-"""Questions to go on with, from what was looked up for this answer but not cited in it."""
+"""Follow-up questions on retrieved passages that the answer does not cite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FollowUp(NamedTuple):
 
 
 def follow_ups(retrieved: Iterable[Passage], cited: Sequence[str], language: Language = "en") -> list[FollowUp]:
-    """At most three, each on a section of a guideline that the answer did not use."""
+    """Return at most three questions, each on a guideline section that the answer does not use."""
     looked_up = tuple(retrieved)
     used = {(p.title, start.section) for p in looked_up if p.id in cited for start in p.sections}
     found: dict[tuple[str, str], FollowUp] = {}

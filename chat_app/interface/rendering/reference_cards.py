@@ -12,7 +12,7 @@ from tools.language.quotes import marked_segments
 
 
 def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
-    """What the page needs to show one reference, its panel and its page image."""
+    """Return what the page needs to show one reference, its panel and its page image."""
     passage = reference.passage
     return {
         "number": reference.number,
@@ -33,7 +33,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
 
 
 def where(reference: Reference, language: Language = "en") -> str:
-    """Section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
+    """Return section and page in words: ``3 Treatment › 3.1 Drugs · page 12 (PDF page 14)``."""
     passage = reference.passage
     parts = [reference.section] if reference.section else []
     if passage.page is not None:
@@ -45,6 +45,6 @@ def where(reference: Reference, language: Language = "en") -> str:
 
 
 def reference_list(references: Iterable[Reference], language: Language = "en") -> str:
-    """The References section as plain text, in Vancouver style."""
+    """Return the References section as plain text in Vancouver style."""
     listed = vancouver_list(references)
     return f"{say(language, 'references.heading')}\n{listed}" if listed else ""

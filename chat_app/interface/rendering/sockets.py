@@ -1,4 +1,4 @@
-"""The browsers that have a conversation open, and what is sent to one of them."""
+"""Sockets of the browsers that have a conversation open."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ def owner_of(session: WebsocketSession) -> str | None:
 
 
 def sessions_of(thread_id: str, owner: str) -> list[WebsocketSession]:
-    """The sockets that have that conversation open, all of ``owner``."""
+    """Return the sockets of ``owner`` that have that conversation open."""
     return [s for s in list(ws_sessions_id.values()) if s.thread_id == thread_id and owner_of(s) == owner]
 
 
 def drop_uploads(thread_id: str, owner: str) -> None:
-    """Erases the files that were sent up from that conversation: Chainlit keeps them as long as its sockets."""
+    """Erase files uploaded in that conversation, which Chainlit keeps as long as its sockets."""
     for session in sessions_of(thread_id, owner):
         session.files.clear()
         shutil.rmtree(session.files_dir, ignore_errors=True)
 
 
 def is_there(session: WebsocketSession, socket: str) -> bool:
-    """Whether ``session`` still has the socket that it had."""
+    """Return whether ``session`` still has that socket."""
     return session.socket_id == socket and session.id in ws_sessions_id
 
 
 def waiting(session: WebsocketSession) -> int:
-    """Messages that this browser has not taken yet; 0 when its socket is gone."""
+    """Return how many messages wait for this browser; 0 when its socket is gone."""
     manager: Any = sio.manager
     engine_id = manager.eio_sid_from_sid(session.socket_id, "/")
     socket = sio.eio.sockets.get(engine_id) if engine_id else None
@@ -42,7 +42,7 @@ def waiting(session: WebsocketSession) -> int:
 
 
 async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
-    """One message to one browser. Chainlit's annotation says this returns nothing; it returns an awaitable."""
+    """Send one message to one browser. Chainlit's ``emit`` returns an awaitable, unlike its annotation."""
     sending: Any = session.emit
     await sending(event, payload)
 

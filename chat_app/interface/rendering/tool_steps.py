@@ -1,4 +1,4 @@
-"""A tool call as a step of the page: a title that says what was looked up, and what came back as tables."""
+"""Tool calls as steps of the page: a title with the subject, and the results as tables."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _drugs(results: list[JsonValue], language: Language) -> str:
         products = record.get("products")
         listed = [p for p in products if isinstance(p, dict)] if isinstance(products, list) else []
         for product in listed or [{}]:
-            # The record's brands belong to all of its products: a product that has none is not given them.
+            # Brands of the whole record are not attributed to a single product.
             brands = product.get("brand_names") if listed else record.get("brand_names")
             values = (
                 record.get("generic_name"),

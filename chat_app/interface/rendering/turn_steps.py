@@ -1,6 +1,6 @@
-"""What a turn's parts are called on the page, and the steps that frame them, as Chainlit's page takes them.
+"""Ids of a turn's parts on the page and the steps that contain them, in Chainlit's format.
 
-A turn's ids follow from its own id, so that a page which reloads, a second tab and the history all mean the same parts.
+All ids derive from the turn's id, so that a reloaded page, a second tab and the history agree on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOES_ON = "goes_on"
 
 @dataclass(frozen=True)
 class TurnIds:
-    """What a turn's parts are called on the page."""
+    """Ids of a turn's parts on the page."""
 
     turn_id: str
     thread_id: str
@@ -46,17 +46,17 @@ class TurnIds:
         return self.part("answer")
 
     def answer_id(self, part: int) -> str:
-        """The message of the answer's first, second… ``part``; the page knows the later ones by ``-part-``."""
+        """Return the id of the message for this ``part`` of the answer; later parts contain ``-part-``."""
         return f"{self.message_id}-part-{part}" if part else self.message_id
 
     @property
     def holder_id(self) -> str:
-        """What the turn's steps hang under: the run, or the column of its model."""
+        """Parent of the turn's steps: the run, or the column of its model."""
         return self.message_id if self.column else self.run_id
 
 
 def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str, at: datetime) -> StepDict:
-    """An empty step of the turn that began at ``at``."""
+    """Return an empty step that began at ``at``."""
     return {
         "id": step_id,
         "name": name,
@@ -78,9 +78,9 @@ def empty_step(ids: TurnIds, step_id: str, name: str, *, kind: str, parent: str,
 
 
 def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
-    """The empty message that a part of the answer is written into: one of its own, or the column of its model."""
+    """Return the empty message for a part of the answer, or the column of its model."""
     if not ids.column:
-        # The history sorts by time: parts that are written at once keep their order.
+        # The history sorts by time; offsets keep the order of parts written together.
         at = now() + timedelta(milliseconds=part)
         return empty_step(ids, ids.answer_id(part), ids.author, kind="assistant_message", parent=ids.run_id, at=at)
     column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=ids.started_at)
@@ -90,7 +90,7 @@ def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
 
 
 def run_step(ids: TurnIds, question_id: str) -> StepDict:
-    """The run that a turn's parts hang under, itself under the question."""
+    """Return the run under the question, which contains the turn's parts."""
     at = iso(ids.started_at)
     return {
         "id": ids.run_id,
@@ -111,12 +111,12 @@ def run_step(ids: TurnIds, question_id: str) -> StepDict:
 
 
 def finished_run(ids: TurnIds, question_id: str) -> StepDict:
-    """The run when its answer has ended."""
+    """Return the run of an ended answer."""
     return {**run_step(ids, question_id), "end": iso(now())}
 
 
 def phase_id(turn_id: str) -> str:
-    """The id of the line that says what is going on in a turn."""
+    """Return the id of the line that shows a turn's phase."""
     return _part(turn_id, "phase")
 
 

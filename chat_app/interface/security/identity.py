@@ -1,9 +1,8 @@
-"""Who asks, and what is theirs: the one place that signs people in and the one ownership check.
+"""Sign-in and the ownership check.
 
-Whoever signs in gets a signed cookie; the page, its socket and the HTTP API all read that cookie and nothing else.
-How to get one depends on ``ASCLEPIUS_AUTH``: the demo user has it for the asking (on loopback only), a password is
-checked against ``ASCLEPIUS_USERS``, or a trusted proxy names the user in a header. ``scrub_headers`` takes that
-header away from everybody but the trusted proxies, before anything reads it.
+Signing in gives a signed cookie, which the page, its socket and the HTTP API read. ``ASCLEPIUS_AUTH`` selects how
+to get one: as the demo user (on loopback only), with a password from ``ASCLEPIUS_USERS``, or from a trusted proxy that
+names the user in a header. ``scrub_headers`` removes that header from all other peers before anything reads it.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ class Unauthenticated(Exception):
 
 
 class NotOwner(Exception):
-    """What was asked for is not the asker's, or does not exist: the two are answered alike."""
+    """The object belongs to another user or does not exist; both get the same response."""
 
 
 def require_owner(user: str | None, owner: str | None) -> None:
-    """The ownership check of every route, socket event and element. Raises ``NotOwner``."""
+    """Raise ``NotOwner`` unless ``user`` is the owner; every route, socket event and element uses this check."""
     if not user or not owner or user != owner:
         raise NotOwner
 
@@ -55,7 +54,7 @@ class Identity:
         self._trusted = frozenset(settings.server.trusted_proxies)
 
     def from_headers(self, headers: Mapping[str, str]) -> str | None:
-        """The user a request's headers name: the demo user, or whom the trusted proxy says."""
+        """Return the user that a request's headers name: the demo user or the trusted proxy's user."""
         if self.server.auth == "demo":
             return DEMO_USER
         if self.server.auth == "header":
@@ -63,18 +62,18 @@ class Identity:
         return None
 
     async def from_password(self, name: str, password: str) -> str | None:
-        """The user when the password is right. Takes as long for an unknown name."""
+        """Return the user if the password is right; an unknown name takes as long."""
         known = self._users.get(name)
         right = await asyncio.to_thread(verify_password, password, known or decoy())
         return name if known is not None and right else None
 
     def from_cookies(self, cookies: Mapping[str, str]) -> str:
-        """The user a login cookie names. Raises ``Unauthenticated`` when there is none, or it is old or forged."""
+        """Return the user of a login cookie; raise ``Unauthenticated`` when it is missing, expired or forged."""
         token = cookies.get(COOKIE) or "".join(_chunks(cookies))
         return self.from_token(token)
 
     def from_token(self, token: str | None) -> str:
-        """The user a login token names. Raises ``Unauthenticated``."""
+        """Return the user of a login token. Raises ``Unauthenticated``."""
         try:
             claims = jwt.decode(token or "", self.secret, algorithms=["HS256"])
         except jwt.InvalidTokenError:
@@ -85,20 +84,20 @@ class Identity:
         return name
 
     def issue(self, name: str) -> str:
-        """A login token for ``name``, as Chainlit makes them."""
+        """Return a login token for ``name`` in Chainlit's format."""
         now = datetime.now(UTC)
         claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {}}
         claims |= {"iat": now, "exp": now + LOGIN_LASTS}
         return jwt.encode(claims, self.secret, algorithm="HS256")
 
     def may_use(self, name: str) -> bool:
-        """False when that user may not, or no longer, use the page under these settings."""
+        """Return whether that user may use the page under the current settings."""
         if self.server.auth == "demo":
             return name == DEMO_USER
         return name in self._users if self.server.auth == "password" else True
 
     def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
-        """``headers`` without the proxy's user header, unless ``peer`` is a trusted proxy."""
+        """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""
         if self.server.auth == "header" and self._is_trusted(peer):
             return list(headers)
         name = self.server.auth_header.lower().encode()
@@ -129,7 +128,7 @@ def _chunks(cookies: Mapping[str, str]) -> Iterable[str]:
 
 
 def _secret(configured: SecretStr | None, data_dir: Path) -> str:
-    """The configured secret, else one that is made once and kept, readable by its owner alone."""
+    """Return the configured secret, or create one that only its owner can read."""
     if configured is not None:
         return configured.get_secret_value()
     path = data_dir / "auth_secret"

@@ -1,4 +1,4 @@
-"""Password hashes for ``ASCLEPIUS_USERS``: scrypt with a salt of its own for each.
+"""Password hashes for ``ASCLEPIUS_USERS``: scrypt with a random salt.
 
 A hash reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url without padding, so it holds neither ``:`` nor ``,``.
 """
@@ -20,13 +20,13 @@ _MEMORY = 192 * 1024 * 1024
 
 
 def hash_password(password: str) -> str:
-    """The hash to put into ``ASCLEPIUS_USERS``."""
+    """Return the hash for ``ASCLEPIUS_USERS``."""
     salt = secrets.token_bytes(16)
     return f"scrypt${_LOG_N}${_R}${_P}${_encode(salt)}${_encode(_derive(password, salt, _LOG_N, _R, _P))}"
 
 
 def verify_password(password: str, hashed: str) -> bool:
-    """True when ``password`` made ``hashed``; a malformed hash matches nothing."""
+    """Return whether ``password`` matches ``hashed``; a malformed hash matches nothing."""
     try:
         scheme, log_n, r, p, salt, key = hashed.split("$")
         if scheme != "scrypt" or not 14 <= int(log_n) <= 18:
@@ -37,7 +37,7 @@ def verify_password(password: str, hashed: str) -> bool:
 
 
 def parse_users(users: str) -> dict[str, str]:
-    """``name:hash,name:hash`` as a mapping. Raises ``ConfigurationError`` when an entry is not of that form."""
+    """Parse ``name:hash,name:hash``; raise ``ConfigurationError`` for a malformed entry."""
     found: dict[str, str] = {}
     for position, entry in enumerate((part.strip() for part in users.split(",") if part.strip()), start=1):
         name, separator, hashed = entry.partition(":")
@@ -51,7 +51,7 @@ def parse_users(users: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def decoy() -> str:
-    """A hash nobody knows the password of: checking it makes an unknown name take as long as a known one."""
+    """Return a hash without a known password; checking it makes an unknown name take as long as a known one."""
     return hash_password(secrets.token_urlsafe(32))
 
 

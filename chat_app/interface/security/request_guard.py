@@ -1,7 +1,7 @@
-"""What stands in front of every request: origin, host, size, the proxy's user header, and the answers' headers.
+"""Guard of every request: origin, host, size, the proxy's user header and response headers.
 
-It also closes what Chainlit leaves open and this app does not use (sharing, MCP, actions, editing stored elements,
-logging in with a foreign token), and makes the page's HTML ask for nothing from other hosts.
+It also closes Chainlit features that this app does not use (sharing, MCP, actions, editing stored elements, logging in
+with a foreign token) and removes references to other hosts from the page's HTML.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _HEADERS = {
 
 
 def content_policy(nonce: str) -> str:
-    """The page's content security policy. Chainlit evaluates its custom elements, hence ``unsafe-eval``."""
+    """Return the page's content security policy. Chainlit evaluates custom elements, hence ``unsafe-eval``."""
     return "; ".join(
         (
             "default-src 'self'",
@@ -119,7 +119,7 @@ class RequestGuard:
             login = None if user else self._login(scope, headers)
             texts = self._texts_address(headers.get("accept-language"))
             body = _Body(receive, _largest(scope["path"]))
-            await self._app(scope, body.receive, body.unless_too_large(_Answer(send, login, texts).send))
+            await self._app(scope, body.receive, body.unless_too_large(_PageResponse(send, login, texts).send))
         else:
             await self._app(scope, receive, send)
 
@@ -138,7 +138,7 @@ class RequestGuard:
         return None
 
     def _host_is_ours(self, host: str) -> bool:
-        """With the demo user the page answers to loopback names alone: no foreign name may be bound to it."""
+        """Return whether the host is served: in demo mode only loopback names, against DNS rebinding."""
         if self._identity.server.auth != "demo":
             return True
         name = urlsplit(f"//{host}").hostname
@@ -153,7 +153,7 @@ class RequestGuard:
         return urlsplit(origin).netloc == headers.get("host", "")
 
     def _login(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        """The cookie that comes with the page for whom the headers name already: nobody has to be sent to sign in."""
+        """Return the login cookie for a user whom the headers name, so that they need not sign in."""
         name = self._identity.from_headers(headers)
         if name is None:
             return None
@@ -163,7 +163,7 @@ class RequestGuard:
 
 
 def user_of_cookie_header(identity: Identity, header: str) -> str | None:
-    """Who is signed in, by the request's cookies; None when nobody is."""
+    """Return the user that the request's cookies sign in, or None."""
     jar: SimpleCookie = SimpleCookie()
     try:
         jar.load(header)
@@ -177,7 +177,7 @@ def _largest(path: str) -> int:
 
 
 class _Body:
-    """A request's body, cut short when it goes on past what its address takes without having said so."""
+    """A request's body, cut off when it exceeds the limit of its path."""
 
     def __init__(self, receive: Receive, largest: int) -> None:
         self._receive = receive
@@ -189,7 +189,7 @@ class _Body:
         return {"type": "http.disconnect"} if self._left < 0 else message
 
     def unless_too_large(self, send: Send) -> Send:
-        """``send`` that answers 413 in place of whatever the app makes of a body that was cut short."""
+        """Wrap ``send`` to answer 413 when the body was cut off."""
         refused = False
 
         async def checked(message: Message) -> None:
@@ -203,8 +203,8 @@ class _Body:
         return checked
 
 
-class _Answer:
-    """Adds the headers, rewrites the page's HTML, and lets the login cookie go out with it."""
+class _PageResponse:
+    """Adds headers and the login cookie, and rewrites the page's HTML."""
 
     def __init__(self, send: Send, login: str | None, texts: str) -> None:
         self._send = send

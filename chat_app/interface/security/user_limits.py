@@ -1,6 +1,6 @@
-"""How much one user may ask, over the page and the API together: questions in a minute, and questions at once.
+"""Limits per user over page and API: questions per minute and concurrent questions.
 
-Each process counts for itself. Nothing is kept about a user who has not asked for a minute.
+Each process counts separately. A user is forgotten after a minute without a question.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class TooManyQuestions(AsclepiusError):
 
 @dataclass
 class _Allowance:
-    """Questions left, as a number that grows evenly up to a minute's worth."""
+    """Token bucket that refills evenly up to a minute's questions."""
 
     left: float
     at: float
 
 
 class UserLimits:
-    """Admits questions; ``clock`` gives seconds that never go back."""
+    """Admits questions; ``clock`` is monotonic, in seconds."""
 
     def __init__(self, *, per_minute: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
@@ -42,10 +42,10 @@ class UserLimits:
         self._allowances: dict[str, _Allowance] = {}
 
     def admit(self, user: str, *, running: int, asked: int = 1) -> None:
-        """Counts ``asked`` questions of ``user``, who has ``running`` others being answered.
+        """Count ``asked`` questions of ``user``, who has ``running`` others being answered.
 
-        Raises ``TooManyQuestions`` and counts nothing when they are too many for now, ``InputRejected`` when they
-        always will be.
+        Raises ``TooManyQuestions`` when they are too many for now, ``InputRejected`` when they always will be; then
+        nothing is counted.
         """
         if asked > (most := min(self._at_once, self._per_minute)):
             raise InputRejected(

@@ -1,9 +1,9 @@
-"""Turns that live on their own: one keeps running whatever happens to the browser that asked.
+"""Turns that keep running whatever happens to the browser that asked.
 
 A ``LiveTurn`` reads the agent's events into a ``TurnLog``. Readers follow the log from any point at their own pace:
-text that waits is merged, never dropped, so a slow reader costs the length of the answer and no more. A reader that
-starts anew (a reload, a second tab) reads from the beginning and goes on. Every turn ends with exactly one
-``TurnEnded``: the agent's, or one made here when it was stopped, abandoned, or the agent broke off.
+waiting text is merged, never dropped, so a slow reader costs at most the length of the answer. A reload or a second tab
+reads from the beginning. Every turn ends with exactly one ``TurnEnded``: the agent's, or one made here when it was
+stopped or abandoned or the agent broke off.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class LiveTurn:
     _reading: asyncio.Task[None] | None = None
 
     def is_about(self, conversation_id: str) -> bool:
-        """Whether it belongs to that conversation, or has been asked to."""
+        """Return whether the turn belongs to that conversation or was asked to continue it."""
         return conversation_id in {self.thread_id, self.log.conversation_id}
 
     def stop(self, outcome: Outcome = STOPPED) -> None:
@@ -78,7 +78,7 @@ class LiveTurn:
                 self._reading.cancel()
 
     async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
-        """Batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
+        """Yield batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
         async with aclosing(self.events_each(cursor)) as batches:
             async for batch in batches:
                 yield [event for event, _ in batch], batch[-1][1]
@@ -98,7 +98,7 @@ class LiveTurn:
             self._unread_since = None if self._readers else asyncio.get_running_loop().time()
 
     def unread_for(self) -> float:
-        """Seconds since the last reader left; 0 while there is one."""
+        """Return the seconds since the last reader left; 0 while there is one."""
         if self._readers:
             return 0.0
         now = asyncio.get_running_loop().time()
@@ -107,7 +107,7 @@ class LiveTurn:
         return now - self._unread_since
 
     async def run(self, events: AsyncIterator[AgentEvent]) -> None:
-        """Reads ``events`` to their end. Never raises; the log always gets its ``TurnEnded``."""
+        """Read ``events`` to their end. Never raises; the log always gets its ``TurnEnded``."""
         self._reading = asyncio.create_task(self._read(events))
         if self.log.ended is not None:
             self._reading.cancel()
@@ -118,7 +118,7 @@ class LiveTurn:
         if isinstance(error, AsclepiusError):
             self._end(failed(error))
         elif error is not None:
-            # The message of the error may quote the question: only where it happened is logged.
+            # The error's message may quote the question, so log only the traceback's locations.
             where = "".join(traceback.format_tb(error.__traceback__))
             logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
             self._end(BROKEN)
@@ -165,7 +165,7 @@ class LiveTurns:
         return turn
 
     def of_thread(self, thread_id: str, owner: str) -> list[LiveTurn]:
-        """The turns of that conversation which have not been saved yet, when they are ``owner``'s."""
+        """Return the turns of ``owner`` in that conversation that have not been saved yet."""
         return [t for t in self._turns.values() if t.thread_id == thread_id and t.owner == owner]
 
     def of_owner(self, owner: str) -> list[LiveTurn]:
@@ -175,7 +175,7 @@ class LiveTurns:
         return self._turns.get(turn_id)
 
     async def end_conversation(self, conversation_id: str, owner: str, *, within: float = 5.0) -> None:
-        """Stops what ``owner`` is being answered in that conversation, and waits until it has been saved."""
+        """Stop the turns of ``owner`` in that conversation and wait until they are saved."""
         turns = [turn for turn in self.of_owner(owner) if turn.is_about(conversation_id)]
         for turn in turns:
             turn.stop()
@@ -184,7 +184,7 @@ class LiveTurns:
                 await asyncio.gather(*(turn.saved.wait() for turn in turns))
 
     async def end_all(self, *, within: float = 5.0) -> None:
-        """Ends every turn with its terminal event, as the server is stopping, and waits until they are saved."""
+        """End every turn because the server stops, and wait until they are saved."""
         self._ending = True
         turns = list(self._turns.values())
         for turn in turns:

@@ -1,7 +1,7 @@
 """The log of one turn: its events, read from any point at any pace.
 
-Text that waits is merged, never dropped, so a slow reader costs the length of the answer and no more. Every event has a
-point behind it, at which reading can be taken up again.
+Waiting text is merged, never dropped, so a slow reader costs at most the length of the answer. Reading can resume after
+any event.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelt
 
 
 class Cursor(NamedTuple):
-    """A point in a log: an entry, and how many of its characters were read when it is text."""
+    """A position in a log: an entry and, for text, how many of its characters were read."""
 
     entry: int = 0
     offset: int = 0
@@ -49,12 +49,12 @@ class TurnLog:
         self._changed = asyncio.Event()
 
     def read(self, cursor: Cursor) -> tuple[list[AgentEvent], Cursor]:
-        """What came after ``cursor``, waiting text as one delta per run, and where reading goes on."""
+        """Return the events after ``cursor``, with one delta per run of text, and the cursor after them."""
         found = self.read_each(cursor)
         return [event for event, _ in found], found[-1][1] if found else cursor
 
     def read_each(self, cursor: Cursor) -> list[LoggedEvent]:
-        """The same, each event with the point behind it: a reader may be cut off after any of them."""
+        """Like ``read``, with the cursor after each event, so that a client can resume from it."""
         found: list[LoggedEvent] = []
         position, offset = cursor
         while position < len(self._entries):
@@ -67,7 +67,7 @@ class TurnLog:
         return found
 
     def holds(self, cursor: Cursor) -> bool:
-        """Whether ``cursor`` is a point of this log: one that its end has reached."""
+        """Return whether ``cursor`` is a position that this log has reached."""
         entry, offset = cursor
         if entry == len(self._entries):
             return offset == 0
@@ -80,7 +80,7 @@ class TurnLog:
         return not last or cursor.entry not in self._lengths or cursor.offset < self._lengths[cursor.entry]
 
     async def wait(self, cursor: Cursor) -> None:
-        """Returns as soon as something stands after ``cursor``."""
+        """Wait until there is something after ``cursor``."""
         while not self.has_more(cursor):
             await self._changed.wait()
 
