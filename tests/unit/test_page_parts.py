@@ -118,13 +118,8 @@ def test_options_that_are_not_valid_fall_back_one_by_one(tmp_path: Path) -> None
     settings = Settings(storage={"data_dir": tmp_path}, model={"models": "m1,m2"})
     options = page_options({"guidelines": False, "length": "endless", "models": ["m2", "secret", "m1", "m2"], "x": 1})
     asked = options.consult_options(())
-    assert asked == {
-        "use_clinical_guidelines": False,
-        "use_drug_database": True,
-        "length": "standard",
-        "language": "auto",
-        "documents": (),
-    }
+    assert (asked.use_clinical_guidelines, asked.use_drug_database) == (False, True)
+    assert (asked.length, asked.language, asked.documents) == ("standard", "auto", ())
     assert options.asked_models(settings) == ("m2", "m1")
     assert page_options({"models": ["secret"]}).asked_models(settings) == (settings.default_model,)
     assert page_options({"models": "m2"}).asked_models(settings) == (settings.default_model,)
