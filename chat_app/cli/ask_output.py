@@ -143,7 +143,7 @@ class Plain:
 
 
 def unsupported_line(statement: UnsupportedStatement) -> str:
-    """``Not found in its source [1]: “Statement.” (15 mg)``"""
+    """Return a line such as ``Not found in its source [1]: “Statement.” (15 mg)``."""
     numbers = "".join(f"[{number}]" for number in statement.numbers)
     details = f" ({', '.join(statement.details)})" if statement.details else ""
     return f"Not found in its source {numbers}: “{statement.text}”{details}"
