@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chat_app.evaluation.citation_report import CitationReport
     from chat_app.evaluation.drug_evaluation import DrugEvaluation
     from chat_app.evaluation.page_evaluation import PagesReport
-    from chat_app.evaluation.retrieval_evaluation import AbstentionReport, RetrievalReport
+    from chat_app.evaluation.retrieval_evaluation import RetrievalReport
 
 app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
 
@@ -40,30 +40,22 @@ def retrieval(
     folder: Annotated[Path, typer.Argument(help="corpus.jsonl[.gz], queries.jsonl, qrels_test.tsv.", exists=True)],
     embeddings: Embeddings = None,
     embedding_model: EmbeddingModel = "",
-    abstention: Annotated[
-        bool,
-        typer.Option(
-            "--abstention", help="Remove one half of the answers, then the other, and count rejected questions."
-        ),
-    ] = False,
     json: shell.Json = False,
 ) -> None:
     """Measure nDCG@10 and recall@10 of the guideline search on a test collection in the BEIR layout."""
-    report = shell.run(lambda: _retrieval(folder, embeddings, embedding_model, abstention=abstention))
+    report = shell.run(lambda: _retrieval(folder, embeddings, embedding_model))
     if json:
         shell.print_json(report)
     else:
         _print_figures(report)
 
 
-async def _retrieval(
-    folder: Path, embeddings: str | None, model: str, *, abstention: bool
-) -> RetrievalReport | AbstentionReport:
+async def _retrieval(folder: Path, embeddings: str | None, model: str) -> RetrievalReport:
     import asyncio
 
     from chat_app.cli.progress import progress_bars
     from chat_app.content import embedder as embedder_of
-    from chat_app.evaluation.retrieval_evaluation import evaluate_abstention, evaluate_retrieval, read_collection
+    from chat_app.evaluation.retrieval_evaluation import evaluate_retrieval, read_collection
     from tools.guidelines import open_embedder
 
     collection = await asyncio.to_thread(read_collection, folder)
@@ -71,9 +63,10 @@ async def _retrieval(
         embedder = open_embedder(embeddings, model=model) if embeddings else embedder_of(content.settings)
         uri, token = content.services.urls.milvus_uri, content.settings.storage.milvus_token
         secret = token.get_secret_value() if token else None
-        evaluate = evaluate_abstention if abstention else evaluate_retrieval
         with progress_bars() as show:
-            return await asyncio.to_thread(evaluate, uri, collection, token=secret, embedder=embedder, progress=show)
+            return await asyncio.to_thread(
+                evaluate_retrieval, uri, collection, token=secret, embedder=embedder, progress=show
+            )
 
 
 @app.command()

@@ -189,8 +189,8 @@ def search(
         page = f", p. {passage.page_label or passage.page}" if passage.page else ""
         typer.secho(f"{passage.title}{page}  {passage.section}", bold=True)
         typer.echo(f"{' '.join(passage.text.split())[:500]}\n")
-    if result.passages and not result.answerable:
-        typer.echo("These passages probably do not answer the question.")
+    if result.match == "weak":
+        typer.echo("No passage shares most of the question's words.")
 
 
 async def _search(

@@ -34,10 +34,10 @@ class PagesReport(BaseModel):
     hit_at_1: float = Field(serialization_alias="hit@1")
     hit_at_5: float = Field(serialization_alias="hit@5")
     questions: int
-    answerable_kept: float
-    """Share of the questions with a page that the library calls answerable."""
-    unanswerable_rejected: float | None
-    """Share of the questions without a page that it calls unanswerable; None when there is none."""
+    answerable_strong: float
+    """Share of the questions with a page with a strong match."""
+    unanswerable_weak: float | None
+    """Share of the questions without a page with a weak match or none; None when there is none."""
     ms_per_query: float
     misses: tuple[PageMiss, ...]
 
@@ -91,9 +91,9 @@ class _Trial:
         )
         self._seconds += time.perf_counter() - started
         if wanted is None or not question.gold_pages:
-            self._rejected.append(not result.answerable)
+            self._rejected.append(result.match != "strong")
             return
-        self._kept.append(result.answerable)
+        self._kept.append(result.match == "strong")
         hits = _hits(result, wanted, question.gold_pages)
         self._first.append(hits[:1] == [True])
         self._among.append(any(hits))
@@ -108,8 +108,8 @@ class _Trial:
             hit_at_1=_share(self._first),
             hit_at_5=_share(self._among),
             questions=len(self._first),
-            answerable_kept=_share(self._kept),
-            unanswerable_rejected=_share(self._rejected) if self._rejected else None,
+            answerable_strong=_share(self._kept),
+            unanswerable_weak=_share(self._rejected) if self._rejected else None,
             ms_per_query=1000 * self._seconds / max(1, len(self._kept) + len(self._rejected)),
             misses=tuple(self._misses),
         )

@@ -1,4 +1,4 @@
-"""Measures retrieval and abstention on test collections in the BEIR layout."""
+"""Measures retrieval on test collections in the BEIR layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
-from tools.guidelines.search.confidence import ANSWERABLE_FROM, confidence
 from tools.guidelines.search.passage_index import TermsRow, VectorRow
 from tools.guidelines.search.retrieval import Retriever
 from tools.language.term_weights import Weight, weight_of
@@ -25,7 +24,6 @@ from tools.language.terms import terms
 from tools.milvus.connection import MilvusConnection
 
 _VERSION = "evaluation"
-_HALVES = ("first", "second")
 CUT = 10
 Progress = Callable[[str, int, int], None]
 
@@ -40,22 +38,6 @@ class RetrievalReport(BaseModel):
     ms_per_query: float
     queries: int
     passages: int
-    dense: bool
-
-
-class AbstentionReport(BaseModel):
-    """How well the confidence score tells answerable from unanswerable questions."""
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
-    rejected: float = Field(serialization_alias="rejected@95")
-    """Share of the unanswerable rejected where 95 % of the answerable are kept."""
-    kept_by_threshold: float
-    rejected_by_threshold: float
-    """Both shares at the threshold that the library uses."""
-    answerable: int
-    unanswerable: int
-    """How often a question was asked with an answer, and without."""
     dense: bool
 
 
@@ -125,27 +107,21 @@ def evaluate_retrieval(
 
 
 class _Trial:
-    """One indexing of a collection. ``parts`` names the part of some passages; the others are always searched."""
+    """One indexing of a collection."""
 
     def __init__(
         self,
         collection: BeirCollection,
         retriever: Retriever,
         progress: Progress | None,
-        parts: Mapping[str, str] | None = None,
     ) -> None:
         self._collection = collection
         self._retriever = retriever
         self._progress: Progress = progress or (lambda stage, done, total: None)
-        self._parts = parts or {}
         self._terms = {key: terms(text) for key, text in collection.passages.items()}
 
-    def _part(self, passage: str) -> str:
-        return self._parts.get(passage, _VERSION)
-
-    def _weight(self, parts: Sequence[str]) -> Weight:
-        counted = [set(found) for key, found in self._terms.items() if self._part(key) in parts]
-        return weight_of(Counter(term for found in counted for term in found), len(counted))
+    def _weight(self) -> Weight:
+        return weight_of(Counter(term for found in self._terms.values() for term in set(found)), len(self._terms))
 
     def _asked(self) -> list[str]:
         return [key for key in self._collection.relevance if key in self._collection.questions]
@@ -153,14 +129,14 @@ class _Trial:
     def index(self) -> None:
         keys = list(self._collection.passages)
         total = len(keys)
-        rows = [TermsRow(key, self._part(key), self._terms[key]) for key in keys]
+        rows = [TermsRow(key, _VERSION, self._terms[key]) for key in keys]
         self._retriever.terms.add(rows, progress=lambda done, _: self._progress("indexing", done, total))
         embedder, vectors = self._retriever.embedder, self._retriever.vectors
         if embedder is not None and vectors is not None:
             for at in range(0, total, 256):
                 part = keys[at : at + 256]
                 made = embedder.embed([self._collection.passages[key] for key in part])
-                vectors.add([VectorRow(key, self._part(key), vector) for key, vector in zip(part, made, strict=True)])
+                vectors.add([VectorRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
                 self._progress("embedding", at + len(part), total)
         self._retriever.settle()
 
@@ -168,7 +144,7 @@ class _Trial:
         gains: list[float] = []
         recalls: list[float] = []
         asked = self._asked()
-        weight = self._weight([_VERSION])
+        weight = self._weight()
         spent = 0.0
         for at, key in enumerate(asked, start=1):
             started = time.perf_counter()
@@ -186,57 +162,6 @@ class _Trial:
             passages=len(self._terms),
             dense=self._retriever.embedder is not None,
         )
-
-    def abstain(self) -> AbstentionReport:
-        answerable: list[float] = []
-        unanswerable: list[float] = []
-        asked = self._asked()
-        for at, gone in enumerate(_HALVES):
-            parts = [_VERSION, *(half for half in _HALVES if half != gone)]
-            weight = self._weight(parts)
-            for done, key in enumerate(asked, start=1):
-                question = self._collection.questions[key]
-                found = self._retriever.search(question, parts, self._terms.__getitem__, weight)
-                match = self._retriever.match(question, found, self._collection.passages.__getitem__, weight)
-                score = confidence(found, self._terms.__getitem__, weight, self._retriever.scale, match)
-                graded = self._collection.relevance[key].items()
-                left = any(grade > 0 and self._part(passage) != gone for passage, grade in graded)
-                (answerable if left else unanswerable).append(score)
-                self._progress("asking", at * len(asked) + done, len(_HALVES) * len(asked))
-        cut = sorted(answerable)[int(0.05 * len(answerable))] if answerable else 0.0
-        return AbstentionReport(
-            rejected=_mean([float(score < cut) for score in unanswerable]),
-            kept_by_threshold=_mean([float(score >= ANSWERABLE_FROM) for score in answerable]),
-            rejected_by_threshold=_mean([float(score < ANSWERABLE_FROM) for score in unanswerable]),
-            answerable=len(answerable),
-            unanswerable=len(unanswerable),
-            dense=self._retriever.embedder is not None,
-        )
-
-
-def evaluate_abstention(
-    uri: str,
-    collection: BeirCollection,
-    *,
-    token: str | None = None,
-    embedder: Embedder | None = None,
-    progress: Progress | None = None,
-) -> AbstentionReport:
-    """Takes away one half of the answering passages, then the other; which questions are rejected each time? Blocks.
-
-    A question counts as answerable while one of its passages is left.
-    """
-    relevant = sorted({key for graded in collection.relevance.values() for key, grade in graded.items() if grade > 0})
-    halves = {key: _HALVES[at % 2] for at, key in enumerate(relevant)}
-    retriever = Retriever(
-        MilvusConnection(uri, token, contents="guideline index"), f"evaluation_{uuid4().hex[:12]}", embedder
-    )
-    trial = _Trial(collection, retriever, progress, halves)
-    try:
-        trial.index()
-        return trial.abstain()
-    finally:
-        retriever.drop()
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:

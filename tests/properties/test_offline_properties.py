@@ -16,14 +16,13 @@ from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.schemas import emptiest
-from chat_app.offline.extraction.text import sentences, squeeze
-from chat_app.offline.extraction.units import units
 from chat_app.offline.state.vector_search import matches_filter
 from chat_app.offline.wire import event_encoding
 from chat_app.offline.wire.model import Found
 from chat_app.offline.wire.objects import count_tokens, cut_to_tokens, message_item
 from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter
 from tests.support.offline_answers import Answered, invented
+from tools.language.quotable_units import sentences, squeeze, units
 
 Json = dict[str, Any]
 MEDICAL = st.sampled_from(
@@ -119,13 +118,13 @@ def test_units_are_stretches_of_their_passage(text: str) -> None:
 
 
 @settings(max_examples=200)
-@given(TEXTS, st.lists(TEXTS, max_size=4), st.booleans(), TEXTS)
-def test_an_answer_holds_nothing_but_extracts(question: str, texts: list[str], answerable: bool, name: str) -> None:
+@given(TEXTS, st.lists(TEXTS, max_size=4), st.sampled_from(["strong", "weak", "none"]), TEXTS)
+def test_an_answer_holds_nothing_but_extracts(question: str, texts: list[str], match: str, name: str) -> None:
     passages = [{"cite": f"[{n}]", "document": "", "section": "", "page": "", "text": t} for n, t in enumerate(texts)]
     label = {"dosage": [squeeze(text) for text in texts]}
     record = {"cite": "[9]", "generic_name": "metformin", "label": label, "matched": {"how": "exact"}}
     outputs = [
-        ToolOutput("search", "{}", json.dumps({"answerable": answerable, "passages": passages})),
+        ToolOutput("search", "{}", json.dumps({"match": match, "passages": passages})),
         ToolOutput("drugs", json.dumps({"drug_name": name}), json.dumps({"results": [record], "did_you_mean": []})),
     ]
     answer = compose(question, gather(outputs))

@@ -255,7 +255,7 @@ class FakeAgent:
         await asyncio.sleep(self.delay * 20)
         output = {
             "question": "contraindications of ACE inhibitors",
-            "answerable": True,
+            "match": "strong",
             "passages": [
                 {
                     "cite": "[1]",
@@ -315,7 +315,7 @@ class FakeAgent:
                 passages=(near,),
                 summary="1 passage, no clear answer",
                 summary_phrase=passage_count(1, answerable=False),
-                output={"answerable": False, "passages": []},
+                output={"match": "none", "passages": []},
             ),
             FunctionOutput(
                 name=looked_up.name,

@@ -35,10 +35,13 @@ class Answered:
 
     @property
     def declined(self) -> bool:
-        return any(
-            phrase in self.text
-            for phrase in (phrases.NO_ANSWER, phrases.NO_SOURCES, phrases.NOTHING_IN_RECORD.partition("database")[2])
-        )
+        """True when the answer says that nothing answers clearly, or that nothing was found."""
+        return phrases.CLOSEST in self.text or phrases.NOTHING.partition(".")[0] in self.text
+
+    @property
+    def denied(self) -> bool:
+        """True when the answer says that nothing was found."""
+        return phrases.NOTHING.partition(".")[0] in self.text
 
 
 class Asker:
@@ -121,13 +124,13 @@ def _parts(line: str) -> list[str]:
 
 def _is_phrase(text: str, sources: str) -> bool:
     templates = [value for value in vars(phrases).values() if isinstance(value, str)]
-    for template in (*templates, *phrases.NAMED.values()):
+    for template in templates:
         pattern = re.escape(template)
         for slot in re.findall(r"\\\{(\w+)\\\}", pattern):
             pattern = pattern.replace(rf"\{{{slot}\}}", "(.+?)")
         match = re.fullmatch(pattern, text)
         if match:
-            known = {*phrases.SECTION_NAMES.values()}
+            known = {*phrases.SECTION_NAMES.values(), phrases.GUIDELINES, phrases.FILES, phrases.DRUGS}
             values = [value for group in match.groups() for value in re.split(r", | and | or ", group)]
             return all(value in known or _folded(value) in sources for value in values)
     return False

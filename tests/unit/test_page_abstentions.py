@@ -34,6 +34,12 @@ def test_a_name_that_was_perhaps_meant_stands_in_the_question_in_its_place() -> 
     assert (name.label, name.question) == ("Did you mean metformin?", "What is the dose of metformin?")
 
 
+def test_of_a_whole_question_the_misspelt_word_is_replaced() -> None:
+    data = {"query": {"name": QUESTION}, "results": [], "did_you_mean": ["metformin"]}
+    (name,) = other_names(QUESTION, LookUps([output("search_drug_database", data)]), "en")
+    assert name.question == "What is the dose of metformin?"
+
+
 def test_names_of_an_interaction_check_are_offered_each_for_its_own() -> None:
     data = {"pairs": [], "unknown": [{"name": "metfromin", "did_you_mean": ["metformin", "metoprolol"]}, "odd"]}
     offered = other_names(QUESTION, LookUps([output("check_drug_interactions", data)]), "en")

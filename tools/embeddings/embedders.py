@@ -10,7 +10,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from tools.embeddings.late_interaction import Tokens
 from tools.errors import ToolUnavailable
 
 MAX_TOKENS = 256
@@ -131,10 +129,6 @@ class OnnxEmbedder:
         except (OSError, ValueError, KeyError):
             return len(self.embed(["dimension"])[0])
 
-    def tokens(self, text: str) -> Tokens | None:
-        """As ``TokenEmbedder`` says."""
-        return self._opened().tokens(text)
-
     def _opened(self) -> _OnnxModel:
         with self._lock:
             if self._model is None:
@@ -174,28 +168,15 @@ class _OnnxModel:
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.enable_padding()
         self._inputs = {given.name for given in self._for_one.get_inputs()}
-        # A search asks for a question's vector, and then for its tokens.
-        self._read_one = lru_cache(maxsize=2)(self._read_text)
 
     def run(self, texts: Sequence[str]) -> list[list[float]]:
-        encoded, hidden = self._read_one(texts[0]) if len(texts) == 1 else self._read(texts)
+        encoded, hidden = self._read(texts)
         if hidden.ndim == 3:
             weights = np.array([each.attention_mask for each in encoded], dtype=hidden.dtype)[:, :, None]
             hidden = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         lengths = np.linalg.norm(hidden, axis=1, keepdims=True)
         found: list[list[float]] = (hidden / np.maximum(lengths, 1e-12)).astype(float).tolist()
         return found
-
-    def tokens(self, text: str) -> Tokens | None:
-        """None for a model that gives one vector for a text; marks that the tokenizer adds are left out."""
-        encoded, hidden = self._read_one(text)
-        if hidden.ndim != 3:
-            return None
-        found: Tokens = hidden[0][np.array(encoded[0].special_tokens_mask) == 0]
-        return found
-
-    def _read_text(self, text: str) -> tuple[Sequence[Any], NDArray[np.float32]]:
-        return self._read([text])
 
     def _read(self, texts: Sequence[str]) -> tuple[Sequence[Any], NDArray[np.float32]]:
         """The texts in tokens, and what the model makes of them."""

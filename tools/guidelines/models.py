@@ -12,6 +12,8 @@ from typing import Literal
 from tools.language.query_expansion import QueryExpansion
 from tools.types import Frozen, Passage
 
+Match = Literal["strong", "weak", "none"]
+"""How well passages match a question, from words alone; ``none`` only where no passage shares a term with it."""
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 
@@ -111,12 +113,19 @@ class SearchFilter(Frozen):
         return not (self.documents or self.issuers or self.issued_from or self.issued_to)
 
 
+class QuestionTerm(Frozen):
+    """A term of a question as the search read it: a stem, its weight in the library, and other words for it."""
+
+    term: str
+    weight: float
+    also: tuple[str, ...] = ()
+
+
 class GuidelineSearchResult(Frozen):
-    """Passages, best first. ``answerable`` is False where the loaded guidelines do not seem to hold the answer."""
+    """Passages, best first, with a hint on how well they match the question."""
 
     passages: tuple[Passage, ...]
-    answerable: bool
-    score: float
-    """Confidence that the best passage answers, 0 to 1; ``answerable`` is this score against a fixed threshold."""
+    match: Match
+    terms: tuple[QuestionTerm, ...] = ()
     expansion: QueryExpansion = QueryExpansion()
     """Other words that were searched beside the words of the question, and the question's language."""

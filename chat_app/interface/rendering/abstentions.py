@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -79,10 +80,17 @@ def other_names(question: str, look_ups: LookUps, language: Language) -> list[Su
     found: dict[str, Suggestion] = {}
     for output in look_ups.outputs:
         for asked, name in _meant(output):
-            asked_again = name.join(re.split(re.escape(asked), question, flags=re.IGNORECASE)) if asked else question
+            word = _misspelt(asked, name)
+            asked_again = name.join(re.split(re.escape(word), question, flags=re.IGNORECASE)) if word else question
             if asked_again != question:
                 found.setdefault(name, Suggestion(say(language, "suggestion.name", name=name), asked_again))
     return list(found.values())[:_MOST_NAMES]
+
+
+def _misspelt(asked: str, name: str) -> str:
+    """Return the part of ``asked`` that ``name`` replaces: its most similar word, where it is a whole question."""
+    words = re.findall(r"[\w-]+", asked)
+    return next(iter(difflib.get_close_matches(name.lower(), [word.lower() for word in words], n=1)), asked)
 
 
 def _meant(output: FunctionOutput) -> Iterable[tuple[str, str]]:

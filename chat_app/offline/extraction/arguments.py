@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.drug_names import drug_names
 from chat_app.offline.extraction.schemas import (
     FORMATS,
     branch,
@@ -20,8 +19,9 @@ from chat_app.offline.extraction.schemas import (
     pattern_of,
     resolve,
 )
-from chat_app.offline.extraction.text import STOP, squeeze, stem, words
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.quotable_units import squeeze
+from tools.language.terms import terms
 
 Json = dict[str, Any]
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
@@ -38,7 +38,6 @@ _QUOTED: Final = re.compile(r"[\"“'‘]([^\"”'’]{1,200})[\"”'’]")
 _WHOLE: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic", "prompt", "input"})
 _CAPITAL: Final = re.compile(r"\b[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
 _NAMED: Final = re.compile(r"name|title|person|who|subject|location|city|place")
-_DRUG: Final = re.compile(r"^(?:drug|medicine|medication)(?:_?name)?$", re.IGNORECASE)
 _ANSWER: Final = re.compile(r"answer|response|summary|explanation|message|content|result|text|reply", re.IGNORECASE)
 _DEEPEST: Final = 12
 
@@ -136,9 +135,9 @@ def _choose(options: list[Any], text: str, *, optional: bool) -> Any:
 
 def _chosen(options: list[Any], text: str) -> list[Any]:
     """The options that ``text`` names."""
-    asked = {stem(word) for word in words(text)}
-    named = ((option, [stem(word) for word in words(str(option).replace("_", " "))]) for option in options)
-    return [option for option, parts in named if parts and all(part in asked for part in parts)]
+    asked = set(terms(text))
+    named = ((option, terms(str(option).replace("_", " "))) for option in options)
+    return [option for option, parts in named if parts and asked.issuperset(parts)]
 
 
 def _number(schema: Json, text: str, *, optional: bool, whole: bool) -> float | int | None:
@@ -226,8 +225,6 @@ def _candidates(name: str, described: str, schema: Json, source: Source) -> Iter
     pattern = pattern_of(schema)
     if pattern is not None:
         yield from (word.strip(",.;:?!()") for word in source.text.split())
-    if _DRUG.match(name):
-        yield from drug_names(source.text)
     if pattern is None and not schema.get("format"):
         yield from _named(described, source.text)
 
@@ -247,7 +244,7 @@ def _named(described: str, text: str) -> Iterator[str]:
 def _first_name(text: str) -> str | None:
     """The first capitalised words that do not just begin a sentence."""
     for match in _CAPITAL.finditer(text):
-        kept = [word for word in match.group().split() if word.lower() not in STOP]
+        kept = [word for word in match.group().split() if terms(word)]
         if kept:
             return " ".join(kept)
     return None

@@ -1,7 +1,8 @@
 """Decides which declared functions a question needs, and fills their arguments from it.
 
 Functions are known by their schema, not by their name: one that takes a question searches documents, one that takes
-a drug's name looks drugs up, and any other is called when the question names what it does.
+a drug's name searches drugs, one that takes several compares them, and any other is called when the question names
+what it does.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chat_app.offline.extraction.arguments import Source, fill, fill_each, fill_schema
-from chat_app.offline.extraction.drug_names import drug_classes, drug_names
+from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.schemas import is_nullable
-from chat_app.offline.extraction.text import STOP, stem, words
-from chat_app.offline.extraction.topics import Aspect, aspects, only_database
-from chat_app.offline.extraction.vocabulary import word_list
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.terms import terms
 
 Json = dict[str, Any]
 _QUESTION: Final = frozenset({"question", "query", "q", "search_query", "search", "text", "topic"})
@@ -26,12 +25,14 @@ _DRUG: Final = re.compile(r"^(?:drug|medication|medicine|generic)(?:_?names?|s)?
 _NAME: Final = re.compile(r"^names?$", re.IGNORECASE)
 _MEDICINES: Final = re.compile(r"\b(?:drug|medicine|medication)s?\b", re.IGNORECASE)
 _FINDS: Final = re.compile(r"search|find|look|retriev|guideline|document|knowledge|passage|librar", re.IGNORECASE)
-_VERBS: Final = word_list("function_words")
-_ALLERGEN: Final = r"\b{name}[ -]allerg|\b(?:allerg|hypersensitiv)\w* to (?:\w+ )?{name}\b"
+_VERBS: Final = re.compile(
+    r"\b(?:get|set|find|search|list|fetch|look|lookup|show|read|create|update|delete|send|run|call|make|add|check"
+    r"|current|new|all|data|info|information|tool|function)\b"
+)
 _MOST_CALLS: Final = 8
 """Calls of functions that are neither a search nor a look-up."""
 _MOST_NAMES: Final = 4
-"""Drugs of one question that are looked up."""
+"""Drugs of one question that are compared."""
 
 
 @dataclass(frozen=True)
@@ -66,48 +67,28 @@ def sort_tools(functions: Sequence[FunctionToolIn]) -> Toolbox:
 
 
 def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
-    """The calls that ``question`` needs, best first; with ``forced`` at least one when any function is declared."""
+    """The first calls that ``question`` needs, best first; with ``forced`` at least one when any function is declared.
+
+    Every document search and one drug search get the whole question: the drug database finds the names in it.
+    """
     box = sort_tools(functions)
-    names = _not_allergens(question, drug_names(question))
-    wanted = aspects(question)
     others = [function for function in box.others if _named(function, question)]
     if not others and not (box.documents or box.drugs or box.interactions):
         others = [function for function in box.others if _described(function, question)]
     calls = [Call(function.name, given) for function in others for given in fill_each(function, question)]
     calls = calls[:_MOST_CALLS]
     if not calls:
-        calls += _clinical(question, box, names, wanted)
+        calls += [_call(function, question, question) for function in (*box.documents, *box.drugs[:1])]
     if not calls and forced and functions:
-        function = functions[0]
-        calls.append(Call(function.name, fill(function, question)))
+        calls.append(Call(functions[0].name, fill(functions[0], question)))
     return calls
 
 
-def _not_allergens(question: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The drugs that are asked about: what a patient is allergic to is no answer, as long as another is named."""
-    kept = [name for name in names if not re.search(_ALLERGEN.format(name=re.escape(name)), question, re.IGNORECASE)]
-    return tuple(kept or names)
-
-
-def _clinical(question: str, box: Toolbox, names: Sequence[str], wanted: Sequence[Aspect]) -> list[Call]:
-    calls: list[Call] = []
-    asked = list(names)
-    if not asked and only_database(wanted):
-        asked = list(drug_classes(question))
-    if box.interactions and len(names) >= 2 and Aspect.INTERACTIONS in wanted:
-        calls.append(_call(box.interactions[0], question, list(names[:_MOST_NAMES])))
-    elif box.drugs:
-        calls += [_call(box.drugs[0], question, name) for name in asked[:_MOST_NAMES]]
-    if box.documents and not (only_database(wanted) and asked and box.drugs):
-        calls += [_call(function, question) for function in box.documents]
-    return calls
-
-
-def fallback(question: str, functions: Sequence[FunctionToolIn]) -> list[Call]:
-    """A second try when the documents did not answer: the drug class that the question names, in the database."""
+def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
+    """The check of the drugs that the question was found to name, when there are two or more."""
     box = sort_tools(functions)
-    classes = drug_classes(question)
-    return [_call(box.drugs[0], question, classes[0])] if box.drugs and classes else []
+    names = [record.name for record in evidence.named][:_MOST_NAMES]
+    return [_call(box.interactions[0], question, names)] if box.interactions and len(names) > 1 else []
 
 
 def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -> Call:
@@ -151,12 +132,12 @@ def _is_list(schema: Json) -> bool:
 def _named(function: FunctionToolIn, question: str) -> bool:
     """True when the question names what the function is called after: the weather for ``get_weather2``."""
     parts = re.split(r"[_\W\d]+|(?<=[a-z])(?=[A-Z])", function.name)
-    return bool(_content(question) & {stem(part.lower()) for part in parts if part and part.lower() not in _VERBS})
+    return bool(set(terms(question)) & _content(" ".join(parts)))
 
 
 def _described(function: FunctionToolIn, question: str) -> bool:
-    return bool(_content(question) & _content(function.description or ""))
+    return bool(set(terms(question)) & _content(function.description or ""))
 
 
 def _content(text: str) -> set[str]:
-    return {stem(word) for word in words(text) if word not in STOP and word not in _VERBS}
+    return set(terms(_VERBS.sub(" ", text.lower())))

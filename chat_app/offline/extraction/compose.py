@@ -1,55 +1,109 @@
-"""Puts the answer together: extracts with their citations, grouped under fixed phrases."""
+"""Puts the answer together: extracts with their citations, grouped under fixed phrases.
+
+An answer has one of three forms: quotes that answer; the closest quotes, said to be no clear answer; or nothing found,
+with what was searched.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from chat_app.offline.extraction import drugs, phrases
+from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.draft import Draft
-from chat_app.offline.extraction.evidence import Calculated, Evidence, Fields, Passage
-from chat_app.offline.extraction.selection import Quote, select
-from chat_app.offline.extraction.units import Unit
+from chat_app.offline.extraction.drug_parts import (
+    BRANDS,
+    DRUG_CLASS,
+    OVERVIEW,
+    PRODUCTS,
+    adds_nothing,
+    asks_interaction,
+    label_passages,
+    names_section,
+    record_parts,
+)
+from chat_app.offline.extraction.evidence import Calculated, DrugRecord, Evidence, Fields, Lookup, Passage
+from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.scoring import Scored
+from chat_app.offline.extraction.selection import ENOUGH_WORDS, Selection, select
 from chat_app.offline.wire.model import Answer
+from tools.language.quotable_units import Table, Unit, units
 
-_MOST_BESIDE_A_RECORD: Final = 3
-"""Guideline sentences beside what a drug's record already says."""
+_MOST_OF_A_PAIR: Final = 5
+_MOST_ASIDE: Final = 2
+"""Sentences on the interaction of two drugs where the question asks for something else."""
+_BESIDE_INTERACTIONS: Final = 40
+"""Words of other quotes beside what the labels of two drugs say of each other."""
 
 
-def compose(question: str, evidence: Evidence) -> Answer:
-    """The answer to ``question`` from ``evidence``; what was searched and found empty is said."""
+def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
+    """The answer to ``question`` from ``evidence``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft()
-    drugs.lookups(draft, question, evidence.lookups)
-    drugs.pairs(draft, evidence.pairs)
-    quotes = select(question, evidence.passages, most=_MOST_BESIDE_A_RECORD if draft.text else None)
-    if quotes:
-        _quotes(draft, quotes)
+    asked = read_question(question, evidence.terms, newest=newest or question, subjects=evidence.subjects(question))
+    _pairs(draft, question, evidence)
+    facts = bool(draft.text)
+    for record in evidence.named:
+        facts = _record(draft, question, record) or facts
     for output in evidence.fields:
         _fields(draft, output)
+        facts = True
     for calculated in evidence.calculations:
         _calculated(draft, calculated)
-    _empty_handed(draft, evidence, quoted=bool(quotes))
+        facts = True
+    if not (facts and record_parts(question) and not names_section(question)):
+        facts = _quotes(draft, asked, evidence, words=_BESIDE_INTERACTIONS if facts else ENOUGH_WORDS) or facts
+    _classes(draft, question, evidence, answered=bool(draft.text))
+    _empty_handed(draft, evidence)
     return draft.answer()
 
 
-def _quotes(draft: Draft, quotes: Sequence[Quote]) -> None:
-    from_files = all(quote.passage.file_id for quote in quotes)
-    draft.block(phrases.FROM_FILES if from_files else phrases.FROM_GUIDELINES)
+def _quotes(draft: Draft, question: Question, evidence: Evidence, *, words: int) -> bool:
+    """Adds the best sentences and rows; True when there are any."""
+    labels = [passage for record in evidence.named for passage in label_passages(record)]
+    selection = _overview(question, evidence) or select(question, [*labels, *evidence.passages], words=words)
+    if not selection.quotes:
+        return False
+    if not (selection.answers or draft.text):
+        draft.block(phrases.CLOSEST)
+    elif draft.text and not selection.answers:
+        return False
+    _show(draft, selection.quotes, titled=selection.answers)
+    return True
+
+
+def _overview(question: Question, evidence: Evidence) -> Selection | None:
+    """The first sentence of the main sections, for a question that names a drug and nothing else."""
+    record = next((record for record in evidence.named if adds_nothing(question.text, record)), None)
+    if record is None:
+        return None
+    parts = sorted(label_passages(record, OVERVIEW), key=lambda passage: passage.title)
+    firsts = [Scored.plain(found[0], passage) for passage in parts if (found := units(passage.text))]
+    return Selection(tuple(firsts), answers=True) if firsts else None
+
+
+def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
+    title: str | None = None
     group: object = None
     for quote in _in_order(quotes):
-        unit, first = quote.unit, _group(quote) != group
-        if first and unit.table is not None:
-            _open(draft, unit)
-        if _fits(unit):
-            draft.row(unit.cells, quote.passage)
+        heading = quote.passage.title or (
+            (phrases.FROM_FILES if quote.passage.file_id else phrases.FROM_GUIDELINES) if titled else ""
+        )
+        opens = heading != title
+        if opens and heading:
+            draft.block(heading)
+        first = opens or (_group(quote) != group and (quote.unit.table is not None or isinstance(group, tuple)))
+        if quote.unit.table is not None and _group(quote) != group:
+            _open(draft, quote.unit)
+        if _fits(quote.unit):
+            draft.row(quote.unit.cells, quote.passage)
         else:
             # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
-            draft.quote("; ".join(unit.cells) or unit.text, quote.passage, first=first and not _goes_on(group, quote))
-        group = _group(quote)
+            draft.quote("; ".join(quote.unit.cells) or quote.unit.text, quote.passage, first=first)
+        title, group = heading, _group(quote)
 
 
 def _open(draft: Draft, unit: Unit) -> None:
-    """What stands above the first row of a table."""
+    """Adds what is above the first row of a table."""
     if unit.table is not None and _fits(unit):
         draft.head(unit.table)
     elif unit.table is not None and unit.table.caption:
@@ -57,32 +111,70 @@ def _open(draft: Draft, unit: Unit) -> None:
 
 
 def _fits(unit: Unit) -> bool:
-    """True when each cell of a row stands under a column of the header."""
+    """True when each cell of a row belongs to a column of the header."""
     return unit.table is not None and len(unit.cells) == len(unit.table.header)
 
 
-def _in_order(quotes: Sequence[Quote]) -> list[Quote]:
-    """The best quote's passage first, in reading order, then the next best; rows of one table stand together."""
-    best: dict[object, float] = {}
-    for quote in quotes:
-        best[_group(quote)] = max(best.get(_group(quote), 0.0), quote.score)
-    return sorted(quotes, key=lambda quote: (-best[_group(quote)], str(_group(quote)), quote.place))
+def _in_order(quotes: Sequence[Scored]) -> list[Scored]:
+    """The best quote's passage first, in reading order, then the next best; rows of one table together."""
+    best: dict[object, int] = {}
+    source: dict[str, int] = {}
+    for place, quote in enumerate(quotes):
+        source.setdefault(quote.passage.title, place)
+        best.setdefault(_group(quote), place)
+    return sorted(quotes, key=lambda quote: (source[quote.passage.title], best[_group(quote)], quote.place))
 
 
-def _group(quote: Quote) -> object:
+def _group(quote: Scored) -> object:
     """What is shown together: the rows of a table, those that fit its header apart; the sentences of a passage."""
-    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else quote.passage.rank
+    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else id(quote.passage)
 
 
-def _goes_on(group: object, quote: Quote) -> bool:
-    """True when a sentence follows those of another passage: one list holds them all."""
-    return isinstance(group, int) and quote.unit.table is None
+def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
+    """Adds what labels say of one another; of a pair that is silent it is said that it is."""
+    most = _MOST_OF_A_PAIR if asks_interaction(question) or not evidence.passages else _MOST_ASIDE
+    for pair in evidence.pairs:
+        left = most
+        for record in pair.said:
+            for passage in label_passages(record):
+                for place, sentence in enumerate(passage.text.split("\n")[:left]):
+                    if not place:
+                        draft.block(passage.title)
+                    draft.quote(sentence, passage, first=not place)
+                    left -= 1
+        if not pair.said and (asks_interaction(question) or not evidence.passages):
+            draft.block(phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
-def _calculated(draft: Draft, calculated: Calculated) -> None:
-    draft.block(calculated.needs or f"**{calculated.title}**")
-    for index, line in enumerate(() if calculated.needs else calculated.lines):
-        draft.quote(line, Passage(line, cite=calculated.cite), first=index == 0)
+def _record(draft: Draft, question: str, record: DrugRecord) -> bool:
+    """Adds the fields of a record that the question asks for; True when there are any."""
+    before = len(draft.text)
+    source = Passage("", cite=record.cite)
+    asked = record_parts(question)
+    if PRODUCTS in asked and record.products:
+        draft.block(phrases.PRODUCTS.format(name=record.name))
+        draft.head(Table("", phrases.PRODUCT_COLUMNS))
+        for product in record.products:
+            cells = (product.dosage_form, product.routes, product.strengths, product.brand_names)
+            draft.row([cell or phrases.NOT_GIVEN for cell in cells], source)
+    named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
+    for part, (phrase, names) in named.items():
+        if part in asked and names:
+            draft.block(phrase.format(name=record.name, names=phrases.listed(list(names))))
+            draft.cite(source)
+    return len(draft.text) > before
+
+
+def _classes(draft: Draft, question: str, evidence: Evidence, *, answered: bool) -> None:
+    """Lists the members of a class, where the question asks for fields of records or nothing else was found."""
+    records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
+    if not records or evidence.named or (answered and not record_parts(question)):
+        return
+    draft.block(phrases.RECORDS)
+    draft.head(Table("", phrases.RECORD_COLUMNS))
+    for record in records:
+        cells = (record.name, ", ".join(record.drug_classes), ", ".join(record.brand_names))
+        draft.row([cell or phrases.NOT_GIVEN for cell in cells], Passage("", cite=record.cite))
 
 
 def _fields(draft: Draft, output: Fields) -> None:
@@ -91,25 +183,27 @@ def _fields(draft: Draft, output: Fields) -> None:
         draft.quote(f"{name}: {value}" if name else value, Passage(value, cite=output.cite), first=index == 0)
 
 
-def _empty_handed(draft: Draft, evidence: Evidence, *, quoted: bool) -> None:
-    """Says what was searched without success, and that nothing answers when that is so."""
-    answered = bool(draft.text)
-    asked_back = False
-    if evidence.searched_documents and not quoted:
-        draft.block(phrases.NOTHING_IN_FILES if evidence.hosted else phrases.NOTHING_IN_GUIDELINES)
-    silent: list[str] = []
-    for lookup in evidence.lookups:
-        if not lookup.records:
-            draft.block(phrases.NO_RECORD.format(name=lookup.asked))
-        elif lookup.is_guess:
-            draft.block(phrases.NO_NAME.format(name=lookup.asked))
-        elif not answered and lookup.records[0].name not in silent:
-            silent.append(lookup.records[0].name)
-            draft.block(phrases.NOTHING_IN_RECORD.format(name=silent[-1]))
-        if lookup.suggestions and not lookup.is_exact:
-            draft.block(phrases.DID_YOU_MEAN.format(names=phrases.listed(list(lookup.suggestions[:3]), "or")))
-            asked_back = True
+def _calculated(draft: Draft, calculated: Calculated) -> None:
+    draft.block(calculated.needs or f"**{calculated.title}**")
+    for index, line in enumerate(() if calculated.needs else calculated.lines):
+        draft.quote(line, Passage(line, cite=calculated.cite), first=index == 0)
+
+
+def _empty_handed(draft: Draft, evidence: Evidence) -> None:
+    """Says what failed, which names are offered, and, where there is nothing at all, what was searched."""
+    offered = [name for lookup in evidence.lookups if _is_guess(lookup) for name in lookup.suggestions]
+    found = bool(draft.text)
     for tool, message in evidence.failures:
         draft.block(phrases.FAILED.format(tool=tool, message=message))
-    if not (answered or asked_back or evidence.failures):
-        draft.block(phrases.NO_ANSWER)
+    if offered:
+        draft.block(phrases.NO_NAME)
+        draft.block(phrases.DID_YOU_MEAN.format(names=phrases.listed(list(dict.fromkeys(offered))[:3], "or")))
+    if not (found or offered or evidence.failures):
+        places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
+        places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
+        draft.block(phrases.NOTHING.format(places=phrases.listed(places)) if places else phrases.NO_SOURCES)
+
+
+def _is_guess(lookup: Lookup) -> bool:
+    """True when a name is offered because the one in the question is not known."""
+    return bool(lookup.suggestions) and not any(record.is_named for record in lookup.records)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chat_app.offline.extraction.evidence import Passage
-from chat_app.offline.extraction.units import Table
 from chat_app.offline.wire.model import Answer, FileCitation
+from tools.language.quotable_units import Table
 
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 

@@ -1,16 +1,20 @@
-"""What the tools brought, in one form: sentences with their citation, tables of products, and what was not found."""
+"""What the tools brought, in one form: passages to quote from, drug records, and what was not found."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from tools.language.quotable_units import term_set
 
 Json = dict[str, Any]
+Hint = Literal["strong", "weak", "none"]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A retrieved stretch of a document. ``cite`` is the marker to write, such as ``[3]``, or empty."""
+    """A retrieved part of a document. ``cite`` is the marker to write, such as ``[3]``, or empty."""
 
     text: str
     cite: str = ""
@@ -19,9 +23,12 @@ class Passage:
     page: str = ""
     file_id: str = ""
     rank: int = 0
-    score: float = 0.0
-    doubtful: bool = False
-    """The search itself says that its passages may not answer."""
+    about: str = ""
+    """More words that say what all of the passage is about: a medicine's names, other words for a label section."""
+    title: str = ""
+    """The heading that an answer shows above quotes of the passage; empty for guidelines and files."""
+    is_dose: bool = False
+    """True for a label section that gives doses."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +50,25 @@ class DrugRecord:
     products: tuple[Product, ...] = ()
     label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matched: str = ""
-    """How the name was found: exact, brand, synonym, class, spelling, text."""
-    asked: str = ""
-    """The name that was looked up."""
+    """How the name was found: exact, brand, synonym, code, class, spelling, text."""
+    matched_on: str = ""
     cites: dict[str, str] = field(default_factory=dict[str, str])
     """Markers of single label sections, where they have their own."""
+
+    @property
+    def is_named(self) -> bool:
+        """True when the question named this drug itself."""
+        return self.matched not in {"class", "spelling", "text"}
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """What one look-up in the drug database brought, best record first."""
+    """The result of one search of the drug database, best record first."""
 
     asked: str
     records: tuple[DrugRecord, ...] = ()
     suggestions: tuple[str, ...] = ()
     note: str = ""
-
-    @property
-    def is_exact(self) -> bool:
-        """True when the first record is the very drug that was asked for."""
-        return bool(self.records) and self.records[0].matched not in {"class", "spelling", "text"}
-
-    @property
-    def is_guess(self) -> bool:
-        """True when the name is not in the database and the records are only spelt like it."""
-        return bool(self.records) and self.records[0].matched == "spelling"
 
 
 @dataclass(frozen=True)
@@ -97,19 +98,61 @@ class Fields:
     cite: str = ""
 
 
+@dataclass(frozen=True)
+class WeightedTerm:
+    """A term of the question as the search read it: its weight in the whole library, and other words for it."""
+
+    term: str
+    weight: float
+    also: tuple[str, ...] = ()
+
+
 @dataclass
 class Evidence:
     """All that one question's calls brought."""
 
     passages: list[Passage] = field(default_factory=list[Passage])
+    terms: list[WeightedTerm] = field(default_factory=list[WeightedTerm])
     lookups: list[Lookup] = field(default_factory=list[Lookup])
     pairs: list[Pair] = field(default_factory=list[Pair])
     fields: list[Fields] = field(default_factory=list[Fields])
     calculations: list[Calculated] = field(default_factory=list[Calculated])
     searched_documents: bool = False
-    answerable: bool = False
-    """False when every document search said that its passages do not answer."""
     hosted: bool = False
     """True when the documents were searched by the server's own file search."""
     failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Function and message of each call that failed."""
+
+    @property
+    def named(self) -> tuple[DrugRecord, ...]:
+        """The drugs that the question names, without repeats."""
+        found = (record for lookup in self.lookups for record in _named(lookup))
+        return tuple({record.name: record for record in found}.values())
+
+    def subjects(self, question: str) -> list[str]:
+        """The names and classes of the drugs that ``question`` names; a class only when it is named in full."""
+        found = [name for record in self.named for name in _names(record)]
+        asked = term_set(question)
+        records = [record for lookup in self.lookups for record in lookup.records if record.matched == "class"]
+        classes = [part for record in records for part in _parts(record.matched_on) if term_set(part) <= asked]
+        members = [name for record in records for name in (record.name, *record.brand_names)] if classes else []
+        return list(dict.fromkeys([*found, *classes, *members]))
+
+
+def _names(record: DrugRecord) -> list[str]:
+    classes = [part for name in record.drug_classes for part in _parts(name)]
+    return [record.name, record.matched_on, *record.brand_names, *classes]
+
+
+def _parts(name: str) -> list[str]:
+    """A class by its name and by the short form in brackets."""
+    return [part.strip() for part in re.split(r"[()]", name) if part.strip()]
+
+
+def _named(lookup: Lookup) -> list[DrugRecord]:
+    """The best record of each name; the end of a unit, such as "mL/min", is no name."""
+    best: dict[str, DrugRecord] = {}
+    for record in lookup.records:
+        if record.is_named and f"/{record.matched_on}".lower() not in lookup.asked.lower():
+            best.setdefault(record.matched_on.lower() or record.name, record)
+    return list(best.values())

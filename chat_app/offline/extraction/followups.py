@@ -1,26 +1,28 @@
-"""Makes a follow-up question stand alone, from the questions before it.
+"""Makes a follow-up question complete, from the questions before it and the drugs that were found for them.
 
 "What about in patients with kidney disease?" after "What are the contraindications for ACE inhibitors?" becomes
-"What are the contraindications for ACE inhibitors in patients with kidney disease?". No word is made up: the
-result is put together from what the user wrote.
+"What are the contraindications for ACE inhibitors in patients with kidney disease?". Every word of the result is
+the user's, or a name that the drug database found in the user's words.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.contrasts import opposite_of
 from chat_app.offline.extraction.dialogue import Exchange
-from chat_app.offline.extraction.drug_names import drug_classes, drug_names
-from chat_app.offline.extraction.text import terms
-from chat_app.offline.extraction.topics import Aspect, aspects
+from chat_app.offline.extraction.drug_parts import only_parts
+from chat_app.offline.extraction.evidence import Evidence
+from chat_app.offline.extraction.question import opposite_of
+from chat_app.offline.extraction.reading import gather
+from tools.language.terms import terms
 
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
-    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of)\b\s*",
+    r"(?:what about|how about|what if|and(?: what)?(?: about)?|what of|und|und was ist mit|y)\b\s*",
     re.IGNORECASE,
 )
 _CONNECTIVE: Final = re.compile(r"^\s*(?:and|but|also|or|so|then|what if)\b[,]?\s*", re.IGNORECASE)
@@ -33,8 +35,6 @@ _INTERROGATIVE: Final = re.compile(
     r"^\s*(?:what|which|when|who|how|why|where|is|are|do|does|can|should)\b", re.IGNORECASE
 )
 _PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
-_POPULATIONS: Final = frozenset({Aspect.RENAL, Aspect.HEPATIC, Aspect.PREGNANCY})
-"""Aspects that say in whom; they narrow a question instead of replacing what it asks."""
 _PATIENT: Final = re.compile(
     r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
     re.IGNORECASE,
@@ -44,50 +44,67 @@ _YES: Final = re.compile(
     r"^\s*(?:yes|yeah|yep|correct|right|exactly|that one|please|i (?:do|did))\b[^?]{0,30}$", re.IGNORECASE
 )
 _ENDING: Final = re.compile(r"[\s?.!]+$")
+_FEW: Final = 5
+"""Terms of a question that only narrows the one before."""
 
 
 def standalone(turns: Sequence[Exchange]) -> str:
     """The last question of a conversation as one that can be searched for without the others."""
     resolved = answer = ""
+    evidence = Evidence()
     for turn in turns:
         question = turn.question.strip()
-        resolved = _confirmed(question, resolved, answer) or _resolve(question, resolved)
+        resolved = _confirmed(question, resolved, answer) or _resolve(question, resolved, evidence)
         answer = turn.answer
+        evidence = gather(turn.outputs) if turn.outputs else evidence
     return resolved
 
 
 def _confirmed(question: str, before: str, answer: str) -> str:
     """The question before with the name that "Did you mean ...?" offered, when ``question`` takes it up."""
     offered = _OFFER.search(answer)
-    misspelt = drug_names(before)
-    if offered is None or not misspelt:
+    if offered is None:
         return ""
     names = re.split(r", | or ", offered.group(1))
     said = _ENDING.sub("", question).lower()
     chosen = next((name for name in names if name.lower() == re.sub(r"^yes\W+", "", said)), None)
     if chosen is None and _YES.match(question):
         chosen = names[0]
-    return before.replace(misspelt[0], chosen, 1) if chosen else ""
+    misspelt = difflib.get_close_matches((chosen or "").lower(), re.findall(r"[\w-]+", before.lower()), n=1)
+    return re.sub(re.escape(misspelt[0]), chosen, before, count=1, flags=re.IGNORECASE) if chosen and misspelt else ""
 
 
-def _resolve(question: str, before: str) -> str:
+def _resolve(question: str, before: str, evidence: Evidence) -> str:
     if not before or not is_follow_up(question):
         return question
     rest = _ENDING.sub("", _CONNECTIVE.sub("", _LEAD.sub("", question)))
     if not rest:
         return before
-    named, known = subjects(rest), subjects(before)
-    if named and known and (_LEAD.match(question) or len(terms(rest)) <= len(_all_terms(named)) + 1):
-        return _replace(before, known, named)
-    if _PLACE.match(rest) or (not named and set(aspects(rest)) <= _POPULATIONS and _is_fragment(question)):
+    known = subjects(before, evidence)
+    if _PLACE.match(rest) or _PATIENT.match(rest) or (opposite_of(rest) and not _PRONOUN.search(rest)):
         return _narrowed(before, rest)
-    if known and _PRONOUN.search(rest):
-        return f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?"
-    if known and not named:
+    if _PRONOUN.search(rest):
+        return (
+            f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({_ENDING.sub('', before)})?"
+        )
+    if known and only_parts(rest):
         return f"{rest} ({', '.join(known)})?"
-    if named:
-        return f"{rest}?"
+    if known and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
+        return _replaced(before, known, rest)
     return f"{_ENDING.sub('', before)}, {rest}?"
+
+
+def subjects(before: str, evidence: Evidence) -> tuple[str, ...]:
+    """The drugs and classes that ``before`` names, in its own words."""
+    records = [record for lookup in evidence.lookups for record in lookup.records if record.matched != "text"]
+    names = [name for record in records for name in (record.matched_on, record.name) if name]
+    found = {match.group().lower(): match.group() for name in names if (match := _mention(name, before))}
+    return tuple(found.values())
+
+
+def _mention(name: str, text: str) -> re.Match[str] | None:
+    plain = re.sub(r"\s*\(.*", "", name)
+    return re.search(rf"\b{re.escape(plain)}s?\b", text, re.IGNORECASE) if plain else None
 
 
 def _narrowed(before: str, rest: str) -> str:
@@ -106,36 +123,19 @@ def _narrowed(before: str, rest: str) -> str:
     return f"{_ENDING.sub('', before[:start] + before[end:])} {joined}?".replace("  ", " ")
 
 
-def _is_fragment(question: str) -> bool:
-    return _LEAD.match(question) is not None or len(question.split()) <= 4
-
-
 def is_follow_up(question: str) -> bool:
     """True when ``question`` leans on what was asked before."""
     if _LEAD.match(question) or _CONNECTIVE.match(question):
         return True
-    if _PLACE.match(question.strip()) and len(terms(question)) <= 5:
+    if len(terms(question)) <= _FEW and (_PLACE.match(question.strip()) or _PRONOUN.search(question)):
         return True
-    named = subjects(question)
-    if _PRONOUN.search(question) and not named:
-        return True
-    whole = _INTERROGATIVE.match(question) is not None
-    most = 1 if whole else 2
-    return not named and 1 <= len(terms(question)) <= most and len(question.split()) <= 6
+    most = 1 if _INTERROGATIVE.match(question) else 2
+    return only_parts(question) or (1 <= len(terms(question)) <= most and len(question.split()) <= _FEW)
 
 
-def subjects(question: str) -> tuple[str, ...]:
-    """The drugs and drug classes that a question is about."""
-    return (*drug_names(question), *drug_classes(question))
-
-
-def _all_terms(names: Sequence[str]) -> frozenset[str]:
-    return frozenset().union(*(terms(name) for name in names))
-
-
-def _replace(before: str, known: Sequence[str], named: Sequence[str]) -> str:
+def _replaced(before: str, known: Sequence[str], named: str) -> str:
     first, *others = known
-    result = before.replace(first, " and ".join(named), 1)
+    result = before.replace(first, named, 1)
     for other in others:
         result = re.sub(rf"\s*(?:,|and|or)?\s*{re.escape(other)}", "", result, count=1)
     return result

@@ -1,4 +1,4 @@
-"""The model's own words: every phrase that is not an extract stands here, and an answer holds no other.
+"""The model's own words: every phrase that is no extract is here, and an answer holds no other.
 
 Names, numbers and titles that are set into a phrase come from the question, the call or the source.
 """
@@ -12,35 +12,32 @@ GREETING: Final = (
 )
 THANKS: Final = "You are welcome."
 EMPTY: Final = "Please ask a question."
-NO_SOURCES: Final = (
-    "I answer only with extracts from sources, and this conversation gave me none that answer this. "
-    "No source was searched."
-)
+NO_SOURCES: Final = "Nothing found. No source was searched: I answer only with quotes from sources."
 IMAGE: Final = "I cannot read images; I answer only from text."
 FROM_CONVERSATION: Final = "From this conversation:"
 FROM_GUIDELINES: Final = "From the guidelines:"
 FROM_FILES: Final = "From the files:"
+CLOSEST: Final = "No sentence clearly answers this. The closest passages are:"
+NOTHING: Final = "Nothing found. Searched: {places}."
+GUIDELINES: Final = "the guidelines"
+FILES: Final = "the files"
+DRUGS: Final = "the drug database"
 PRODUCTS: Final = "Products of {name} in the drug database:"
 LABEL: Final = "{name}, {section}:"
 RECORDS: Final = "Matching records in the drug database:"
-NAMED: Final = {
-    "BRANDS": "Brand names of {name}: {names}.",
-    "DRUG_CLASS": "Drug classes of {name}: {names}.",
-}
+BRANDS: Final = "Brand names of {name}: {names}."
+DRUG_CLASS: Final = "Drug classes of {name}: {names}."
 FIELDS: Final = "{tool} returned:"
 FAILED: Final = "{tool} failed: {message}"
-NOTHING_IN_GUIDELINES: Final = "I searched the guidelines, and found no passage that answers this question."
-NOTHING_IN_FILES: Final = "I searched the files, and found no passage that answers this question."
-NO_RECORD: Final = "I searched the drug database for {name}, and found no matching record."
-NO_NAME: Final = "The drug database has no medicine named {name}."
-NOTHING_IN_RECORD: Final = "The record of {name} in the drug database does not answer this question."
-NO_INTERACTION: Final = "The records of {names} in the drug database name no interaction between them."
+NO_NAME: Final = "The drug database has no medicine spelt that way."
+NO_INTERACTION: Final = (
+    "The labels of {names} in the drug database do not mention each other. "
+    "That is no evidence that the combination is safe."
+)
 DID_YOU_MEAN: Final = "Did you mean {names}?"
-NO_ANSWER: Final = "The sources I searched do not answer this question."
 
-SEARCHING_DOCUMENTS: Final = "Searching the guidelines."
-SEARCHING_FILES: Final = "Searching the files."
-LOOKING_UP: Final = "Looking up {names} in the drug database."
+SEARCHING: Final = "Searching {places}."
+COMPARING: Final = "Checking the labels of {names} for interactions."
 CALLING: Final = "Calling {names}."
 CHOOSING: Final = "Choosing the sentences that answer the question."
 
@@ -58,6 +55,7 @@ SECTION_NAMES: Final = {
     "renal_dosing": "renal dosing",
     "hepatic_dosing": "hepatic dosing",
     "pregnancy": "pregnancy",
+    "overdosage": "overdosage",
 }
 
 

@@ -25,9 +25,10 @@ from chat_app.offline.extraction.evidence import (
     Pair,
     Passage,
     Product,
+    WeightedTerm,
 )
-from chat_app.offline.extraction.text import sentences, squeeze
 from chat_app.offline.wire.model import Found
+from tools.language.quotable_units import sentences, squeeze
 
 Json = dict[str, Any]
 _DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)
@@ -40,9 +41,8 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
         _read(output, evidence)
     if searched:
         evidence.searched_documents = evidence.hosted = True
-        evidence.answerable = evidence.answerable or bool(found)
         evidence.passages += [
-            Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank, score=item.score)
+            Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank)
             for rank, item in enumerate(found)
         ]
     return evidence
@@ -88,20 +88,16 @@ def _decoded(text: str) -> Any:
 def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.searched_documents = True
     rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
-    answerable = bool(body.get("answerable", True)) and bool(rows)
-    evidence.answerable = evidence.answerable or answerable
     evidence.passages += [
         Passage(
-            row["text"],
-            cite=_text(row.get("cite")),
-            document=_text(row.get("document")),
-            section=_text(row.get("section")),
-            page=_text(row.get("page")),
-            rank=rank,
-            doubtful=not answerable,
+            row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
+            section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
         )
         for rank, row in enumerate(rows)
-    ]
+    ]  # fmt: skip
+    for row in _list(body.get("terms")):
+        if isinstance(row, dict) and isinstance(row.get("weight"), int | float):
+            evidence.terms.append(WeightedTerm(_text(row.get("term")), float(row["weight"]), _texts(row.get("also"))))
 
 
 def _is_drug_output(body: Json) -> bool:
@@ -112,9 +108,9 @@ def _is_drug_output(body: Json) -> bool:
 def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
     asked = looked_up(output)
     rows = [row for row in body["results"] if isinstance(row, dict)]
-    records = tuple(_record(row, asked) for row in rows)
+    records = tuple(_record(row) for row in rows)
     if "generic_name" in body and records:
-        records = (_whole_label(body, rows, asked),)
+        records = (_whole_label(body, rows),)
     suggestions = _texts(body.get("did_you_mean"))
     evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
 
@@ -138,14 +134,14 @@ def _read_pairs(body: Json, evidence: Evidence) -> None:
         if isinstance(row, dict):
             names = _texts(row.get("medicines"))
             said = [found for found in results if {found.get("label_of"), found.get("about")} <= set(names)]
-            records = tuple(_record({**found, "generic_name": found.get("label_of")}, "") for found in said)
+            records = tuple(_record({**found, "generic_name": found.get("label_of")}) for found in said)
             evidence.pairs.append(Pair(names, records))
     for row in _list(body.get("unknown")):
         if isinstance(row, dict):
             evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
 
 
-def _record(row: Json, asked: str) -> DrugRecord:
+def _record(row: Json) -> DrugRecord:
     label = row.get("label")
     matched = row.get("matched")
     return DrugRecord(
@@ -156,14 +152,14 @@ def _record(row: Json, asked: str) -> DrugRecord:
         products=tuple(_product(product) for product in _list(row.get("products")) if isinstance(product, dict)),
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
-        asked=asked,
+        matched_on=_text(matched.get("on")) if isinstance(matched, dict) else "",
     )
 
 
-def _whole_label(body: Json, rows: Sequence[Json], asked: str) -> DrugRecord:
+def _whole_label(body: Json, rows: Sequence[Json]) -> DrugRecord:
     """One record of a label whose sections came one by one, each with a citation of its own."""
-    head = _record(body, asked)
-    parts = [_record(row, asked) for row in rows]
+    head = _record(body)
+    parts = [_record(row) for row in rows]
     return replace(
         head,
         label={section: sentences for part in parts for section, sentences in part.label.items()},
@@ -183,7 +179,7 @@ def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
     for row in cited:
         strings = [text for text in _strings({k: v for k, v in row.items() if k != "cite"}) if _is_sentence(text)]
         if strings:
-            evidence.answerable = evidence.searched_documents = True
+            evidence.searched_documents = True
             evidence.passages.append(Passage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
         pairs = tuple(_pairs(body))

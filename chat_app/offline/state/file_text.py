@@ -14,10 +14,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from chat_app.offline.extraction.text import sentences
-from chat_app.offline.extraction.units import is_caption, lines
 from chat_app.offline.state.file_child import UnreadableFileError, text_in_child
 from chat_app.offline.wire.objects import count_tokens
+from tools.language.quotable_units import is_caption, lines, sentences
 
 MOST_CHARACTERS: Final = 20_000_000
 _HTML_NAME: Final = re.compile(r"\.x?html?$", re.IGNORECASE)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
 import orjson
 
-from chat_app.offline.extraction.text import STOP, stem, words
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.state.vector_store import touch
 from chat_app.offline.wire.model import Found
 from chat_app.offline.wire.requests import ComparisonFilter, CompoundFilter, FileSearchToolIn, Filter
+from tools.language.terms import terms
 
 Json = dict[str, Any]
 _CONSIDERED: Final = 3
 """Chunks that are scored for each result that is wanted."""
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 DEFAULT_RESULTS: Final = 20
 _BM25_HALF: Final = 4.0
 """A BM25 score that gives half of the highest score."""
@@ -90,17 +92,18 @@ def _files_that_pass(
 def _matches(
     connection: sqlite3.Connection, store_ids: Sequence[str], files: list[str] | None, query: str, most: int
 ) -> list[tuple[int, Found]]:
-    terms = [word for word in dict.fromkeys(words(query)) if word not in STOP] or words(query)
-    if not terms:
+    words = list(dict.fromkeys(_WORD.findall(query.lower())))
+    asked = [word for word in words if terms(word)] or words
+    if not asked:
         return []
-    expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    expression = " OR ".join(f'"{word}"' for word in asked)
     given = {
         "terms": expression,
         "stores": orjson.dumps(list(store_ids)).decode(),
         "most": most,
         "files": None if files is None else orjson.dumps(files).decode(),
     }
-    wanted = {stem(term) for term in terms}
+    wanted = set(terms(query)) or set(asked)
     return [
         (
             row["id"],
@@ -118,7 +121,7 @@ def _matches(
 
 def _score(bm25: float, text: str, wanted: set[str]) -> float:
     """Between 0 and 1: half for the share of the query's words in the chunk, half for their rarity (BM25)."""
-    covered = len(wanted & {stem(word) for word in words(text)}) / len(wanted)
+    covered = len(wanted.intersection(terms(text))) / len(wanted)
     return 0.5 * covered + 0.5 * (1 - math.exp(-max(bm25, 0.0) * math.log(2) / _BM25_HALF))
 
 

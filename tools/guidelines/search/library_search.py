@@ -9,18 +9,22 @@ from functools import lru_cache
 from itertools import islice
 
 from tools.documents.models import READER
-from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, SearchFilter
-from tools.guidelines.search.confidence import ANSWERABLE_FROM, confidence
+from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, QuestionTerm, SearchFilter
+from tools.guidelines.search.match import match_of
 from tools.guidelines.search.retrieval import Found, Retriever
 from tools.guidelines.storage.catalog import Snapshot, as_passage, names, parse_passage_id
 from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import QueryExpansion
+from tools.language.question_words import telling
+from tools.language.quotable_units import term_set
 from tools.types import Passage
 
 KEPT_TERMS = 20_000
 """Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
+_TELLING = 6
+"""Best passages in which a word that only asks has to be, to count as a word of the subject."""
 MAX_ROWS = 3
 """Rows of one page's tables in one result: the page's own passage holds the whole table."""
 
@@ -48,10 +52,13 @@ class LibrarySearch:
         expansion = expansion or QueryExpansion()
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
-        match = self._retriever.match(question, found, self._read_text, snapshot.weight)
-        score = confidence(found, self._terms_of, snapshot.weight, self._retriever.scale, match)
+        held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]
+        terms = tuple(
+            QuestionTerm(term=term, weight=round(snapshot.weight(term), 2), also=_other_words(term, expansion))
+            for term in dict.fromkeys(telling(found.question, held))
+        )
         return GuidelineSearchResult(
-            passages=passages, answerable=score >= ANSWERABLE_FROM, score=score, expansion=expansion
+            passages=passages, match=match_of(terms, passages), terms=terms, expansion=expansion
         )
 
     def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
@@ -74,11 +81,6 @@ class LibrarySearch:
         if parsed is None:
             return ()
         return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
-
-    def _read_text(self, passage_id: str) -> str:
-        parsed = parse_passage_id(passage_id)
-        stored = self._shelves.holding(passage_id).store.passage(*parsed) if parsed else None
-        return stored.with_section if stored is not None else ""
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
@@ -138,6 +140,11 @@ def damaged_record(document: str) -> str:
         f"Guideline {document}: its record in the library's folder is damaged, and it is not searched. "
         f"Add its file again, or run `asclepius guidelines remove {document}`."
     )
+
+
+def _other_words(term: str, expansion: QueryExpansion) -> tuple[str, ...]:
+    """The words that mean the same as the asked word or phrase to which ``term`` belongs."""
+    return tuple(same for one in expansion.expansions if term in term_set(one.asked) for same in one.same)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:

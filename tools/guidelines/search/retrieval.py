@@ -1,4 +1,4 @@
-"""Searches passages by terms and, when there is an embedder, by meaning; fuses both and judges the result.
+"""Searches passages by terms and, when there is an embedder, by meaning, and fuses both.
 
 Knows nothing of documents or files: the library and the evaluation use it alike.
 """
@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from tools.embeddings.calibration import CosineScale, cosine_scale, match_scale
 from tools.embeddings.embedders import Embedder
-from tools.embeddings.late_interaction import TokenEmbedder, telling_sentences, token_match
 from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
 from tools.guidelines.search.ranking import CANDIDATES, Candidate, by_closeness, fuse
@@ -49,17 +46,7 @@ class Retriever:
         self._connection = connection
         self._collection = collection
         self._vectors: VectorIndex | None = None
-        self._scale: CosineScale | None = None
-        self._match_scale: CosineScale | None = None
         self._warned = False
-
-    @property
-    def scale(self) -> CosineScale | None:
-        """The scale of the embedder's cosines; None without an embedder, or while it cannot be reached."""
-        if self._scale is None and self.embedder is not None:
-            with suppress(ToolUnavailable):
-                self._scale = cosine_scale(self.embedder)
-        return self._scale
 
     @property
     def vectors(self) -> VectorIndex | None:
@@ -90,25 +77,6 @@ class Retriever:
         ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], searched, terms_of, weight)
         return Found(wanted, tuple(ordered))
 
-    def match(self, question: str, found: Found, text_of: Callable[[str], str], weight: Weight) -> float | None:
-        """How well the best passage meets the question token for token, on the reference model's scale.
-
-        None where the embedder cannot tell.
-        """
-        if not found.candidates or not isinstance(self.embedder, TokenEmbedder):
-            return None
-        with suppress(ToolUnavailable):
-            asked = self.embedder.tokens(question)
-            read = self.embedder.tokens(telling_sentences(text_of(found.candidates[0].id), found.question, weight))
-            if asked is not None and read is not None and (scale := self._scale_of_matches(self.embedder)) is not None:
-                return scale(token_match(asked, read))
-        return None
-
-    def _scale_of_matches(self, embedder: TokenEmbedder) -> CosineScale | None:
-        if self._match_scale is None:
-            self._match_scale = match_scale(embedder)
-        return self._match_scale
-
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
         """A failing embedder costs the dense half of a search, never the answer."""
         if self.embedder is None or not question.strip() or not versions:
@@ -127,10 +95,6 @@ class Retriever:
         self.terms.load()
         if self.vectors is not None:
             self.vectors.load()
-            self.scale  # noqa: B018 - measured now, so that the first search need not
-            if isinstance(self.embedder, TokenEmbedder):
-                with suppress(ToolUnavailable):
-                    self._scale_of_matches(self.embedder)
 
     def delete_versions(self, versions: Sequence[str]) -> None:
         self.terms.delete_versions(versions)

@@ -1,0 +1,86 @@
+"""The parts of a drug record that questions ask for, and a record's label as passages to quote from.
+
+A question says "side effects" where a label's section is called warnings. The words beside each part are the other
+words by which it is asked for; they count as words of the section's heading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from chat_app.offline.extraction import phrases
+from chat_app.offline.extraction.evidence import DrugRecord, Passage
+from tools.language.quotable_units import term_set
+
+PRODUCTS: Final = "products"
+BRANDS: Final = "brands"
+DRUG_CLASS: Final = "class"
+_RECORD: Final = {
+    PRODUCTS: "formulations strengths forms products available database",
+    BRANDS: "brand brands trade sold",
+    DRUG_CLASS: "class",
+}
+"""Fields of a record, which no guideline holds."""
+_LABEL: Final = {
+    "boxed_warning": "boxed box black warning warns",
+    "indications": "indicated indications approved use uses used",
+    "dosage": "dose doses dosage dosing dosed maximum max start starting loading how much given taken titrate",
+    "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity safe",
+    "warnings": "warnings warn precautions safe safety adverse side effects reactions risk risks monitor toxicity",
+    "interactions": "interactions interact combined combine combination together",
+    "renal_dosing": "renal kidney failure impairment egfr creatinine clearance dialysis ckd dose dosing",
+    "hepatic_dosing": "hepatic liver failure impairment cirrhosis dose dosing",
+    "pregnancy": "pregnancy pregnant breastfeeding lactation safe",
+    "overdosage": "overdose overdosage poisoning toxicity antidote",
+}
+_DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
+_ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
+OVERVIEW: Final = ("indications", "dosage", "contraindications", "boxed_warning")
+"""The sections that answer a question that names a drug and nothing else."""
+
+
+def record_parts(question: str) -> tuple[str, ...]:
+    """The fields of a record that ``question`` asks for."""
+    asked = term_set(question)
+    return tuple(part for part, words in _RECORD.items() if asked & term_set(words))
+
+
+def names_section(question: str) -> bool:
+    """True when ``question`` asks for a section of a label."""
+    asked = term_set(question)
+    return any(asked & term_set(words) for words in _LABEL.values())
+
+
+def asks_interaction(question: str) -> bool:
+    return bool(term_set(question) & term_set(_LABEL["interactions"]))
+
+
+def adds_nothing(question: str, record: DrugRecord) -> bool:
+    """True when ``question`` names the drug and nothing else."""
+    return not term_set(question) - term_set(names_of(record)) - term_set(_ASKING)
+
+
+def only_parts(text: str) -> bool:
+    """True when ``text`` has no words but those that name parts of a record or a label."""
+    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), _ASKING]))
+    return bool(term_set(text)) and term_set(text) <= known
+
+
+def names_of(record: DrugRecord) -> str:
+    return " ".join((record.name, record.matched_on, *record.brand_names, *record.drug_classes))
+
+
+def label_passages(record: DrugRecord, sections: Sequence[str] = ()) -> list[Passage]:
+    """The label of a drug, a passage for each section, or for each of ``sections`` alone."""
+    return [
+        Passage(
+            "\n".join(sentences),
+            cite=record.cites.get(section, record.cite),
+            about=f"{names_of(record)} {_LABEL.get(section, '')}",
+            title=phrases.LABEL.format(name=record.name, section=phrases.SECTION_NAMES.get(section, section)),
+            is_dose=section in _DOSES,
+        )
+        for section, sentences in record.label.items()
+        if sentences and (not sections or section in sections)
+    ]

@@ -1,0 +1,182 @@
+"""Scores each unit of the retrieved passages by how well it answers a question.
+
+The score is one linear function of the features below. Its weights were fitted by ``python -m
+chat_app.evaluation.fit_extraction`` and are checked there by cross-validation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from chat_app.offline.extraction.evidence import Passage
+from chat_app.offline.extraction.question import Question, contradicts, names_children
+from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
+
+
+class Features(NamedTuple):
+    """What the score of a unit is made of; shares are of the weight of the question's terms, 0 to 1."""
+
+    own: float
+    """Share that the unit itself holds."""
+    above: float
+    """Share that only its headings, its table's caption or header hold."""
+    before: float
+    """Share that only the unit before it holds: what it goes on from."""
+    near: float
+    """Share of the question's neighbouring terms that are neighbours in the unit, too."""
+    opening: float
+    """Share within the unit's first terms: what it is about."""
+    kind: float
+    """1 for a unit with what the question words ask for, such as a figure or an interval."""
+    row: float
+    """1 for a table's row that holds a term of the question."""
+    rank: float
+    """The place of its passage among those that were found, in tenths."""
+
+
+WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4, kind=2.1, row=2.0, rank=-4.4)
+
+
+OTHERS: Final = 3.0
+"""Score that a unit loses which is not about a drug of the question."""
+FOCUS: Final = 2
+"""Times that a term of a follow-up's own words counts."""
+_OPENING: Final = 6
+_REACH: Final = 2
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A unit with its score; ``held`` is the share of the question that it holds with all that is above it."""
+
+    unit: Unit
+    passage: Passage
+    place: int
+    """Position among all units, in the order of passages and within them."""
+    features: Features
+    held: float
+    of_others: bool = False
+    """True for what is not said of a drug that the question names."""
+
+    @classmethod
+    def plain(cls, unit: Unit, passage: Passage) -> Scored:
+        """A unit that is shown for its place, not for its words."""
+        return cls(unit, passage, 0, Features(*[0.0] * len(Features._fields)), 1.0)
+
+    @property
+    def score(self) -> float:
+        lost = OTHERS if self.of_others else 0.0
+        return sum(weight * value for weight, value in zip(WEIGHTS, self.features, strict=True)) - lost
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    unit: Unit
+    passage: Passage
+    above: str
+    """The words above the unit: the document, the section, the heading, the table's caption and header."""
+    own: frozenset[int]
+    """The question's terms that the unit holds."""
+    lent: frozenset[int]
+    """Those that only what is above it holds."""
+
+
+def scored(question: Question, passages: Sequence[Passage]) -> list[Scored]:
+    """Every unit that may answer, in reading order.
+
+    Left out are repeats, and what is said of other patients.
+    """
+    candidates = _candidates(question, passages)
+    others = _others(question, candidates)
+    size = len(candidates) + 1
+    counts = Counter(term for each in candidates for term in each.own)
+    weights = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
+    rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(weights)])
+    known = _shares([weight or 0.0 for weight in question.weights]) if any(question.weights) else rarity
+    found: list[Scored] = []
+    for place, each in enumerate(candidates):
+        previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
+        held = sum(known[term] for term in each.own | each.lent)
+        features = _features(question, each, previous, rarity)
+        found.append(Scored(each.unit, each.passage, place, features, held, place in others))
+    return found
+
+
+def _candidates(question: Question, passages: Sequence[Passage]) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    seen: set[str] = set()
+    for passage in passages:
+        for unit in units(passage.text):
+            above = _above(unit, passage)
+            key = "".join(unit.text.lower().split())
+            if key not in seen and not _of_others(question.text, f"{above} {unit.text}", unit, passage):
+                seen.add(key)
+                own = question.held(term_set(unit.text))
+                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above)) - own))
+    return found
+
+
+def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
+    """The places of units that neither name a drug of the question or its class, nor follow a unit that does."""
+    others: set[int] = set()
+    last: _Candidate | None = None
+    for place, each in enumerate(candidates):
+        names = any(name <= term_set(f"{each.above} {each.unit.text}") for name in question.subjects)
+        goes_on = last is not None and last.passage is each.passage and each.unit.table is None
+        if not (names or goes_on):
+            others.add(place)
+        last = each if names else None
+    return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
+
+
+def _above(unit: Unit, passage: Passage) -> str:
+    """The words above a unit: the document, the section, the heading, the table's caption and header."""
+    table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
+    return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
+
+
+def _of_others(question: str, text: str, unit: Unit, passage: Passage) -> bool:
+    """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
+    if passage.is_dose and names_children(question):
+        return not names_children(unit.text)
+    return contradicts(question, text)
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    """``weights`` made to add up to 1."""
+    total = sum(weights) or 1.0
+    return [weight / total for weight in weights]
+
+
+def _features(question: Question, each: _Candidate, previous: _Candidate | None, rarity: Sequence[float]) -> Features:
+    order = ordered_terms(each.unit.text)
+    held = each.own | each.lent
+    return Features(
+        own=sum(rarity[term] for term in each.own),
+        above=sum(rarity[term] for term in each.lent),
+        before=sum(rarity[term] for term in previous.own - held) if previous else 0.0,
+        near=_near(question, each.own, order, rarity),
+        opening=sum(rarity[term] for term in each.own & question.held(order[:_OPENING])) if each.own else 0.0,
+        kind=float(question.kind_matches(each.unit)),
+        row=float(each.unit.table is not None and bool(each.own)),
+        rank=each.passage.rank / 10,
+    )
+
+
+def _near(question: Question, own: frozenset[int], order: Sequence[str], rarity: Sequence[float]) -> float:
+    """The share of the question's pairs of neighbouring terms that are neighbours in the unit, too."""
+    pairs = [(term, term + 1) for term in range(len(question.forms) - 1)]
+    total = sum(rarity[one] + rarity[other] for one, other in pairs)
+    if not total:
+        return 0.0
+    places = {term: [at for at, stem in enumerate(order) if frozenset({stem}) in question.forms[term]] for term in own}
+    held = [
+        rarity[one] + rarity[other]
+        for one, other in pairs
+        if any(abs(first - second) <= _REACH for first in places.get(one, ()) for second in places.get(other, ()))
+    ]
+    return sum(held) / total
