@@ -24,7 +24,7 @@ _ENDINGS: Final = re.compile(r"(?:ium|um|[aeo]+)$")
 _SPANISH_IDE: Final = re.compile(r"uro$")
 _SPANISH_START: Final = re.compile(r"^es(?=[bcdfgmnpqtv])")
 _ACID: Final = re.compile(r"^(?P<stem>.{3,}?)(?:in)?saure$|^acido (?P<spanish>.{3,})ico$")
-_MOST_WORDS: Final = 6
+_MOST_WORDS: Final = 4
 
 
 class ForeignWords(BaseModel):
@@ -67,6 +67,16 @@ def _salts() -> Mapping[str, str]:
     metals = {*foreign_words().cations.values(), *salt_words().elements}
     english = {international_key(name): name for name in sorted(salt_words().endings - metals, reverse=True)}
     return {**english, **{international_key(name): anion for name, anion in foreign_words().anions.items()}}
+
+
+@cache
+def _salt_keys() -> tuple[str, ...]:
+    return tuple(_salts())
+
+
+@cache
+def _cations() -> tuple[str, ...]:
+    return tuple(sorted(foreign_words().cations, key=len, reverse=True))
 
 
 def english_ions(folded: str) -> frozenset[str]:
@@ -140,7 +150,7 @@ def _parts(word: str) -> tuple[str, ...]:
         return (cations[word],)
     if salt := _salts().get(international_key(word)):
         return (salt,)
-    for cation in sorted(cations, key=len, reverse=True):
+    for cation in _cations():
         rest = word.removeprefix(cation)
         if rest != word and len(rest) >= _SHORTEST:
             return (cations[cation], *(_parts(rest) or (rest,)))
@@ -152,6 +162,8 @@ def _parts(word: str) -> tuple[str, ...]:
 
 def _with_salt(word: str) -> tuple[str, ...]:
     """Return substance and salt of a word such as ``metoprololsuccinat``."""
+    if not international_key(word).endswith(_salt_keys()):
+        return ()
     for place in range(_SHORTEST, len(word) - _SHORTEST + 1):
         if salt := _salts().get(international_key(word[place:])):
             return (word[:place], salt)

@@ -69,13 +69,14 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Can
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
     """Return the one record that a German or Spanish name means, by its parts and endings; None for another text."""
-    for form in (text, *english_forms(text)):
+    entry = None if " " in text else index.international.find(fold(text))
+    for form in () if entry is not None else english_forms(text):
         known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
         entries = {one.entry for one in known if one.kind != "brand"}
         entry = next(iter(entries)) if len(entries) == 1 else index.international.find(fold(form))
         if entry is not None:
-            return Known(entry, "synonym", index.generics[entry])
-    return None
+            break
+    return None if entry is None else Known(entry, "synonym", index.generics[entry])
 
 
 def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
