@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -49,16 +50,19 @@ _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
 class ResponseAPIAdapter:
-    """A Responses server reached through the ``openai`` client.
+    """A Responses server, reached through the ``openai`` client.
 
-    ``idle_timeout``: seconds without an event (comments do not count) after which a stream has stalled;
-    ``total_timeout``: seconds one response may take in all; one that is resumed has them anew.
+    Args:
+        api_key: The key; ``OPENAI_API_KEY`` when missing.
+        base_url: The server's address; ``OPENAI_BASE_URL`` when missing, or else OpenAI's own.
+        idle_timeout: Seconds without an event, not counting comments, after which a stream has stalled.
+        total_timeout: Limit of one response in seconds; a resumed response has that limit again.
     """
 
     def __init__(
         self,
         *,
-        api_key: str,
+        api_key: str | None = None,
         base_url: str | None = None,
         idle_timeout: float = 60.0,
         total_timeout: float = 600.0,
@@ -67,7 +71,8 @@ class ResponseAPIAdapter:
         self._total = total_timeout
         self._new_client = partial(
             AsyncOpenAI,
-            api_key=api_key,
+            # The client insists on a key; servers that need none get this one.
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",
             base_url=base_url,
             max_retries=0,
             timeout=httpx2.Timeout(total_timeout, connect=_CONNECT_TIMEOUT),

@@ -88,7 +88,7 @@ def test_a_question_can_come_from_standard_input(served: Served) -> None:
 
 @pytest.mark.parametrize(
     ("question", "expected"),
-    [("", "empty"), ("   \n", "empty"), ("x" * 100_000, "at most 20,000")],
+    [("", "empty"), ("   \n", "empty"), ("x" * 100_000, "the limit is 20,000")],
     ids=["empty", "blank", "100,000 characters"],
 )
 def test_a_message_that_cannot_be_taken_is_refused_in_one_sentence(
