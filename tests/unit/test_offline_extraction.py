@@ -224,6 +224,33 @@ def test_other_words_that_the_search_knows_for_a_term_count_as_the_term() -> Non
     assert answer.text.startswith(phrases.FROM_GUIDELINES)
 
 
+def test_quotes_in_another_language_than_the_question_are_headed_so() -> None:
+    terms = [{"term": "niereninsuffizienz", "weight": 4.0, "also": ["renal impairment"]}]
+    for text, heading in (
+        ("Reduce the dose of gabapentin in renal impairment.", phrases.FROM_ENGLISH_GUIDELINES),
+        ("Die Dosis von Gabapentin ist bei Niereninsuffizienz zu reduzieren.", phrases.FROM_GUIDELINES),
+    ):
+        output = json.loads(guideline(text).output) | {"terms": terms, "question_language": "de"}
+        told = ToolOutput("search_clinical_guidelines", "{}", json.dumps(output))
+        answer = compose("Gabapentin bei Niereninsuffizienz?", gather([told]))
+        assert answer.text.startswith(heading), answer.text
+
+
+def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
+    row = {
+        "cite": "drug:metformin:1",
+        "generic_name": "metformin",
+        "matched": {"how": "exact", "on": "metformin"},
+        "label": {"dosage": ["Start metformin at 500 mg twice daily with meals."]},
+        "label_scope": {"asked": ["intravenous"], "routes": ["oral"], "fits": False, "not_mentioned": ["children"]},
+    }
+    body = {"query": {}, "results": [row], "did_you_mean": [], "note": ""}
+    told = ToolOutput("search_drug_database", '{"drug_name": "iv metformin dose"}', json.dumps(body))
+    answer = compose("What is the dose of IV metformin?", gather([told]))
+    assert "label for: oral; no label for: intravenous" in answer.text
+    assert "does not mention children" in answer.text
+
+
 def test_what_belongs_together_stays_together() -> None:
     text = (
         "Hold the anticoagulant in these cases:\n• severe bleeding of any site\n• emergency surgery within hours\n"

@@ -73,12 +73,13 @@ def names_of(record: DrugRecord) -> str:
 
 def label_passages(record: DrugRecord, sections: Sequence[str] = ()) -> list[Passage]:
     """The label of a drug, a passage for each section, or for each of ``sections`` alone."""
+    name = f"{record.name} ({record.scope})" if record.scope else record.name
     return [
         Passage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
             about=f"{names_of(record)} {_LABEL.get(section, '')}",
-            title=phrases.LABEL.format(name=record.name, section=phrases.SECTION_NAMES.get(section, section)),
+            title=phrases.LABEL.format(name=name, section=phrases.SECTION_NAMES.get(section, section)),
             is_dose=section in _DOSES,
         )
         for section, sentences in record.label.items()

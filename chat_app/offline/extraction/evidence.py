@@ -54,6 +54,8 @@ class DrugRecord:
     matched_on: str = ""
     cites: dict[str, str] = field(default_factory=dict[str, str])
     """Markers of single label sections, where they have their own."""
+    scope: str = ""
+    """Words on what the label covers, where that is not the asked form or population."""
 
     @property
     def is_named(self) -> bool:

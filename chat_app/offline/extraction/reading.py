@@ -28,6 +28,7 @@ from chat_app.offline.extraction.evidence import (
     WeightedTerm,
 )
 from chat_app.offline.wire.model import Found
+from tools.language.common_words import language_of
 from tools.language.quotable_units import sentences, squeeze
 
 Json = dict[str, Any]
@@ -87,11 +88,13 @@ def _decoded(text: str) -> Any:
 
 def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.searched_documents = True
+    foreign = body.get("question_language", "en") != "en"
     rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
     evidence.passages += [
         Passage(
             row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
             section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
+            title=phrases.FROM_ENGLISH_GUIDELINES if foreign and language_of(row["text"]) == "en" else "",
         )
         for rank, row in enumerate(rows)
     ]  # fmt: skip
@@ -153,7 +156,21 @@ def _record(row: Json) -> DrugRecord:
         label={key: _texts(value) for key, value in label.items()} if isinstance(label, dict) else {},
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
         matched_on=_text(matched.get("on")) if isinstance(matched, dict) else "",
+        scope=_scope(row.get("label_scope")),
     )
+
+
+def _scope(scope: object) -> str:
+    """Return what a label is for where that is not what was asked; empty when it fits or nothing is known."""
+    if not isinstance(scope, dict):
+        return ""
+    said: list[str] = []
+    if scope.get("fits") is False:
+        shown = phrases.listed(list(_texts(scope.get("routes")) or _texts(scope.get("dosage_forms"))))
+        said.append(phrases.OTHER_FORM.format(shown=shown, asked=phrases.listed(list(_texts(scope.get("asked"))))))
+    if left_out := _texts(scope.get("not_mentioned")):
+        said.append(phrases.NOT_MENTIONED.format(names=phrases.listed(list(left_out), "or")))
+    return "; ".join(said)
 
 
 def _whole_label(body: Json, rows: Sequence[Json]) -> DrugRecord:
