@@ -53,6 +53,7 @@ class FunctionTool:
         fn: The function; its signature, type hints and docstring give the schema.
         presentation: How readers see its calls; derived from the name when missing.
         source: The source that readers switch the tool off with; None keeps it on.
+        relevant_to: Whether the tool is declared where the last questions are this text; None declares it always.
         timeout: Limit of a whole call in seconds.
         max_items: Limit of a generator's items.
         max_output_chars: Limit of the JSON that goes to the model.
@@ -68,6 +69,7 @@ class FunctionTool:
         description: str | None = None,
         presentation: ToolPresentation | None = None,
         source: ToolSource | None = None,
+        relevant_to: Callable[[str], bool] | None = None,
         timeout: float = 20.0,
         max_items: int = 1_000,
         max_output_chars: int = 200_000,
@@ -81,6 +83,7 @@ class FunctionTool:
         self.name = name or name_of(fn)
         self.presentation = presentation or ToolPresentation.of_name(self.name)
         self.source = source
+        self.relevant_to = relevant_to
         self.timeout = timeout
         self.max_items = max_items
         self.max_output_chars = max_output_chars

@@ -48,6 +48,11 @@ class ToolManager:
         """Return the names of all tools, or of those of one ``source``."""
         return tuple(name for name, tool in self._tools.items() if source in {None, tool.source})
 
+    def relevant(self, names: Iterable[str], text: str) -> tuple[str, ...]:
+        """Return those of ``names`` that are worth declaring where the last questions are ``text``."""
+        tools = [self._tools[name] for name in names if name in self._tools]
+        return tuple(tool.name for tool in tools if tool.relevant_to is None or tool.relevant_to(text))
+
     def definitions(self, names: Iterable[str] | None = None) -> tuple[FunctionDefinition, ...]:
         """What is declared to the model: all tools, or those of ``names`` that are registered."""
         wanted = self._tools if names is None else [name for name in names if name in self._tools]

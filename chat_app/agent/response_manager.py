@@ -49,6 +49,9 @@ from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
 
+_RECENT_QUESTIONS = 3
+"""Earlier questions that decide which tools are declared: a calculation may go over several."""
+
 CRASHED = Outcome(
     kind="failed",
     code="internal",
@@ -216,6 +219,8 @@ class OpenAIResponseManager:
         """Return the run, not yet started: the new message, and the rest of the conversation by id or in full."""
         options = request.options
         store, tools = await self._search(request, conversation)
+        asked = [message.content for message in conversation.messages if message.role == "user"]
+        tools = self._tools.relevant(tools, "\n".join([*asked[-_RECENT_QUESTIONS:], request.message]))
         fields: dict[str, Any] = {
             "model": request.model,
             # Identifies the asker without naming them, so that providers can tell abusers apart.

@@ -9,6 +9,7 @@ from chat_app.interface.rendering.tool_steps import finished_name, step_content
 from tools.calculators import calculator_tools, quantities
 from tools.calculators.quantities import Quantity
 from tools.function_tool import FunctionTool
+from tools.tool_manager import ToolManager
 from tools.types import FunctionOutput
 
 TOOLS: dict[str, FunctionTool] = {tool.name: tool for tool in calculator_tools()}
@@ -146,3 +147,21 @@ def test_a_step_shows_the_calculator_by_name_and_its_result_or_that_input_is_mis
     assert finished_name(done, presentation).startswith("Body mass index · 22.9 kg/m² · ")
     assert finished_name(call("bmi"), presentation, "de").startswith("Body-Mass-Index · Angaben fehlen · ")
     assert "| formula | BMI \\= weight in kg" in step_content(done)
+
+
+@pytest.mark.parametrize(
+    ("question", "declared"),
+    [
+        ("What is the first-line treatment of asthma in children?", set()),
+        ("Which antibiotic for cystitis in a 30 year old woman?", set()),
+        ("eGFR 67 yo woman creatinine 1.3 mg/dl", {"egfr"}),
+        ("Apixaban for an 82 year old man weighing 58 kg with a creatinine of 1.6 mg/dl?", {"creatinine_clearance"}),
+        ("CHA₂DS₂-VASc of my patient?", {"cha2ds2_vasc"}),
+        ("What's her BMI?\nShe is 1.70 m and 80 kg", {"bmi"}),
+    ],
+)
+def test_a_calculator_is_declared_only_where_it_or_its_inputs_are_named(question: str, declared: set[str]) -> None:
+    manager = ToolManager(TOOLS.values())
+    found = {name.removeprefix("calculate_") for name in manager.relevant(manager.names(), question)}
+    assert declared <= found
+    assert len(found) <= len(declared) + 3

@@ -123,6 +123,24 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             {"heart_rate": "110 ?", "haemoptysis": True, "immobilised": True},
         ),
         ("Calculate the eGFR", "egfr", {}),
+        (
+            "chads vasc 59 F, no risk factors",
+            "cha2ds2_vasc",
+            {
+                "age": "59 years",
+                "sex": "female",
+                "heart_failure": False,
+                "hypertension": False,
+                "diabetes": False,
+                "stroke": False,
+                "vascular_disease": False,
+            },
+        ),
+        (
+            "Work out the creatinine clearance, he is 74, weighs 81 kg and his creatinine is 1.9 mg/dL",
+            "creatinine_clearance",
+            {"age": "74 years", "sex": "male", "weight": "81 kg", "creatinine": "1.9 mg/dl"},
+        ),
         ("What is the eGFR of a 67 year old woman?", "egfr", {"age": "67 years", "sex": "female"}),
         (
             "CrCl please, 80 y male, 72 kg",

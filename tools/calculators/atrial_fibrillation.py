@@ -65,9 +65,9 @@ def calculate_cha2ds2_vasc(
 
     Args:
         age: Age. Also: age, aged, Alter.
-        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
-            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
-            Mann = male, männlich = male.
+        sex: Sex. Also: woman = female, women = female, lady = female, girl = female, F = female, she = female, her
+            = female, Frau = female, weiblich = female, man = male, gentleman = male, boy = male, M = male, he =
+            male, his = male, Mann = male, männlich = male.
         heart_failure: Congestive heart failure or left ventricular dysfunction. Also: heart failure, CHF, HF, HFrEF,
             HFpEF, CCF, LV dysfunction, Herzinsuffizienz.
         hypertension: Hypertension. Also: hypertension, hypertensive, HTN, high blood pressure, Hypertonie,
@@ -143,7 +143,8 @@ def calculate_has_bled(
         bleeding: Previous major bleeding or predisposition to bleeding (such as anaemia). Also: bleeding, bleed,
             haemorrhage, hemorrhage, anaemia, anemia, Blutung, Anämie.
         labile_inr: Labile INR (time in therapeutic range <60 %). Also: labile INR, labile INRs, unstable INR.
-        platelet_drugs: Antiplatelet agents or NSAIDs. Also: antiplatelet, antiplatelets, NSAID, NSAIDs, NSAR.
+        platelet_drugs: Antiplatelet agents or NSAIDs. Also: antiplatelet, antiplatelets, aspirin, clopidogrel,
+            ticagrelor, prasugrel, ibuprofen, naproxen, diclofenac, NSAID, NSAIDs, NSAR.
         alcohol: Alcohol excess (≥8 units a week). Also: alcohol, alcohol excess, alcohol abuse, Alkohol.
     """
     score = add_up(

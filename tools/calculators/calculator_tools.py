@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
@@ -22,10 +23,11 @@ from tools.calculators.liver import calculate_meld3
 from tools.calculators.models import Calculation, InputNeeded, Source
 from tools.calculators.opioids import calculate_opioid_mme
 from tools.calculators.pneumonia import calculate_curb65
-from tools.calculators.quantities import Quantity
+from tools.calculators.quantities import Age, Quantity
 from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wells_pe
 from tools.function_tool import FunctionTool
-from tools.types import Passage, Phrase, ToolPresentation, ToolResult
+from tools.language.named_lists import any_of, fold, listed
+from tools.types import FunctionDefinition, Passage, Phrase, ToolPresentation, ToolResult
 
 _CALCULATORS: dict[Callable[..., Calculation], str] = {
     calculate_egfr: "eGFR",
@@ -44,6 +46,8 @@ _CALCULATORS: dict[Callable[..., Calculation], str] = {
     calculate_wells_pe: "Wells score (PE)",
 }
 """Each calculator with its title."""
+_ENOUGH_INPUTS = 3
+_AGED = re.compile(r"\d ?-?(?:y\b|yo\b|y/o|yrs?\b|years?\b|jahre|jähr|[mf]\b)")
 _RULE = "Pass null for what the user did not state."
 
 
@@ -86,7 +90,27 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
     }
     for name in parameters.keys() - required.keys():
         described[name]["description"] += " Optional."
+    aged = any(isinstance(hint, type) and issubclass(hint, Age) for hint in hints.values())
+    tool.relevant_to = _relevance(tool.definition, aged=aged)
     return tool
+
+
+def _relevance(definition: FunctionDefinition, *, aged: bool) -> Callable[[str], bool]:
+    """Return whether a text names the calculator, or several of its inputs: only then it is declared to a model."""
+    names = re.compile(any_of(listed(definition.description, "Also")))
+    described = [str(schema.get("description")) for schema in definition.parameters["properties"].values()]
+    aliases = [[entry.partition(" = ")[0] for entry in listed(description, "Also")] for description in described]
+    inputs = [re.compile(any_of(words)) for words in aliases if words]
+    enough = min(_ENOUGH_INPUTS, len(inputs))
+
+    def relevant(text: str) -> bool:
+        words = fold(text)
+        if names.search(words):
+            return True
+        given = sum(pattern.search(words) is not None for pattern in inputs)
+        return bool(inputs) and given + (aged and _AGED.search(words) is not None) >= enough
+
+    return relevant
 
 
 def _label(schema: dict[str, Any], name: str) -> str:

@@ -25,9 +25,9 @@ def calculate_qtc(qt: QTInterval, heart_rate: HeartRate, sex: Sex | None = None)
     Args:
         qt: Measured QT interval. Also: QT, QT interval.
         heart_rate: Heart rate. Also: heart rate, HR, rate, pulse, Herzfrequenz, HF, Puls.
-        sex: Sex, for the limits. Also: woman = female, women = female, lady = female, F = female, she = female,
-            her = female, Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male,
-            his = male, Mann = male, männlich = male.
+        sex: Sex, for the limits. Also: woman = female, women = female, lady = female, girl = female, F = female,
+            she = female, her = female, Frau = female, weiblich = female, man = male, gentleman = male, boy = male,
+            M = male, he = male, his = male, Mann = male, männlich = male.
     """
     interval = 60 / heart_rate.amount
     bazett = round(qt.amount / interval**0.5)

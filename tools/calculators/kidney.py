@@ -43,9 +43,9 @@ def calculate_egfr(age: AdultAge, sex: Sex, creatinine: Creatinine) -> Calculati
 
     Args:
         age: Age. Also: age, aged, Alter.
-        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
-            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
-            Mann = male, männlich = male.
+        sex: Sex. Also: woman = female, women = female, lady = female, girl = female, F = female, she = female, her
+            = female, Frau = female, weiblich = female, man = male, gentleman = male, boy = male, M = male, he =
+            male, his = male, Mann = male, männlich = male.
         creatinine: Serum creatinine. Also: Cr, SCr, creat, creatinine, Kreatinin, Krea.
     """
     female = sex == "female"
@@ -74,9 +74,9 @@ def calculate_creatinine_clearance(age: AdultAge, sex: Sex, weight: AdultWeight,
 
     Args:
         age: Age. Also: age, aged, Alter.
-        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
-            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
-            Mann = male, männlich = male.
+        sex: Sex. Also: woman = female, women = female, lady = female, girl = female, F = female, she = female, her
+            = female, Frau = female, weiblich = female, man = male, gentleman = male, boy = male, M = male, he =
+            male, his = male, Mann = male, männlich = male.
         weight: Body weight, actual unless stated otherwise. Also: weight, wt, Gewicht.
         creatinine: Serum creatinine. Also: Cr, SCr, creat, creatinine, Kreatinin, Krea.
     """

@@ -32,9 +32,9 @@ def calculate_meld3(
     11.14 ln(creatinine) + 1.85 (3.5 − albumin) − 1.83 (3.5 − albumin) ln(creatinine) + 6. Also: MELD, MELD 3.0, MELD3.
 
     Args:
-        sex: Sex. Also: woman = female, women = female, lady = female, F = female, she = female, her = female,
-            Frau = female, weiblich = female, man = male, gentleman = male, M = male, he = male, his = male,
-            Mann = male, männlich = male.
+        sex: Sex. Also: woman = female, women = female, lady = female, girl = female, F = female, she = female, her
+            = female, Frau = female, weiblich = female, man = male, gentleman = male, boy = male, M = male, he =
+            male, his = male, Mann = male, männlich = male.
         bilirubin: Total bilirubin. Also: bilirubin, bili, TBil.
         sodium: Serum sodium. Also: sodium, Na, Na+, Natrium.
         inr: International normalised ratio. Also: INR.

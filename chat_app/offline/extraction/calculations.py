@@ -9,17 +9,17 @@ What is not stated is sent as null: the calculator itself asks for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
 from chat_app.offline.extraction.dialogue import Exchange
+from chat_app.offline.extraction.findings import aliases, blanked, by_option, chosen_option, finding
 from chat_app.offline.extraction.measurements import (
     NUMBER,
     Measured,
-    any_of,
     named_value,
     plain,
     values_with_unit,
@@ -27,23 +27,18 @@ from chat_app.offline.extraction.measurements import (
 from chat_app.offline.extraction.schemas import branch, resolve
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.named_lists import any_of, listed
 from tools.language.word_lists import word_list
 
 Json = dict[str, Any]
 Span = tuple[int, int]
-_LISTED: Final = r"{key}:\s(.+?)\.(?:\s|$)"
 _OPTIONAL: Final = "Optional."
 _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine|berechne\w*)\b")
 _VALUE: Final = re.compile(
     rf"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?(?:{NUMBER})"
 )
-_NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
-_NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
-_NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
-_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
-_DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b")
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
-_PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
+_NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
 _MOST_OTHER_WORDS: Final = 1
 """Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
@@ -132,8 +127,8 @@ class _Calculator:
     def __init__(self, function: FunctionToolIn) -> None:
         self.name = function.name
         self._root: Json = function.parameters or {}
-        self._names = any_of(_listed(function.description or "", "Also") or [function.name])
-        self._result_units = _listed(function.description or "", "Result in")
+        self._names = any_of(listed(function.description or "", "Also") or [function.name])
+        self._result_units = listed(function.description or "", "Result in")
         self.properties = {name: self._plain(part) for name, part in self._root.get("properties", {}).items()}
         self.criteria = [name for name, part in self.properties.items() if part.get("type") == "boolean"]
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
@@ -150,11 +145,11 @@ class _Calculator:
 
     def other_words(self, text: str) -> list[str]:
         """The words of ``text`` that are neither the calculator's name nor a part of its inputs."""
-        names = [name for schema in self.properties.values() for name in _aliases(schema)]
+        names = [name for schema in self.properties.values() for name in aliases(schema)]
         rest = re.sub(f"{self._names}|{any_of(names)}" if names else self._names, " ", text)
         units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self._units(schema)]
         spans = [(found.start, found.end) for found in values_with_unit(rest, units)] if units else []
-        return [word for word in _WORD.findall(_blanked(rest, spans)) if word not in word_list("stop")]
+        return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
 
     def results(self, text: str) -> list[Measured]:
         """The numbers in a unit of the result."""
@@ -166,27 +161,29 @@ class _Calculator:
     def read(self, text: str) -> _Reading:
         """The inputs that ``text`` states."""
         reading = _Reading(self)
-        rest = _blanked(text, self.mentions(text))
+        rest = blanked(text, self.mentions(text))
         self._read_quantities(self.properties, rest, reading)
         for name, schema in self.properties.items():
             if isinstance(schema.get("enum"), list):
-                value: Any = _option(schema, rest)
+                value: Any = chosen_option(schema, rest)
             elif schema.get("type") == "boolean":
-                value = _finding(schema, rest)
+                value = finding(schema, rest)
             elif schema.get("type") == "array":
                 value = self._items(schema, rest) or None
             else:
                 continue
             if value is not None:
                 reading.given[name] = value
+        if _NO_OTHERS.search(rest):
+            reading.given |= dict.fromkeys((name for name in self.criteria if name not in reading.given), False)
         return reading
 
     def _read_quantities(self, properties: dict[str, Json], text: str, reading: _Reading) -> None:
         """Read values by the name of their input, then the rest by a unit that only one input takes."""
         units = {name: self._units(schema) for name, schema in properties.items() if _is_quantity(schema)}
         for name, accepted in units.items():
-            aliases = _listed(properties[name]["description"], "Also")
-            found = named_value(text, aliases, accepted) if aliases else None
+            names = listed(properties[name]["description"], "Also")
+            found = named_value(text, names, accepted) if names else None
             if found is not None and not _taken(found, reading.spans):
                 _keep(reading, name, found)
         for name, accepted in units.items():
@@ -207,7 +204,7 @@ class _Calculator:
         if choice is None:
             return []
         found: list[Json] = []
-        for option, words in _by_option(fields[choice], text):
+        for option, words in by_option(fields[choice], text):
             part = _Reading(self)
             self._read_quantities(fields, words, part)
             read = {name: part.given.get(name) for name in fields}
@@ -237,11 +234,6 @@ def _described(schema: Json) -> Json:
     return {"description": schema["description"]} if "description" in schema else {}
 
 
-def _listed(description: str, key: str) -> list[str]:
-    match = re.search(_LISTED.format(key=key), description, re.DOTALL)
-    return [" ".join(part.split()) for part in match[1].split(",")] if match else []
-
-
 def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:
     """The calculators that ``text`` names; a name inside a longer name of another one does not count."""
     spans = {calculator.name: calculator.mentions(text) for calculator in calculators}
@@ -251,71 +243,6 @@ def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:
         return not any(one[0] <= span[0] and span[1] <= one[1] and one != span for one in everything)
 
     return [calculator for calculator in calculators if any(map(counts, spans[calculator.name]))]
-
-
-def _blanked(text: str, spans: Sequence[Span]) -> str:
-    for start, end in spans:
-        text = text[:start] + "\0" * (end - start) + text[end:]
-    return text
-
-
-def _option(schema: Json, text: str) -> Any:
-    """The option that ``text`` names first, itself or by another word for it."""
-    named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
-    found = [(match.start(), option) for match, option in named if match]
-    return min(found)[1] if found else None
-
-
-def _aliases(schema: Json) -> list[str]:
-    """Every word that names the input or one of its options."""
-    listed = [entry.partition(" = ")[0] for entry in _listed(schema["description"], "Also")]
-    return [*listed, *(str(option) for option in schema.get("enum", ()))]
-
-
-def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
-    pairs = [entry.rpartition(" = ") for entry in _listed(schema["description"], "Also")]
-    return [(option, [option, *(word for word, _, meant in pairs if meant == option)]) for option in schema["enum"]]
-
-
-def _by_option(schema: Json, text: str) -> Iterator[tuple[str, str]]:
-    """Each option that ``text`` names, with the words that belong to it."""
-    option, words = None, ""
-    for part in _PARTS.split(text):
-        named = _option(schema, part)
-        if named is not None:
-            if option is not None:
-                yield option, words
-            option, words = named, part
-        else:
-            words = f"{words} {part}"
-    if option is not None:
-        yield option, words
-
-
-def _finding(schema: Json, text: str) -> bool | None:
-    """True or False when ``text`` states that the criterion is present or absent."""
-    others = _listed(schema["description"], "Not")
-    rest = _blanked(text, [match.span() for match in re.finditer(any_of(others), text)]) if others else text
-    aliases = _listed(schema["description"], "Also")
-    stated = [
-        not _denied(rest, match.start(), match.end())
-        for match in re.finditer(any_of(aliases), rest)
-        if not _NO_FINDING.match(rest, match.end()) and not _NO_PATIENT.search(rest[: match.start()])
-    ] if aliases else []  # fmt: skip
-    return any(stated) if stated else None
-
-
-def _denied(text: str, start: int, end: int) -> bool:
-    if _DENIED_AFTER.match(text, end):
-        return True
-    before = _CLAUSE.split(text[:start])[-1]
-    negations = list(_NEGATION.finditer(before))
-    if not negations:
-        return False
-    between = before[negations[-1].end() :]
-    # "no asthma, diabetes or stroke" denies all three; in "no asthma, diabetes" the comma ends the denial.
-    clause = between + _CLAUSE.split(text[start:])[0]
-    return "," not in between or re.search(r"\b(?:or|nor|oder)\b", clause) is not None
 
 
 def _follow_up(calculators: Sequence[_Calculator], turns: Sequence[Exchange], text: str) -> _Reading | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+
+from tools.language.named_lists import any_of, fold
 
 _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "years": ("years old", "year old", "year-old", "years", "year", "yrs", "yr", "y/o", "yo", "y.o.", "y", "jahre",
@@ -45,6 +46,7 @@ _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(
 _AGE_AND_SEX: Final = re.compile(
     r"(?<![\d.])(\d{1,3})[ -]?(?=(?:m|f|w|male|female|man|woman|lady|gentleman|mann|frau)(?:\b|,))(?!m/)"
 )
+_IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|ist|von|bei)\b)*"
 NUMBER: Final = r"(?<![\w.])\d+(?:\.\d+)?"
 _OTHER_UNIT: Final = re.compile(r" ?(?:[a-zµ%]+/[a-z0-9]+|%)")
@@ -59,17 +61,13 @@ class Measured(NamedTuple):
     end: int
 
 
-def fold(text: str) -> str:
-    """``text`` with one spelling for letters, micro signs and white space."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u03bc", "µ").split())
-
-
 def plain(text: str) -> str:
     """``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
     words = re.sub(r"(?<=\d),(?=\d{1,2}(?!\d))", ".", fold(text))
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _PRESSURE.sub(_pressure, words)
     words = _AGE_AND_SEX.sub(r"\1 years ", words)
+    words = _IS_AGED.sub(r"\1 years", words)
     words = _EVERY.sub(lambda found: f" {24 / int(found[1]):g} times a day" if int(found[1]) else found[0], words)
     words = _COUNTED.sub(lambda found: f" {_COUNTS.get(found[1], found[1])} times a day", words)
     words = _LATIN_WORD.sub(lambda found: f" {_LATIN[found[1]]} times a day", words)
@@ -79,12 +77,6 @@ def plain(text: str) -> str:
 def _pressure(found: re.Match[str]) -> str:
     high, low = int(found[1]), int(found[2])
     return f"systolic {high} mmhg diastolic {low} mmhg" if 300 >= high > low >= 20 else found[0]
-
-
-def any_of(phrases: Iterable[str]) -> str:
-    """A pattern for any of ``phrases`` as whole words, the longest first."""
-    listed = sorted({fold(phrase) for phrase in phrases}, key=len, reverse=True)
-    return "|".join(rf"(?<!\w){re.escape(phrase).replace(chr(92) + ' ', '[ -]')}(?!\w)" for phrase in listed)
 
 
 def _unit_pattern(units: Sequence[str]) -> str:

@@ -1,0 +1,86 @@
+"""What a text states about inputs that are no measurements: the option it names, and criteria present or denied.
+
+The names of an option or a criterion stand in its description; see ``tools.language.named_lists``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tools.language.named_lists import any_of, listed
+
+Json = dict[str, Any]
+_NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
+_NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
+_NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
+_CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
+_DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b")
+_PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
+
+
+def blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return ``text`` of the same length, with nothing to read in ``spans``."""
+    for start, end in spans:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text
+
+
+def chosen_option(schema: Json, text: str) -> Any:
+    """Return the option that ``text`` names first, itself or by another word for it."""
+    named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
+    found = [(match.start(), option) for match, option in named if match]
+    return min(found)[1] if found else None
+
+
+def aliases(schema: Json) -> list[str]:
+    """Return every word that names the input or one of its options."""
+    names = [entry.partition(" = ")[0] for entry in listed(schema["description"], "Also")]
+    return [*names, *(str(option) for option in schema.get("enum", ()))]
+
+
+def _names_of(schema: Json) -> list[tuple[str, list[str]]]:
+    pairs = [entry.rpartition(" = ") for entry in listed(schema["description"], "Also")]
+    return [(option, [option, *(word for word, _, meant in pairs if meant == option)]) for option in schema["enum"]]
+
+
+def by_option(schema: Json, text: str) -> Iterator[tuple[str, str]]:
+    """Yield each option that ``text`` names, with the words that belong to it."""
+    option, words = None, ""
+    for part in _PARTS.split(text):
+        named = chosen_option(schema, part)
+        if named is not None:
+            if option is not None:
+                yield option, words
+            option, words = named, part
+        else:
+            words = f"{words} {part}"
+    if option is not None:
+        yield option, words
+
+
+def finding(schema: Json, text: str) -> bool | None:
+    """Return whether ``text`` states the criterion as present or absent; None when it does not mention it."""
+    others = listed(schema["description"], "Not")
+    rest = blanked(text, [match.span() for match in re.finditer(any_of(others), text)]) if others else text
+    names = listed(schema["description"], "Also")
+    stated = [
+        not _denied(rest, match.start(), match.end())
+        for match in re.finditer(any_of(names), rest)
+        if not _NO_FINDING.match(rest, match.end()) and not _NO_PATIENT.search(rest[: match.start()])
+    ] if names else []  # fmt: skip
+    return any(stated) if stated else None
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    if _DENIED_AFTER.match(text, end):
+        return True
+    before = _CLAUSE.split(text[:start])[-1]
+    negations = list(_NEGATION.finditer(before))
+    if not negations:
+        return False
+    between = before[negations[-1].end() :]
+    # "no asthma, diabetes or stroke" denies all three; in "no asthma, diabetes" the comma ends the denial.
+    clause = between + _CLAUSE.split(text[start:])[0]
+    return "," not in between or re.search(r"\b(?:or|nor|oder)\b", clause) is not None
