@@ -1,4 +1,4 @@
-"""The HTTP API on a real socket in the test's own process: the real routes and guard around any agent."""
+"""The HTTP API on a real socket in the test's process: the real routes and guard around any agent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Frame:
 
     @property
     def tagged(self) -> Json:
-        """The event inside a comparison's event."""
+        """Return the event inside a comparison's event."""
         assert self.event == "model_event"
         return dict(self.data["event"])
 
@@ -57,7 +57,7 @@ class Api:
 async def api(
     agent: Any, data_dir: Path, *, sessions: Any = None, client: Any = None, model: Json | None = None, **server: Any
 ) -> AsyncIterator[Api]:
-    """The API around ``agent``; ``server`` and ``model`` are settings. Any name may sign in unless these differ."""
+    """Serve the API around ``agent``, with ``server`` and ``model`` settings. By default any name may sign in."""
     settings = Settings(
         model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
     )
@@ -113,7 +113,7 @@ async def api(
 
 
 async def frames(response: httpx.Response) -> AsyncIterator[Frame]:
-    """The events of a stream, comments left out; what is cut off in the middle of an event is no event."""
+    """Yield the events of a stream without comments; an incomplete event is skipped."""
     rest = b""
     async for data in response.aiter_bytes():
         *whole, rest = (rest + data).split(b"\n\n")
@@ -128,14 +128,14 @@ def _frame(text: str) -> Frame:
 
 
 async def ask(client: httpx.AsyncClient, message: str = "How much metformin?", **body: Any) -> list[Frame]:
-    """A question's whole stream."""
+    """Ask a question and return its whole stream."""
     async with client.stream("POST", "/api/v1/consult", json={"message": message, **body}) as response:
         assert response.status_code == 200, (await response.aread()).decode()
         return [frame async for frame in frames(response)]
 
 
 async def resume(client: httpx.AsyncClient, turn_id: str, after: str | None = None) -> list[Frame]:
-    """The rest of a stream."""
+    """Return the rest of a stream."""
     headers = {"last-event-id": after} if after else {}
     async with client.stream("GET", f"/api/v1/turns/{turn_id}/events", headers=headers) as response:
         assert response.status_code in {200, 204}, (await response.aread()).decode()
@@ -147,5 +147,5 @@ def text_of(read: list[Frame]) -> str:
 
 
 def others(read: list[Frame]) -> list[Json]:
-    """Everything but the text, in order."""
+    """Return everything but the text, in order."""
     return [frame.data for frame in read if frame.event != "text_delta"]

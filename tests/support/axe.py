@@ -1,4 +1,4 @@
-"""axe-core, fetched with npm when the tests first need it; it is never part of the app."""
+"""axe-core, downloaded with npm when tests first need it; it is not part of the app."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 def axe_source() -> str | None:
-    """The script, or None where npm is not there or cannot reach its registry."""
+    """Return the script, or None without npm or its registry."""
     script = _KEPT / f"axe-{VERSION}.min.js"
     if script.is_file():
         return script.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Real Chromium for tests: the system's, driven by playwright; each failure leaves a screenshot and a trace."""
+"""Real Chromium for tests, driven by Playwright; each failure leaves a screenshot and a trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARGUMENTS = [
     "--disable-dev-shm-usage",
 ]
 SHELL = "chromium-headless-shell"
-"""Chromium without what is around a page: it shows the same, and loads it in two thirds of the processor time."""
+"""Chromium without its window: it renders the same in two thirds of the processor time."""
 WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 RESULTS = Path("test-results")
 DESKTOP = {"width": 1280, "height": 860}
@@ -30,10 +30,9 @@ PHONE = {"width": 390, "height": 844}
 
 
 def chromium_path(*, for_pictures: bool = False) -> str | None:
-    """The Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the first that is installed; None without any.
+    """Return the Chromium to use: ``ASCLEPIUS_CHROMIUM``, or the first installed one, or None.
 
-    For pictures the whole browser comes first: the shell leaves a strip of the closed sidebar in them, which is
-    neither laid out nor painted by the browser.
+    For pictures the full browser comes first, because the shell leaves a strip of the closed sidebar in them.
     """
     given = os.environ.get("ASCLEPIUS_CHROMIUM")
     installed = (*WHOLE, SHELL) if for_pictures else (SHELL, *WHOLE)
@@ -83,7 +82,7 @@ async def recorded(
 
 
 async def ask(page: Page, question: str) -> None:
-    """Types ``question`` and sends it."""
+    """Type ``question`` and send it."""
     await page.locator("#chat-input").fill(question)
     # Enabled once the page is connected and nothing is being answered.
     await page.locator("#chat-submit:not([disabled])").wait_for()
@@ -91,7 +90,7 @@ async def ask(page: Page, question: str) -> None:
 
 
 async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:
-    """The same with a PDF; it is sent up first."""
+    """Upload a PDF, then ask ``question``."""
     await page.locator("#chat-input").fill(question)
     # A file can be sent up once the page is connected.
     await page.locator("#chat-submit:not([disabled])").wait_for()
@@ -104,19 +103,19 @@ async def ask_with_file(page: Page, question: str, name: str, content: bytes) ->
 
 
 async def answered(page: Page, *, count: int = 1) -> None:
-    """Waits until ``count`` answers have ended."""
+    """Wait until ``count`` answers have ended."""
     await page.locator(".asc-answer-end").nth(count - 1).wait_for()
 
 
 async def answer_text(page: Page, *, index: int = -1) -> str:
-    """What the reader sees of an answer's text, without what stands under it."""
+    """Return the visible text of an answer, without what is below it."""
     texts = page.locator(".ai-message .message-content > .flex.flex-col.gap-4:has(> .prose)")
     chosen = texts.nth(index) if index >= 0 else texts.last
     return await chosen.inner_text()
 
 
 async def choose_models(page: Page, *models: str) -> None:
-    """Adds ``models`` in the settings."""
+    """Add ``models`` in the settings."""
     await page.locator("#chat-settings-open-modal").click()
     dialog = page.get_by_role("dialog")
     for model in models:

@@ -1,4 +1,4 @@
-"""Debian's packages, where a test needs a program that Python's packages do not bring."""
+"""Debian packages for tests that need a program outside Python's packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 
 
 def install_packages(*names: str) -> None:
-    """Installs ``names`` where this is Debian and may; else does nothing."""
+    """Install ``names`` on Debian if permitted; otherwise do nothing."""
     if not shutil.which("apt-get") or not (os.geteuid() == 0 or shutil.which("sudo")):
         return
     print(f"Installing {', '.join(names)} from Debian's packages ...", flush=True)

@@ -1,8 +1,8 @@
-"""Queries of the kinds that clinicians type, built by rule from FDA's and NLM's files; none is fitted to the search.
+"""Drug queries as clinicians type them, built by rule from FDA and NLM files; none is fitted to the search.
 
-Every choice comes from one seeded generator, so that a run can be repeated. Misspellings are the four slips that
-typists make (a letter left out, doubled, swapped with its neighbour, hit beside the right key) and the sound-alike
-spellings of names that are heard. A name that is spelt like another medicine's real name is not used as a misspelling.
+A seeded generator makes every choice, so runs can be repeated. Misspellings are four typing slips (a letter omitted,
+doubled, swapped, or replaced by its neighbour on the keyboard) and phonetic spellings. A misspelling that equals the
+name of another medicine is not used.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _AROUND = (
 
 
 def build(folder: Path, *, seed: int = 20151201) -> list[EvaluationQuery]:
-    """About 400 queries from the files of ``shared/data/drugs``."""
+    """Return about 400 queries from the files of ``shared/data/drugs``."""
     return list(_Builder(folder, random.Random(seed)).queries())
 
 
@@ -163,7 +163,7 @@ class _Builder:
 
 
 def _place(name: str, chance: random.Random) -> int:
-    """A place behind the first letter, which people seldom get wrong."""
+    """Return a position after the first letter, which people rarely get wrong."""
     return chance.choice([place for place in range(1, len(name)) if name[place].isalpha()])
 
 

@@ -1,4 +1,4 @@
-"""A drug database of a test's own, with the demonstration drugs or with rows written by the test."""
+"""A drug database for one test, with demonstration drugs or rows written by the test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NDC_COLUMNS = (
 
 @asynccontextmanager
 async def drug_database(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
-    """An empty database under a name of its own, removed afterwards."""
+    """Open an empty database under a unique name; remove it afterwards."""
     database = DrugDatabase(milvus_uri, name=f"drugs_{secrets.token_hex(4)}")
     try:
         yield database
@@ -74,7 +74,7 @@ def index_entry(
 
 
 def ndc_row(code: str, substance: str, **columns: str) -> dict[str, str]:
-    """A row of product.txt: one tablet of 10 mg unless ``columns`` say otherwise."""
+    """Return a row of product.txt: one 10 mg tablet unless ``columns`` differ."""
     row = dict.fromkeys(NDC_COLUMNS, "") | {
         "PRODUCTID": f"{code}_1",
         "PRODUCTNDC": code,
@@ -115,7 +115,7 @@ def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
 
 
 def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
-    """What an import of ``paths`` would store, without a Milvus: records by key, and the count of the rows."""
+    """Return what an import of ``paths`` would store without Milvus: records by key, and the row counts."""
     with Staging() as staging:
         intake = Intake(staging, lambda _: None)
         found = recognise(paths)

@@ -1,4 +1,4 @@
-"""Helpers for tests of the services that the app starts itself: other processes, what runs, waiting for a state."""
+"""Helpers for tests of embedded services: processes, their state, and waiting for it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SERVICE_VARIABLES = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "MILVUS_URI
 
 
 def redis_only(folder: Path) -> Settings:
-    """Settings that leave Redis alone to start, which takes a tenth of a second."""
+    """Return settings with which only Redis starts, which takes a tenth of a second."""
     return Settings(
         storage={"data_dir": folder, "milvus_uri": ELSEWHERE, "redis_url": None}, model={"base_url": f"{ELSEWHERE}/v1"}
     )
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Every other process that was started with a path in ``folder``."""
+    """Return every other process that was started with a path in ``folder``."""
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -39,7 +39,7 @@ def processes_of(folder: Path) -> list[int]:
 
 @contextmanager
 def process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Runs ``command`` with no service set in its environment; killed at the end of the block if it still runs."""
+    """Run ``command`` without service settings in its environment; kill it at the end of the block."""
     environment = {name: value for name, value in os.environ.items() if name not in _SERVICE_VARIABLES}
     with subprocess.Popen(
         command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -56,18 +56,18 @@ def close_input(running: subprocess.Popen[str]) -> None:
 
 
 def first_line(running: subprocess.Popen[str]) -> list[str]:
-    """The words of the first line that the process prints."""
+    """Return the words of the first line that the process prints."""
     assert running.stdout is not None
     return running.stdout.readline().split()
 
 
 async def until(services: EmbeddedServices, wanted: Callable[[ServiceStatus], bool]) -> None:
-    """Waits until every service is as ``wanted``."""
+    """Wait until every service is in the ``wanted`` state."""
     async with asyncio.timeout(30):
         while not all(wanted(status) for status in await services.status()):
             await asyncio.sleep(0.02)
 
 
 def running_after(restarts: int) -> Callable[[ServiceStatus], bool]:
-    """A service that runs again after so many restarts."""
+    """Match a service that runs again after this number of restarts."""
     return lambda status: status.state == "running" and status.restarts >= restarts

@@ -1,4 +1,4 @@
-"""The engine wired to a scripted model server, and a few tools whose results can be cited."""
+"""The engine connected to a scripted model server, and tools whose results can be cited."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def passage(identity: str = "guide:1", text: str = "Start metformin at 500 mg on
 
 
 def guideline_tool(*passages: Passage) -> FunctionTool:
-    """A tool that always finds ``passages``."""
+    """Return a tool that always finds ``passages``."""
     found = passages or (passage(),)
 
     async def search_clinical_guidelines(question: str) -> ToolResult:
@@ -52,7 +52,7 @@ def guideline_tool(*passages: Passage) -> FunctionTool:
 
 
 def adapter(server: ScriptedServer | str, *, key: str = KEY, **limits: float) -> ResponseAPIAdapter:
-    """``server``: a scripted one, or the base URL of any."""
+    """Return a client of a scripted server, or of any base URL."""
     base_url = server if isinstance(server, str) else server.base_url
     return ResponseAPIAdapter(api_key=key, base_url=base_url, **limits)
 
@@ -87,7 +87,7 @@ async def drain(runner: Runner, request: RunRequest | None = None) -> tuple[list
 
 
 def names(events: Iterable[object]) -> list[str]:
-    """The names of the run items, in order."""
+    """Return the names of the run items, in order."""
     return [event.name for event in events if isinstance(event, RunItemStreamEvent)]
 
 
@@ -96,7 +96,7 @@ def text_of(events: Iterable[object]) -> str:
 
 
 def ended(events: list[AgentEvent]) -> TurnEnded:
-    """The one outcome; that it is the only one and the last is part of the contract."""
+    """Return the outcome event, after checking that it is the only one and the last event."""
     assert [isinstance(event, TurnEnded) for event in events].count(True) == 1
     last = events[-1]
     assert isinstance(last, TurnEnded)
@@ -104,13 +104,13 @@ def ended(events: list[AgentEvent]) -> TurnEnded:
 
 
 def outputs_sent(request: Request) -> dict[str, str]:
-    """The tool outputs in a request: call id to text, in the order sent."""
+    """Return the tool outputs of a request by call id, in the order sent."""
     items = request.json["input"]
     return {item["call_id"]: item["output"] for item in items if item.get("type") == "function_call_output"}
 
 
 def chained(steps: Iterable[Step]) -> Callable[[Request], list[Step]]:
-    """The turn as a server plays it that chains: its response objects name the response they follow."""
+    """Play the turn like a server that chains: responses name the response they follow."""
 
     def play(request: Request) -> list[Step]:
         previous = request.json.get("previous_response_id")
@@ -126,7 +126,7 @@ def _following(step: Step, previous: str | None) -> Step:
 
 
 def renumbered(*steps: Step) -> list[Step]:
-    """The steps with their events numbered from 0, for scripts that are put together from parts."""
+    """Number the events from 0, for scripts assembled from parts."""
     numbers = itertools.count()
     return [
         Event({**step.body, "sequence_number": next(numbers)}, step.name, step.newline)
@@ -137,7 +137,7 @@ def renumbered(*steps: Step) -> list[Step]:
 
 
 def without(steps: Iterable[Step], *fields: str) -> list[Step]:
-    """The events without ``fields``: how servers that leave them out would send them."""
+    """Remove ``fields`` from the events, like servers that do not send them."""
     return [
         Event({k: v for k, v in step.body.items() if k not in fields})
         if isinstance(step, Event) and isinstance(step.body, Mapping)
@@ -172,7 +172,7 @@ async def clinic(
     hosted: HostedPassages | None = None,
     statements: StatementCheck | None = None,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
-    """The whole agent: this model server, this Redis, these tools."""
+    """Open the whole agent with this model server, Redis and tools."""
     sessions = store or RedisSessionStore(redis_url)
     offered = list(tools)
     for tool in offered:

@@ -1,7 +1,7 @@
-"""Texts that an answer may hold and that Markdown likes to change: clinical notation, markup characters, code, attacks.
+"""Texts that Markdown tends to change: clinical notation, markup characters, code, attacks.
 
-``PLAIN`` are shown character by character as they are sent. ``MARKED`` hold markup that is meant: each with what the
-reader sees.
+``PLAIN`` texts must be shown character by character. ``MARKED`` texts contain intended markup, each with its visible
+result.
 """
 
 from __future__ import annotations

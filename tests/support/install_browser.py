@@ -1,7 +1,7 @@
-"""Sees to it that a Chromium is there for the end-to-end tests, and that Playwright can drive it.
+"""Provide Chromium for the end-to-end tests: ``python -m tests.support.install_browser``.
 
-Installs Debian's package when this may install packages, else uses one that is there; where there is none, it says
-what to install, and the end-to-end tests are skipped by name. Run with ``python -m tests.support.install_browser``.
+Use an installed Chromium, or install Debian's package if permitted. Otherwise print what to install; the
+end-to-end tests are then skipped by name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.debian import install_packages
 
 
 def driver_runs() -> bool:
-    """True when Playwright's own program starts: it needs a library that a bare system does not have."""
+    """Return whether Playwright's driver starts; it needs a library that minimal systems lack."""
     from playwright._impl._driver import compute_driver_executable
 
     node, _ = compute_driver_executable()

@@ -1,7 +1,6 @@
-"""Sees to it that a PostgreSQL is there for the tests that need one.
+"""Provide PostgreSQL for the tests that need it: ``python -m tests.support.install_postgres``.
 
-Uses one that is installed; else Debian's package when this may install packages; else says what to install. Run with
-``python -m tests.support.install_postgres``.
+Use an installed PostgreSQL, or install Debian's package if permitted. Otherwise print what to install.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks the offline server questions with real tools, and checks that its answers are made of extracts."""
+"""Ask the offline server with real tools, and check that its answers consist of extracts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_STEPS = 5
 
 @dataclass
 class Answered:
-    """An answer, and everything that the tools brought for it."""
+    """An answer, and everything that the tools returned for it."""
 
     text: str
     calls: list[str] = field(default_factory=list[str])
@@ -30,7 +30,7 @@ class Answered:
 
     @property
     def plain(self) -> str:
-        """The text without its citation markers and table bars, for facts to be looked up in."""
+        """Return the text without citation markers and table bars, to search it for facts."""
         return " ".join(_MARKER.sub("", self.text).replace("|", " ").split())
 
     @property
@@ -45,7 +45,7 @@ class Answered:
 
 
 class Asker:
-    """One client of the offline server with the app's own tools."""
+    """A client of the offline server with the app's tools."""
 
     def __init__(self, base_url: str, tools: ToolManager) -> None:
         self._http = httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=30)
@@ -57,7 +57,7 @@ class Asker:
         await self._http.aclose()
 
     async def ask(self, *questions: str) -> Answered:
-        """Asks ``questions`` as one conversation; the answer to the last."""
+        """Ask ``questions`` as one conversation; return the last answer."""
         previous: str | None = None
         answered = Answered("")
         for question in questions:
@@ -102,14 +102,14 @@ def _strings(body: Any) -> list[str]:
 
 
 def invented(answered: Answered) -> list[str]:
-    """The parts of an answer that are neither an extract of its sources nor one of the model's fixed phrases."""
+    """Return the parts of an answer that are neither extracts of its sources nor fixed phrases of the model."""
     sources = _folded(answered.sources)
     parts = [part for line in answered.text.split("\n") if line.strip() for part in _parts(line)]
     return [part for part in parts if not _is_extract(part, sources) and not _is_phrase(part, sources)]
 
 
 def _is_extract(part: str, sources: str) -> bool:
-    """True for a stretch of a source, and for the cells of a table's row that a list item gives."""
+    """Return whether ``part`` is a stretch of a source, or the cells of a table row."""
     return all(_folded(piece) in sources for piece in part.split("; ")) or _folded(part) in sources
 
 

@@ -1,4 +1,4 @@
-"""The offline model server as a child process, and OpenAI's description of the API to hold it to."""
+"""The offline model server as a child process, and OpenAI's description of the API to check it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 @contextmanager
 def offline_server(folder: Path, *options: str, key: str | None = None) -> Iterator[str]:
-    """Runs ``python -m chat_app.offline`` on a free port; gives its base URL, such as http://127.0.0.1:4321/v1."""
+    """Run ``python -m chat_app.offline`` on a free port; yield its base URL."""
     process = start_offline_server(folder, *options, key=key)
     try:
         yield f"http://127.0.0.1:{port_of(process, folder)}/v1"
@@ -43,7 +43,7 @@ def start_offline_server(folder: Path, *options: str, key: str | None = None) ->
 
 
 def port_of(process: subprocess.Popen[bytes], folder: Path) -> int:
-    """Waits until the server of ``folder`` accepts, and gives its port."""
+    """Wait until the server of ``folder`` accepts connections; return its port."""
     note = folder / "offline.port"
 
     def ready() -> bool:
@@ -68,25 +68,25 @@ class ApiDescription:
         return Draft202012Validator({"$ref": f"urn:openai#/components/schemas/{name}"}, registry=self._registry)
 
     def problems(self, name: str, body: Any) -> list[str]:
-        """What in ``body`` does not fit the schema ``name``, as sentences with the place."""
+        """Return how ``body`` violates the schema ``name``, with locations."""
         return [
             f"{name}{error.json_path[1:]}: {error.message[:300]}" for error in self._validator(name).iter_errors(body)
         ]
 
     def event_problems(self, event: Json) -> list[str]:
-        """The same for a streamed event, by its type."""
+        """Return how a streamed event violates the schema of its type."""
         return self.problems(self.event_schemas[event["type"]], event)
 
     @property
     def event_schemas(self) -> dict[str, str]:
-        """Event type to schema name, for every event that a response's stream may have."""
+        """Return the schema name of each event type of a response stream."""
         schemas = self._document["components"]["schemas"]
         names = [ref["$ref"].rsplit("/", 1)[1] for ref in schemas["ResponseStreamEvent"]["anyOf"]]
         return {schemas[name]["properties"]["type"]["enum"][0]: name for name in names}
 
 
 def _without_discriminators(node: Any) -> Any:
-    """JSON Schema does not know OpenAPI's discriminators; oneOf with overlapping branches is read as anyOf."""
+    """Replace OpenAPI discriminators, which JSON Schema lacks: overlapping oneOf becomes anyOf."""
     if isinstance(node, list):
         return [_without_discriminators(part) for part in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""PDF files for tests, written line by line, so that a test says what stands where and in which order it was drawn."""
+"""PDF files written line by line, so that a test defines positions and drawing order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tools.documents.extract import extract
 from tools.documents.models import Extraction
 
 BOLD = "VeraBd"
-"""A font in the file itself: of the standard fonts PDFium does not know the weight."""
+"""An embedded font: PDFium does not know the weight of the standard fonts."""
 Drawn = tuple[float, float, str] | tuple[float, float, str, float, bool]
-"""``x``, ``y`` and text, with type size and ``bold`` where they matter."""
+"""``x``, ``y`` and text; optionally type size and ``bold``."""
 
 
 class Pages:
-    """A PDF in the making; ``read`` closes it."""
+    """A PDF under construction; ``read`` closes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class Pages:
         self._canvas = Canvas(str(path), pagesize=A4)
 
     def rules(self, left: float, right: float, *heights: float, joints: Sequence[float] = ()) -> Pages:
-        """Horizontal rules of the page that is written next, each in pieces that meet at ``joints``."""
+        """Draw horizontal rules on the next page, in pieces that meet at ``joints``."""
         ends = [left, *joints, right]
         for height in heights:
             for start, end in itertools.pairwise(ends):

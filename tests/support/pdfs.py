@@ -1,4 +1,4 @@
-"""Small PDFs that are made for a test."""
+"""Small PDFs for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 
 def write_pdf(path: Path, *pages: str, title: str = "A short guideline") -> Path:
-    """A PDF with the lines of each of ``pages``."""
+    """Write a PDF with one page of lines for each of ``pages``."""
     canvas = Canvas(str(path), pagesize=A4)
     canvas.setTitle(title)
     for text in pages:

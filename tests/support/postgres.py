@@ -1,6 +1,6 @@
-"""A real PostgreSQL server for tests, from the binaries of this machine.
+"""A real PostgreSQL server for tests, from the installed binaries.
 
-PostgreSQL refuses to run as root: started by root, it runs as the user ``postgres`` or ``nobody``.
+PostgreSQL refuses to run as root, so it then runs as the user ``postgres`` or ``nobody``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tests.support.services import running
 
 
 def postgres_binary(name: str) -> str | None:
-    """The path of one of PostgreSQL's programs, or None; Debian keeps them out of the PATH."""
+    """Return the path of a PostgreSQL program, or None; Debian keeps them outside PATH."""
     newest_first = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)
     return shutil.which(name) or next(map(str, newest_first), None)
 
 
 @contextmanager
 def postgres_server() -> Generator[str]:
-    """A server of its own on a Unix socket, as the URL of its first database; gone with the block."""
+    """Run a server on a Unix socket; yield the URL of its first database."""
     initdb, server, is_ready = (_program(name) for name in ("initdb", "postgres", "pg_isready"))
     with tempfile.TemporaryDirectory(prefix="asc-pg-") as folder:
         user = _unprivileged()
@@ -51,7 +51,7 @@ def postgres_server() -> Generator[str]:
 
 
 async def fresh_database(url: str) -> str:
-    """A new, empty database on the server of ``url``, as its URL."""
+    """Create an empty database on the server of ``url``; return its URL."""
     folder = url.partition("host=")[2]
     name = f"test_{uuid4().hex}"
     connection = await asyncpg.connect(host=folder, user="asclepius", database="postgres")

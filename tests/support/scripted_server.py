@@ -1,4 +1,4 @@
-"""A Responses API server on a real socket that plays a script: the outside world of protocol and fault tests.
+"""A Responses API server on a real socket that plays a script, for protocol and fault tests.
 
     async with ScriptedServer([text_reply("Take ", "with food.")]) as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="test")
@@ -8,16 +8,16 @@
 Each request takes the next turn of the script, whatever its path. A turn is a list of steps:
 
     Event(body)         one SSE event; its ``event:`` line is the body's type, or ``name`` (None: no such line)
-    Raw(data)           these bytes as they are: half a frame, bad UTF-8, a comment, an endless line
+    Raw(data)           these bytes unchanged: half a frame, bad UTF-8, a comment, an endless line
     Wait(seconds)       a pause
     WaitFor(event)      a pause until the test sets the asyncio.Event
-    Status(code, ...)   the whole answer is this status, with headers and body (must be the first step)
-    Disconnect()        the connection closes in the middle of the body: the client sees it cut off
-    Reset()             the connection is reset (RST)
+    Status(code, ...)   this status, headers and body as the whole answer (must be the first step)
+    Disconnect()        close the connection in the middle of the body
+    Reset()             reset the connection (RST)
 
-When the steps are played the body ends cleanly, terminal event or not. ``Turn(steps, slice_bytes=n)`` sends
-the body in pieces of n bytes, each in a write of its own. A turn may be a function of the request, too. A
-request past the script's end gets status 500 and is counted in ``server.unexpected``.
+After the last step the body ends cleanly, with or without a terminal event. ``Turn(steps, slice_bytes=n)`` writes the
+body in pieces of n bytes. A turn may be a function of the request. A request after the end of the script gets status
+500 and is counted in ``server.unexpected``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FROM_BODY: Final = "\0type"
 
 @dataclass(frozen=True)
 class Event:
-    """One SSE event. ``newline`` is the line end to use, for parsers' tests."""
+    """One SSE event. ``newline`` is its line end, for parser tests."""
 
     body: Mapping[str, Any] | list[Any] | str | int | None
     name: str | None = _FROM_BODY
@@ -87,7 +87,7 @@ class Reset:
 
 @dataclass(frozen=True)
 class Status:
-    """An answer that is no stream. ``body`` is sent as JSON unless it is bytes."""
+    """An answer without a stream. ``body`` is sent as JSON unless it is bytes."""
 
     code: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ Step = Event | Raw | Wait | WaitFor | Disconnect | Reset | Status
 
 @dataclass(frozen=True)
 class Turn:
-    """The answer to one request: its steps, and how its bytes are cut."""
+    """The answer to one request: its steps, and how its bytes are sliced."""
 
     steps: Sequence[Step]
     slice_bytes: int | None = None
@@ -108,7 +108,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it was received. ``closed`` is set when its answer has ended or the client has left."""
+    """A received request. ``closed`` is set when its answer has ended or the client has disconnected."""
 
     method: str
     path: str
@@ -117,7 +117,7 @@ class Request:
     body: bytes
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the client closed the connection before the turn was played to its end."""
+    """Set when the client disconnected before the turn was played to its end."""
     progress: list[int] = field(default_factory=lambda: [0])
     """The number of steps sent so far, in a list because a request is frozen."""
 
@@ -153,11 +153,11 @@ class ScriptedServer:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def add(self, *turns: ScriptedTurn) -> None:
-        """Appends turns to the script."""
+        """Append turns to the script."""
         self._turns.extend(turns)
 
     async def request(self, number: int = 0, *, seconds: float = 10.0) -> Request:
-        """Waits until request ``number`` (from 0) has arrived."""
+        """Wait until request ``number`` (from 0) has arrived."""
         async with asyncio.timeout(seconds), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) > number)
         return self.requests[number]
@@ -295,7 +295,7 @@ async def _send(data: bytes, writer: asyncio.StreamWriter, size: int | None) -> 
 
 
 def response_body(response_id: str, status: str, output: Sequence[Json] = (), **fields: Any) -> Json:
-    """A Response object with every field that OpenAI's description requires."""
+    """Return a Response object with every field that OpenAI's description requires."""
     empty: Json = dict.fromkeys(
         (
             "error",
@@ -338,7 +338,7 @@ def response_body(response_id: str, status: str, output: Sequence[Json] = (), **
 
 
 def text_reply(*pieces: str, response_id: str = "resp_1", terminal: str = "completed") -> list[Step]:
-    """A whole, well-formed streamed answer: one message whose text comes in ``pieces``."""
+    """Return a complete streamed answer whose text arrives in ``pieces``."""
     text, item_id = "".join(pieces), f"msg_{response_id}"
     where = {"item_id": item_id, "output_index": 0, "content_index": 0}
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
@@ -359,7 +359,7 @@ def text_reply(*pieces: str, response_id: str = "resp_1", terminal: str = "compl
 
 
 def calls_reply(*calls: tuple[str, str, str], response_id: str = "resp_1") -> list[Step]:
-    """A whole, well-formed streamed answer of calls, each ``(call_id, name, arguments as JSON text)``."""
+    """Return a complete streamed answer of calls, each ``(call_id, name, arguments as JSON)``."""
     bodies: list[Json] = []
     items: list[Json] = []
     for index, (call_id, name, arguments) in enumerate(calls):

@@ -1,4 +1,4 @@
-"""The installed ``asclepius`` command as its users run it: whole, in processes of its own."""
+"""The installed ``asclepius`` command as users run it, in separate processes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OWN = ("ASCLEPIUS_", "OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "CHAINLIT_")
 
 
 def clean_environment(data_dir: Path, **more: str) -> dict[str, str]:
-    """This environment without any setting of the app, but for ``data_dir`` and ``more``.
+    """Return this environment without the app's settings, except ``data_dir`` and ``more``.
 
-    Without ``CI``, too, for which Chainlit's command sets a key of its own.
+    ``CI`` is removed too, because Chainlit's command then sets a key.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OWN) and name != "CI"}
     return {**kept, "ASCLEPIUS_DATA_DIR": str(data_dir), **more}
@@ -32,7 +32,7 @@ def clean_environment(data_dir: Path, **more: str) -> dict[str, str]:
 def asclepius(
     *arguments: str, data_dir: Path, stdin: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one command to its end, in the data directory's parent."""
+    """Run one command to its end, in the parent of the data directory."""
     return subprocess.run(
         [COMMAND, *arguments],
         env=clean_environment(data_dir, **environment),
@@ -57,7 +57,7 @@ class Served:
 
 @contextmanager
 def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterator[Served]:
-    """Serves on a free port until the block ends; with ``loaded``, begins when the content is all there."""
+    """Serve on a free port until the block ends; with ``loaded``, wait for the content first."""
     log = data_dir.parent / f"{data_dir.name}-serve.log"
     with log.open("ab") as output:
         process = subprocess.Popen(

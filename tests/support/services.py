@@ -1,4 +1,4 @@
-"""The real services that tests run against, as child processes: Milvus Lite and Redis."""
+"""Real services for tests, as child processes: Milvus Lite and Redis."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ import psutil
 
 
 def free_port() -> int:
-    """A port for a server that binds it some seconds from now.
+    """Return a port for a server that binds it some seconds later.
 
-    It lies below those that systems hand out by themselves, so that hardly ever another test's server gets it in the
-    meantime; ``owns_port`` tells.
+    It is below the range that systems assign, so another test's server rarely takes it; ``owns_port`` tells.
     """
     for port in random.SystemRandom().sample(range(5_000, 15_000), 100):
         with socket.socket() as probe, suppress(OSError):
@@ -31,7 +30,7 @@ def free_port() -> int:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Whether the process itself listens on ``port``: an answer from there may be another server's."""
+    """Return whether the process itself listens on ``port``, and not another server."""
     with suppress(psutil.Error):
         bound = psutil.Process(pid).net_connections()
         return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in bound)
@@ -39,9 +38,9 @@ def owns_port(pid: int, port: int) -> bool:
 
 
 def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = 150.0) -> None:
-    """Polls ``ready`` until it is true; fails with a sentence after ``seconds``.
+    """Poll ``ready`` until it is true; fail with a sentence after ``seconds``.
 
-    It pauses for as long as the question takes, so that asking does not hold up what is asked for.
+    The pause lasts as long as a poll, so that polling does not slow down what it waits for.
     """
     deadline = time.monotonic() + seconds
     while (asked := time.monotonic()) < deadline:
@@ -71,7 +70,7 @@ def redis_binary() -> str:
 
 @contextmanager
 def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs ``command`` until the block ends; the process is ended with it."""
+    """Run ``command`` until the block ends."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: ready() or process.poll() is not None, what=what)
