@@ -81,8 +81,9 @@ def test_a_misspelt_salt_is_still_guessed() -> None:
     assert found("magnesum oxide") == "magnesium oxide"
 
 
-def test_a_known_brand_that_is_not_loaded_is_named_and_not_guessed() -> None:
-    read_as = reading("Novalgin")
+@pytest.mark.parametrize("typed", ["Novalgin", "Novalgin Dosis", "Nebenwirkungen von Novalgin"])
+def test_a_known_brand_that_is_not_loaded_is_named_and_not_guessed(typed: str) -> None:
+    read_as = reading(typed)
     assert (read_as.candidates, read_as.did_you_mean) == ((), ())
     assert "metamizole" in read_as.notes[0]
     assert "potassium iodide" in reading("Kaliumjodid").notes[0]

@@ -18,6 +18,8 @@ from tools.drug_database.names.name_resolution import Candidate, distinct, named
 from tools.drug_database.names.name_spans import Span, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, Question
 from tools.drug_database.names.spelling import PERHAPS
+from tools.language.clinical_vocabulary import is_clinical_word
+from tools.language.common_words import is_ordinary
 
 _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
@@ -57,7 +59,9 @@ def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
         members = classed(index, aliases, text)
         if members:
             return Reading(members)
-    absent = next((note for text in dict.fromkeys((question.trimmed, core)) if (note := _absent(aliases, text))), "")
+    subject = " ".join(word for word in question.core if not (is_ordinary(word) or is_clinical_word(word)))
+    texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
+    absent = next((note for text in texts if (note := _absent(aliases, text))), "")
     if absent:
         return Reading(notes=(absent,))
     spans = find_spans(index, aliases, question)
