@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tools.types import Frozen, SectionStart
 
-READER = 8
+READER = 9
 """Raised whenever reading or cutting changes, so that `reindex` knows which versions to read again."""
 
 BlockKind = Literal["heading", "text", "item", "caption", "table"]

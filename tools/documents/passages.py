@@ -14,7 +14,8 @@ from itertools import groupby, pairwise
 
 from tools.documents.models import Block, Extraction, PageContent, PassageKind, StoredPassage, TableRows
 from tools.documents.tables.page_tables import row_text
-from tools.language.sentences import sentences
+from tools.language.sentences import LIST_MARK, sentences
+from tools.language.word_lists import word_list
 from tools.types import SectionStart
 
 TARGET_WORDS = 350
@@ -33,6 +34,8 @@ LEAST_RISING, MOST_FALLING = 0.3, 0.2
 """Shares of the lines in a list of contents with a page behind, or before, that of the line above."""
 _CITATION = re.compile(r"\b(?:19|20)\d{2};\s?\d+|\bdoi\b|https?://|\bISBN\b")
 _ENDS_IN_PAGE = re.compile(r"[^\d\s]\s+(\d{1,3}|[ivxlc]{1,6})$")
+_LEADING_WORDS = word_list("qualifiers") | word_list("negations") | {"a", "an", "the", "der", "die", "das"}
+"""A sentence cannot end with these."""
 _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 
@@ -214,7 +217,7 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
         if tail_at is None or head_at is None:
             continue
         tail, head = whole[at].blocks[tail_at], whole[at + 1].blocks[head_at]
-        if tail.text.endswith(_CLOSED) or not head.text[:1].islower():
+        if tail.text.endswith(_CLOSED) or not _goes_on(tail.text, head.text):
             continue
         first, *rest = sentences(head.text)
         begun = tail.text[:-1] if tail.text.endswith("-") else f"{tail.text} "
@@ -223,6 +226,13 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
         left = head.model_copy(update={"text": " ".join(rest)}) if rest else None
         whole[at + 1] = _replaced(whole[at + 1], head_at, left)
     return whole
+
+
+def _goes_on(tail: str, head: str) -> bool:
+    """True when ``head`` is the rest of the sentence that ``tail`` began on the page before."""
+    last_word = tail.rpartition(" ")[2].lower()
+    unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
+    return head[:1].islower() or (unfinished and not LIST_MARK.match(head))
 
 
 def _last_prose(blocks: Sequence[Block]) -> int | None:

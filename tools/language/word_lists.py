@@ -14,6 +14,7 @@ WordList = Literal[
     "conditions",
     "negations",
     "ordinal_markers",
+    "organisations",
     "qualifiers",
     "stop",
 ]

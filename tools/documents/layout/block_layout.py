@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tools.documents.layout.glued_words import GluedWords
 from tools.documents.models import Block, BlockKind, PageContent, TableRows
 from tools.documents.pdf.pdf_lines import Line, PdfPage
 from tools.documents.pdf.running_heads import find_running_heads
@@ -17,6 +18,7 @@ from tools.documents.tables.page_tables import find_tables, table_text
 from tools.documents.tables.table_rows import FoundTable
 from tools.language.folding import folded
 from tools.language.sentences import BULLETS
+from tools.language.word_lists import word_list
 
 _BULLET = re.compile(rf"^[{BULLETS}*–-]\s+(?=\S)|^[{BULLETS}]\s*$")
 _ITEM = re.compile(rf"{_BULLET.pattern}|^\(?(?:\d{{1,2}}|[a-z])[.)]\s+(?=\S)")
@@ -24,8 +26,12 @@ _CAPTION = re.compile(
     r"^(?:Table|TABLE|Figure|FIGURE|Fig\.|Box|Panel|Exhibit)\s+"
     r"(?:[A-Z]{1,4}[-.]?){0,3}\d*[-.]?\d+(?:\.?[a-z])?\b(?=[.: ]|$)"
 )
+_LEADING_WORDS = word_list("qualifiers") | {"a", "an", "the", "der", "die", "das"}
 _CAPTION_WORDS = ("Table", "TABLE", "Fig", "FIG", "Box", "Panel", "Exhibit")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LEADERS = re.compile(r"(?:\. ?){4}|…{2}")
+"""Dots between a heading and its page in a list of contents."""
+_ADDRESS = re.compile(r"www\.|://|@")
 _AROUND_WORDS = ".,;:()[]?!\"'“”‘’•"
 _SENTENCE_CLOSED = re.compile(r"[.!?:;]['\"”’)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$")
 MAX_LEVEL = 4
@@ -73,9 +79,12 @@ class Layout:
         self._outline = _by_page(outline)
         self._labels = heads.numbers
         self._pages = [(page, heads.kept(page)) for page in pages]
+        printed = self._printed()
+        glued = GluedWords(printed, [line for _, lines in self._pages for line in lines])
+        self._pages = [(page, glued.repair(lines)) for page, lines in self._pages]
         self.body_size = self._usual_size()
         self._levels = self._heading_levels()
-        self._words = self._vocabulary()
+        self._words = _vocabulary(printed)
 
     def _usual_size(self) -> float:
         sizes: Counter[float] = Counter()
@@ -85,15 +94,9 @@ class Layout:
                     sizes[line.size] += len(line.text)
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
-    def _vocabulary(self) -> Mapping[str, int]:
-        """How often each word is printed, in lower case."""
-        printed = Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
-        words = defaultdict[str, int](int)
-        for marked, count in printed.items():
-            bare = marked if marked.isalpha() else marked.strip(_AROUND_WORDS)
-            for word in (bare,) if bare.isalpha() else _WORD.findall(bare):
-                words[word] += count
-        return words
+    def _printed(self) -> Counter[str]:
+        """How often each string between white space is printed, in lower case."""
+        return Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
 
     def pages(self) -> Iterator[PageContent]:
         for page, lines in self._pages:
@@ -113,9 +116,11 @@ class Layout:
         text = self.joined(draft.lines)
         if not text:
             return None
-        level = self._level(draft, text, page) if draft.kind == "heading" else 0
+        # Several lines of bold type that are longer than any heading are a paragraph.
+        kind = "text" if draft.kind == "heading" and len(text.split()) > HEADING_WORDS else draft.kind
+        level = self._level(draft, text, page) if kind == "heading" else 0
         body = abs(draft.last.size - self.body_size) < 0.6
-        return Block(kind=draft.kind, text=text, level=level, body=body)
+        return Block(kind=kind, text=text, level=level, body=body)
 
     def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
         """The outline knows best; a heading that it does not name stands right below the section it is in."""
@@ -177,9 +182,24 @@ class Layout:
         return f"{head}-{tail}" if keeps_hyphen else f"{head}{tail}"
 
 
+def _vocabulary(printed: Mapping[str, int]) -> Mapping[str, int]:
+    """How often each word is printed, in lower case."""
+    words = defaultdict[str, int](int)
+    for marked, count in printed.items():
+        bare = marked if marked.isalpha() else marked.strip(_AROUND_WORDS)
+        for word in (bare,) if bare.isalpha() else _WORD.findall(bare):
+            words[word] += count
+    return words
+
+
 def _is_closed(text: str) -> bool:
     """True when the text ends with a sentence's end, a reference number behind it allowed."""
     return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
+
+
+def _is_unfinished(text: str) -> bool:
+    """True when the text ends with a comma, or a word that another must follow: "of", "the", "with"."""
+    return text.endswith(",") or text.rpartition(" ")[2].lower() in _LEADING_WORDS
 
 
 def _face(line: Line) -> tuple[int, bool]:
@@ -197,6 +217,8 @@ def _could_be_heading(line: Line) -> bool:
         and line.text.lower() != line.text.upper()
         and not _CAPTION.match(line.text)
         and not _BULLET.match(line.text)
+        and not _LEADERS.search(line.text)
+        and not _ADDRESS.search(line.text)
     )
 
 
@@ -260,7 +282,8 @@ def _kind(line: Line, layout: Layout) -> BlockKind:
 def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
     """Whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
     last = draft.last
-    if draft.kind != "heading" or kind != "text" or not line.text[0].islower() or _is_closed(last.text):
+    goes_on = line.text[0].islower() or _is_unfinished(last.text)
+    if draft.kind != "heading" or kind != "text" or not goes_on or _is_closed(last.text):
         return False
     below = 0 < last.base - line.base <= LEADING * line.size and abs(line.size - last.size) < 0.6
     # A line is broken where the next word does not fit; a heading over a list ends anywhere.

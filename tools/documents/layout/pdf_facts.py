@@ -14,7 +14,9 @@ from typing import Any
 from pypdfium2 import raw
 
 from tools.documents.models import Block, Extraction, PageContent
+from tools.language.common_words import Language, ranks
 from tools.language.terms import clean
+from tools.language.word_lists import word_list
 
 LOOKED_AT = 4
 """First pages on which a title page and its imprint stand."""
@@ -22,6 +24,12 @@ _BETWEEN = 4
 """Words between two lines of a title that are set as text, such as "on the"; more are text."""
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _ISO_DATE = re.compile(r"\b(?:19|20)\d{2}-[01]\d-[0-3]\d\b")
+_OTHER_DATE = re.compile(
+    r"\b(?:expir\w*|valid (?:until|through|to)|(?:next )?review (?:by|due|date|in)|accessed|retrieved|gültig bis)\b"
+    r"[^\n]{0,40}?(?:19|20)\d{2}(?:-[01]\d-[0-3]\d)?",
+    re.IGNORECASE,
+)
+"""Dates that are not those of the guideline: when a form expires, a review is due, a page was looked at."""
 _YEAR = re.compile(r"\b(19[89]\d|20[0-4]\d)\b")
 _FILE_NAME = re.compile(r"\.(docx?|pdf|indd|qxd|pptx?)$|^Microsoft Word", re.IGNORECASE)
 _VERSION = re.compile(r"\b(?:version|edition|revision|release)[ :]+(\d[\w.]*)", re.IGNORECASE)
@@ -30,6 +38,14 @@ _NAMED_LICENCE = re.compile(r"\bLicen[cs]e: ([^\n·|]{3,100}?)(?=\s*(?:[·|\n]|(
 _COPYRIGHT = re.compile(
     r"(?:©|\(c\)|Copyright)\s+(?:(?:19|20)\d{2},?\s+)?([A-Z][\w .,&'-]{3,60}?)(?:,?\s+(?:19|20)\d{2}|[.\n]|$)"
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ACRONYM = re.compile(r"[A-Z]{3,10}")
+_COMMON = 200
+"""Rank of the words by which a language is told."""
+_SHARES: dict[Language, float] = {"en": 0.28, "de": 0.4, "es": 0.4}
+"""Share of the words that are common in their language: .30 to .51 in English guidelines; French has .34 of Spanish."""
+_READ_FOR_LANGUAGE = 20_000
+_LEAST_WORDS = 40
 _DOI = re.compile(r"\b(?:https?://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s,;)]+)", re.IGNORECASE)
 
 
@@ -44,7 +60,7 @@ def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
         issuer=_issuer(fields, printed)[:200],
         version=_first(_VERSION, told)[:40],
         date=_date(fields, printed),
-        language=_language(document),
+        language=_language(document, pages),
         licence=(_first(_NAMED_LICENCE, printed) or _first(_LICENCE, printed))[:100],
         url=_url(printed),
     )
@@ -56,8 +72,18 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _issuer(fields: dict[str, str], printed: str) -> str:
+    """Return the author if it is an organisation, not a person or a program; else who holds the copyright."""
     author = fields.get("Author", "")
-    return author if len(author) > 2 and "@" not in author else _first(_COPYRIGHT, printed)
+    organisation = not word_list("organisations").isdisjoint(_WORD.findall(author.lower()))
+    return author if organisation or _is_printed_acronym(author, printed) else _first(_COPYRIGHT, printed)
+
+
+def _is_printed_acronym(author: str, printed: str) -> bool:
+    """True for capitals that are in print, also as initials: National Heart, Lung, and Blood Institute."""
+    if not _ACRONYM.fullmatch(author):
+        return False
+    between = r"\w+(?:\W+(?:and|for|in|of|on|the))*\W+"
+    return re.search(rf"\b(?:{author}\b|{between.join(author)}\w)", printed) is not None
 
 
 def _url(printed: str) -> str:
@@ -65,7 +91,20 @@ def _url(printed: str) -> str:
     return f"https://doi.org/{doi}" if doi else ""
 
 
-def _language(document: Any) -> str:
+def _language(document: Any, pages: tuple[PageContent, ...]) -> str:
+    """Return the language of the text; the file's own word for it where it agrees, or the text does not tell."""
+    named = _named_language(document)
+    # From the middle of the document: names and lists of contents fill its first pages.
+    text = "\n".join(block.text for page in pages[len(pages) // 3 :] for block in page.blocks if block.body)
+    words = _WORD.findall(text[:_READ_FOR_LANGUAGE].lower())
+    for language, share in _SHARES.items():
+        common = sum(ranks(language).get(word, _COMMON + 1) <= _COMMON for word in words)
+        if len(words) >= _LEAST_WORDS and common >= share * len(words):
+            return named if named.lower().startswith(language) else language
+    return named
+
+
+def _named_language(document: Any) -> str:
     ask = getattr(raw, "FPDFCatalog_GetLanguage", None)
     if ask is None:
         return ""
@@ -100,6 +139,7 @@ def _title_of(blocks: Sequence[Block], lowest: int) -> str:
 
 def _date(fields: dict[str, str], printed: str) -> str:
     """A full date in keywords or print; else the day the file was made, if its year is printed; else a year."""
+    printed = _OTHER_DATE.sub(" ", printed)
     iso = _ISO_DATE.search(fields.get("Keywords", "")) or _ISO_DATE.search(printed[:2000])
     if iso:
         return iso[0]

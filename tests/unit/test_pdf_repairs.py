@@ -1,0 +1,167 @@
+"""What a PDF glues, cuts at its pages or says wrongly of itself is read as it was meant; quotes stay verbatim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from tests.support.pdf_pages import Pages
+from tools.documents.extract import extract
+from tools.documents.models import Extraction
+from tools.documents.page_image import quote_spans
+from tools.documents.page_words import page_texts, stands_on
+from tools.documents.passages import passages
+from tools.language.quotes import quotes_in
+
+PROSE = [
+    "The panel recommends screening for diabetes in asymptomatic adults who are 45 years or older, and in",
+    "younger adults who are overweight. The benefit of this is moderate, and the harms of it are small.",
+    "Screening in asymptomatic adults may be done every year. It should be stopped when life is short.",
+    "An antihypertensive drug with a pharmacologic effect on the overall instrumentation is given then.",
+]
+GLUED = "Screening asymptomaticadults45yearsorolder has a moderate benefit. It was atherosclerotic."
+
+
+def text_of(extraction: Extraction) -> str:
+    return "\n".join(block.text for page in extraction.pages for block in page.blocks)
+
+
+def written(path: Path, *lines: str, **facts: str) -> Extraction:
+    """A PDF of one page with the document properties ``facts``."""
+    canvas = Canvas(str(path), pagesize=A4, lang=facts.get("language"))
+    canvas.setTitle("Screening for diabetes")
+    canvas.setAuthor(facts.get("author", ""))
+    for at, line in enumerate(lines):
+        canvas.drawString(72, 750 - 14 * at, line)
+    canvas.save()
+    return extract(path, ".pdf", progress=lambda done, total: None)
+
+
+def test_glued_words_are_parted_and_all_others_stay(tmp_path: Path) -> None:
+    path = tmp_path / "g.pdf"
+    text = text_of(written(path, *PROSE, GLUED))
+
+    sentence = "Screening asymptomatic adults 45 years or older has a moderate benefit."
+    assert sentence in text
+    assert text.replace(" ", "") == "".join([*PROSE, GLUED]).replace(" ", "")
+    assert all(
+        word in text.split() for word in ("antihypertensive", "pharmacologic", "instrumentation", "atherosclerotic.")
+    )
+    assert stands_on(sentence, 1, page_texts(path))
+    document = pypdfium2.PdfDocument(path)
+    text_page = document[0].get_textpage()
+    spans = quote_spans(text_page, sentence)
+    assert [text_page.get_text_range()[slice(*span)] for span in spans] == [GLUED.split(" It", maxsplit=1)[0]]
+    document.close()
+
+
+@pytest.mark.parametrize(
+    "string",
+    [
+        "hydrochlorothiazide", "electroencephalographically", "nondihydropyridines", "medroxyprogesterone", "afterload",
+        "CHA2DS2VASc", "policymakers", "www.helpforadultsofanyage.org", "Blutdruckmessungen", "breastfeedingmothers",
+    ],
+)  # fmt: skip
+def test_a_word_that_is_fine_is_never_changed(string: str, tmp_path: Path) -> None:
+    assert string in text_of(written(tmp_path / "g.pdf", *PROSE, f"It is {string} here.")).split()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The dose is reduced to 110 mg twice daily at an age of", "80 years or more in adults. Then look again."),
+        ("Do not give it to those who have been treated for", "Crohn disease in adults. Then look again."),
+        ("It must not be given without an", "ACE inhibitor in adults. Then look again."),
+    ],
+)
+def test_a_sentence_is_whole_over_the_turn_of_a_page(before: str, after: str, tmp_path: Path) -> None:
+    extraction = Pages(tmp_path / "g.pdf").page((72, 700, before)).page((72, 700, after)).read()
+    first, second = passages(extraction)
+
+    whole = f"{before} {after.partition('.')[0]}."
+    assert (first.text, second.text) == (whole, "Then look again.")
+    assert quotes_in(whole, first.text) == (whole,)
+    assert quotes_in(before, first.text) == ()
+    texts = page_texts(tmp_path / "g.pdf")
+    assert stands_on(whole, 1, texts)
+
+
+def test_a_finished_sentence_is_not_joined_with_the_next_page(tmp_path: Path) -> None:
+    pages = Pages(tmp_path / "g.pdf").page((72, 700, "The dose is 110 mg."), (72, 680, "Rest and wait"))
+    found = passages(pages.page((72, 700, "80 years is old in adults.")).read())
+    assert [passage.page for passage in found] == [1, 2]
+
+
+def test_running_text_in_bold_names_no_section(tmp_path: Path) -> None:
+    pages = Pages(tmp_path / "g.pdf")
+    body = [(72.0, 600.0 - 14 * at, line) for at, line in enumerate(PROSE)]
+    extraction = pages.page(
+        (72, 760, "Screening", 14, True),
+        (72, 740, "The panel recommends screening for diabetes in adults aged from", 10, True),
+        (72, 728, "45 to 70 years."),
+        (72, 714, "Contents of it . . . . . . . . . . 16", 14, True),
+        (72, 700, "www.example.org/screening", 14, True),
+        *body,
+    ).read()
+    headings = [block.text for block in extraction.pages[0].blocks if block.kind == "heading"]
+    assert headings == ["Screening"]
+
+
+@pytest.mark.parametrize(
+    ("author", "line", "issuer"),
+    [
+        ("European Society of Cardiology", "", "European Society of Cardiology"),
+        ("Deutsche Gesellschaft für Kardiologie", "", "Deutsche Gesellschaft für Kardiologie"),
+        ("NHLBI", "National Heart, Lung, and Blood Institute", "NHLBI"),
+        ("Jane Smith", "© 2024 World Health Organization.", "World Health Organization"),
+        ("Smith, J. A.", "", ""),
+        ("Microsoft Office User", "", ""),
+        ("ADMIN", "", ""),
+        ("jane@example.org", "", ""),
+    ],
+)
+def test_the_issuer_is_an_organisation(author: str, line: str, issuer: str, tmp_path: Path) -> None:
+    assert written(tmp_path / "g.pdf", line, *PROSE, author=author).issuer == issuer
+
+
+@pytest.mark.parametrize(
+    ("named", "lines", "language"),
+    [
+        ("ar-SA", PROSE, "en"),
+        ("en-GB", PROSE, "en-GB"),
+        ("", PROSE, "en"),
+        (
+            "en-US",
+            [
+                "Die Leitlinie empfiehlt, den Blutdruck bei allen Erwachsenen zu messen und sie zu behandeln,",
+                "wenn der Blutdruck erhöht ist. Es ist wichtig, dass der Patient davon weiß, was er tun soll",
+                "und dass die Niere vor dem Beginn kontrolliert wird. Bei alten Menschen ist die Dosis kleiner.",
+            ],
+            "de",
+        ),
+        (
+            "fr",
+            ["Les lignes directrices recommandent de mesurer la pression artérielle chez tous les adultes."] * 5,
+            "fr",
+        ),
+    ],
+)
+def test_the_language_is_that_of_the_text(named: str, lines: list[str], language: str, tmp_path: Path) -> None:
+    assert written(tmp_path / "g.pdf", *lines, language=named).language == language
+
+
+@pytest.mark.parametrize(
+    ("line", "date"),
+    [
+        ("Published 2021-05-04. Form approved, expires 2028-01-31.", "2021-05-04"),
+        ("Form approved; expiration date: 2028-01-31. Published 2021-05-04.", "2021-05-04"),
+        ("Valid until 2028-01-31. Accessed 2027-01-01.", ""),
+    ],
+)
+def test_the_date_is_not_that_of_a_form(line: str, date: str, tmp_path: Path) -> None:
+    found = written(tmp_path / "g.pdf", line, *PROSE).date
+    assert found == date if date else not found.startswith(("2027", "2028"))
