@@ -228,6 +228,22 @@ def test_another_question_after_a_calculation_is_no_follow_up() -> None:
     assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl"), Exchange("What is the dose of metformin?")) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("What is the eGFR of a 67 yo woman with creatinine 1.3 mg/dl?", True),
+        ("Calculate the CHA2DS2-VASc score", True),
+        ("MME of oxycodone 10 mg bid", True),
+        ("Is metformin safe in a 67 yo woman with creatinine 1.3 mg/dl and what is her eGFR?", False),
+        ("eGFR of a 67 yo woman", False),
+    ],
+)
+def test_a_question_about_a_medicine_too_is_not_left_to_the_calculator(question: str, alone: bool) -> None:
+    found, only = calculations(DECLARED, [Exchange(question)])
+    assert len(found) == 1
+    assert only == alone
+
+
 def test_a_call_that_was_made_is_not_made_again() -> None:
     assert read(_asked("eGFR 67 yo woman creatinine 1.3 mg/dl")) == []
 

@@ -7,7 +7,7 @@ import pytest
 from chat_app.agent.statements.figures import Figure, figures
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
-from tools.drug_database.names.inn_stems import has_drug_stem
+from tools.language.inn_stems import has_drug_stem
 from tools.types import Passage
 
 TEXT = (

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from chat_app.agent.statements.figures import Figure, compare, figures
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
-from tools.drug_database.names.inn_stems import has_drug_stem
+from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, terms
 from tools.types import Passage

@@ -27,6 +27,7 @@ from chat_app.offline.extraction.measurements import (
 from chat_app.offline.extraction.schemas import branch, resolve
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.inn_stems import has_drug_stem
 from tools.language.named_lists import any_of, listed
 from tools.language.word_lists import word_list
 
@@ -111,7 +112,11 @@ class _Reading:
         return len(self.given) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
 
     def alone(self, text: str) -> bool:
-        return _WANTED.search(text) is not None or self.is_complete
+        """True when the text asks for nothing beside the result: it names no medicine that is no input."""
+        if _WANTED.search(text) is None and not self.is_complete:
+            return False
+        takes_drugs = any(schema.get("type") == "array" for schema in self.calculator.properties.values())
+        return takes_drugs or not any(map(has_drug_stem, self.calculator.other_words(text)))
 
     def _has_value(self, text: str, end: int) -> bool:
         match = _VALUE.match(text, end)
