@@ -73,8 +73,9 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
 
 
 def _calculated(body: Json) -> Calculated:
-    """Every field of a calculation as a line, as its passage has it."""
-    fields = {key: "; ".join(_texts(value)) for key, value in body.items() if key not in {"cite", "calculation"}}
+    """Return every field of a calculation as a line, as its passage has it; the reference names the source."""
+    shown = {key: value for key, value in body.items() if key not in {"cite", "calculation", "source"}}
+    fields = {key: "; ".join(_texts(value)) for key, value in shown.items()}
     lines = tuple(f"{key.replace('_', ' ').capitalize()}: {words}" for key, words in fields.items())
     return Calculated(_text(body.get("calculation")), lines, _text(body.get("cite")), _text(body.get("needs")))
 
