@@ -56,7 +56,7 @@ async def test_what_is_missing_is_asked_and_the_next_message_completes_it(server
         conversation = next(event.conversation_id for event in asked if event.type == "turn_started")
         answered = await consult(agent, "Her creatinine is 115 µmol/l", conversation_id=conversation)
 
-    assert text_of(asked) == "Give: Serum creatinine (mg/dl or µmol/l)."
+    assert text_of(asked) == "eGFR needs: Serum creatinine (mg/dl or µmol/l)."
     assert not any(event.type == "citation" for event in asked)
     assert "Result: eGFR 45 ml/min/1.73 m²" in text_of(answered)
     assert "Serum creatinine: 115 µmol/l (1.301 mg/dl)" in text_of(answered)

@@ -35,7 +35,8 @@ def needs(output: FunctionOutput) -> str:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_call_without_any_input_asks_and_computes_nothing(name: str) -> None:
-    assert needs(call(name.removeprefix("calculate_"))).startswith(("Give", "State"))
+    asked = needs(call(name.removeprefix("calculate_")))
+    assert asked.startswith((f"{TOOLS[name].presentation.title} needs: ", "State which"))
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -56,7 +57,7 @@ def test_every_quantity_has_a_factor_for_each_unit_of_its_schema_and_a_range(kin
 
 def test_everything_that_is_missing_or_implausible_is_asked_at_once() -> None:
     asked = needs(call("egfr", age=None, sex="female", creatinine={"value": 1400, "unit": "mg/dl"}))
-    assert "Give: Age." in asked
+    assert "eGFR needs: Age." in asked
     assert "Check Serum creatinine: 1400 mg/dl" in asked
 
 

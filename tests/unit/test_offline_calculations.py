@@ -235,7 +235,7 @@ def test_another_question_after_a_calculation_is_no_follow_up() -> None:
         ("Calculate the CHA2DS2-VASc score", True),
         ("MME of oxycodone 10 mg bid", True),
         ("Is metformin safe in a 67 yo woman with creatinine 1.3 mg/dl and what is her eGFR?", False),
-        ("eGFR of a 67 yo woman", False),
+        ("eGFR of a 67 yo woman", True),
     ],
 )
 def test_a_question_about_a_medicine_too_is_not_left_to_the_calculator(question: str, alone: bool) -> None:

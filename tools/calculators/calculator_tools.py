@@ -69,7 +69,7 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
 
     def run(**inputs: Any) -> ToolResult:
         try:
-            given, lines, notes = _checked(inputs, required, labels)
+            given, lines, notes = _checked(presentation.title, inputs, required, labels)
             return _result(function(**given), lines, notes)
         except InputNeeded as needed:
             return ToolResult(data={"needs": str(needed)}, summary=Phrase(text="needs input"))
@@ -119,11 +119,11 @@ def _label(schema: dict[str, Any], name: str) -> str:
 
 
 def _checked(
-    inputs: dict[str, Any], required: dict[str, str], labels: dict[str, str]
+    title: str, inputs: dict[str, Any], required: dict[str, str], labels: dict[str, str]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Return the inputs with their units settled, a line for each and notes; raise ``InputNeeded`` for all problems."""
     missing = [ask for name, ask in required.items() if inputs[name] is None]
-    problems = [f"Give: {'; '.join(missing)}."] if missing else []
+    problems = [f"{title} needs: {'; '.join(missing)}."] if missing else []
     given: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in inputs.items():

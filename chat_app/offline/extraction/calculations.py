@@ -113,10 +113,11 @@ class _Reading:
 
     def alone(self, text: str) -> bool:
         """True when the text asks for nothing beside the result: it names no medicine that is no input."""
-        if _WANTED.search(text) is None and not self.is_complete:
+        others = self.calculator.other_words(text)
+        if others and _WANTED.search(text) is None and not self.is_complete:
             return False
         takes_drugs = any(schema.get("type") == "array" for schema in self.calculator.properties.values())
-        return takes_drugs or not any(map(has_drug_stem, self.calculator.other_words(text)))
+        return takes_drugs or not any(map(has_drug_stem, others))
 
     def _has_value(self, text: str, end: int) -> bool:
         match = _VALUE.match(text, end)

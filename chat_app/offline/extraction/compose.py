@@ -47,12 +47,12 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for output in evidence.fields:
         _fields(draft, output)
         facts = True
-    for calculated in evidence.calculations:
-        _calculated(draft, calculated)
-        facts = True
     if not (facts and record_parts(question) and not names_section(question)):
         facts = _quotes(draft, asked, evidence, words=_BESIDE_INTERACTIONS if facts else ENOUGH_WORDS) or facts
     _classes(draft, question, evidence, answered=bool(draft.text))
+    # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
+    for calculated in evidence.calculations:
+        _calculated(draft, calculated)
     _empty_handed(draft, evidence)
     return draft.answer()
 
