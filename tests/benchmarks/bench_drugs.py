@@ -34,7 +34,7 @@ from tests.support.drug_queries import build
 from tests.support.drugs import NDC_COLUMNS, ndc_row
 from tests.support.services import milvus_lite_server
 from tools.drug_database import DrugDatabase, DrugQuery
-from tools.drug_database.drug_search import Snapshot
+from tools.drug_database.drug_search import DrugSnapshot
 from tools.drug_database.names.name_terms import stems
 
 SHARED = Path(os.environ.get("ASCLEPIUS_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data/drugs"
@@ -101,7 +101,7 @@ async def bench_search() -> dict[str, Any]:
     }
 
 
-def _bm25(uri: str, state: Snapshot) -> Find:
+def _bm25(uri: str, state: DrugSnapshot) -> Find:
     from pymilvus import MilvusClient
 
     client = MilvusClient(uri)
@@ -115,7 +115,7 @@ def _bm25(uri: str, state: Snapshot) -> Find:
     return find
 
 
-def _rapidfuzz(state: Snapshot) -> Find:
+def _rapidfuzz(state: DrugSnapshot) -> Find:
     names = state.index.names
 
     def find(text: str) -> list[str]:
@@ -126,7 +126,7 @@ def _rapidfuzz(state: Snapshot) -> Find:
 
 
 async def _rate(
-    database: DrugDatabase, state: Snapshot, queries: Sequence[EvaluationQuery], find: Find
+    database: DrugDatabase, state: DrugSnapshot, queries: Sequence[EvaluationQuery], find: Find
 ) -> dict[str, float]:
     times: list[float] = []
     first = five = 0

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tools.drug_database import DrugDatabase, DrugRecord, ImportReport
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_keys import record_key
@@ -117,7 +117,7 @@ def write_packages(folder: Path, packages: Sequence[tuple[str, str]]) -> Path:
 def rolled_up(*paths: Path) -> tuple[dict[str, DrugRecord], ImportReport]:
     """Return what an import of ``paths`` would store without Milvus: records by key, and the row counts."""
     with Staging() as staging:
-        intake = Intake(staging, lambda _: None)
+        intake = RowIntake(staging, lambda _: None)
         found = recognise(paths)
         for job in found.jobs:
             job.read(job.files, intake)

@@ -7,7 +7,7 @@ import pytest
 from tests.support.drugs import index_entry
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.query_expansion import QueryExpander
+from tools.drug_database.query_expander import QueryExpander
 from tools.language.query_expansion import Expansion
 
 BETA2 = "beta2-Adrenergic Agonist [EPC]"

@@ -10,13 +10,13 @@ from typing import Final, TypeVar
 
 from tools.drug_database.drug_search import Searcher
 from tools.drug_database.importers import demo
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.import_run import ImportJob, run_import
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.query_expansion import QueryExpander
+from tools.drug_database.query_expander import QueryExpander
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.queries import DrugQuery, DrugSearchResult
 from tools.drug_database.records.reports import DrugDatabaseStats, ImportProgress, ImportReport
@@ -33,7 +33,7 @@ _LOAD_SECONDS: Final = 300.0
 OnProgress = Callable[[ImportProgress], None]
 
 
-def _nothing(_: Intake) -> None:
+def _nothing(_: RowIntake) -> None:
     """Read no file; for an import that only removes."""
 
 
@@ -119,7 +119,7 @@ class DrugDatabase:
         complete. Raises ``SourceRejected`` for a file that cannot be taken; the database is then as it was.
         """
 
-        def read(intake: Intake) -> None:
+        def read(intake: RowIntake) -> None:
             found = recognise(paths)
             intake.left_out += found.left_out
             for one in found.jobs:

@@ -26,16 +26,16 @@ from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, fold, joined
-from tools.drug_database.names.name_resolution import Candidate
+from tools.drug_database.names.name_resolution import NameCandidate
 from tools.drug_database.names.name_terms import grams, stems
-from tools.drug_database.names.query_words import LONGEST, Question, understand
+from tools.drug_database.names.query_words import LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
-from tools.drug_database.query_expansion import QueryExpander
+from tools.drug_database.query_expander import QueryExpander
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.codes import AskedCode, asked_code, bucket, product_first
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.drug_collection import Catalog
+from tools.drug_database.storage.drug_collection import DrugCatalog
 from tools.drug_database.storage.generations import Generation
 from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client
@@ -58,11 +58,11 @@ _TEXT = "No medicine of that name is in the drug database; these records mention
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class DrugSnapshot:
     """A generation with its list of names."""
 
     generation: Generation
-    catalog: Catalog
+    catalog: DrugCatalog
     index: NameIndex
 
 
@@ -73,7 +73,7 @@ class _Asked(NamedTuple):
     populations: tuple[str, ...]
 
     @classmethod
-    def of(cls, question: Question, query: DrugQuery) -> Self:
+    def of(cls, question: TypedQuery, query: DrugQuery) -> Self:
         named = fold(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
         return cls(asked_forms((*question.words, *named)), asked_populations(query.name[:LONGEST]))
 
@@ -83,11 +83,11 @@ class Searcher:
 
     def __init__(self, alias: str) -> None:
         self._alias = alias
-        self._snapshot: Snapshot | None = None
+        self._snapshot: DrugSnapshot | None = None
         self._expander: tuple[NameIndex, QueryExpander] | None = None
         self._lock = threading.Lock()
 
-    def snapshot(self, client: Client) -> Snapshot | None:
+    def snapshot(self, client: Client) -> DrugSnapshot | None:
         """Return the current state, reloaded when another was published; None before the first import."""
         generation = drug_collection.current(client, self._alias, timeout=CALL_SECONDS)
         if generation is None:
@@ -136,7 +136,7 @@ class Searcher:
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
 
-    def records(self, client: Client, state: Snapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
+    def records(self, client: Client, state: DrugSnapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
         """Whole records by key."""
         rows = (
             client.query(
@@ -150,7 +150,7 @@ class Searcher:
         )
         return {row["key"]: _record(client, state, row) for row in rows}
 
-    def _read(self, client: Client, state: Snapshot, question: Question, query: DrugQuery) -> Reading:
+    def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
         if query.drug_class and not question.words:
             return Reading(classed(state.index, aliases(), query.drug_class))
         code = asked_code(query.name)
@@ -165,7 +165,7 @@ class Searcher:
         return reading
 
     def _hits(
-        self, client: Client, state: Snapshot, candidates: Sequence[Candidate], filters: Filters, asked: _Asked
+        self, client: Client, state: DrugSnapshot, candidates: Sequence[NameCandidate], filters: Filters, asked: _Asked
     ) -> tuple[DrugHit, ...]:
         records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
         hits: list[DrugHit] = []
@@ -190,7 +190,7 @@ class Searcher:
         return tuple(hits)
 
 
-def _load(client: Client, generation: Generation) -> Snapshot:
+def _load(client: Client, generation: Generation) -> DrugSnapshot:
     drug_collection.check_fields(client, generation, timeout=CALL_SECONDS)
     for name in (generation.records, generation.parts):
         drug_collection.load(client, name)
@@ -201,10 +201,10 @@ def _load(client: Client, generation: Generation) -> Snapshot:
             client, generation.parts, drug_collection.NAMES, 1, first=piece, timeout=CALL_SECONDS
         )
         lines += drug_collection.unpack(packed)
-    return Snapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
+    return DrugSnapshot(generation, catalog, NameIndex(map(orjson.loads, lines)))
 
 
-def _record(client: Client, state: Snapshot, row: drug_collection.Row) -> DrugRecord:
+def _record(client: Client, state: DrugSnapshot, row: drug_collection.Row) -> DrugRecord:
     body = row["body"]
     if row["pieces"]:
         body += drug_collection.read_pieces(
@@ -213,8 +213,8 @@ def _record(client: Client, state: Snapshot, row: drug_collection.Row) -> DrugRe
     return DrugRecord.model_validate_json(drug_collection.unpack(body)[0])
 
 
-def _by_code(client: Client, state: Snapshot, code: AskedCode) -> Reading:
-    found: dict[int, Candidate] = {}
+def _by_code(client: Client, state: DrugSnapshot, code: AskedCode) -> Reading:
+    found: dict[int, NameCandidate] = {}
     for stored in code.stored:
         packed = drug_collection.read_pieces(
             client, state.generation.parts, bucket(stored), _MOST_PIECES, timeout=CALL_SECONDS
@@ -222,14 +222,16 @@ def _by_code(client: Client, state: Snapshot, code: AskedCode) -> Reading:
         for line in drug_collection.unpack(packed) if packed else ():
             listed, _, key = line.decode().partition("\t")
             if listed == stored:
-                found.setdefault(state.index.by_key[key], Candidate(state.index.by_key[key], "code", code.title, 100.0))
+                found.setdefault(
+                    state.index.by_key[key], NameCandidate(state.index.by_key[key], "code", code.title, 100.0)
+                )
     notes = () if found else (_NO_CODE,)
     return Reading(
         tuple(found.values()), notes=(*notes, *((_AMBIGUOUS,) if len(found) > 1 and len(code.stored) > 1 else ()))
     )
 
 
-def _text_candidates(client: Client, state: Snapshot, question: Question) -> Iterable[Candidate]:
+def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) -> Iterable[NameCandidate]:
     """Rank records that hold a word of the question by BM25 on stems and on 3-grams (reciprocal rank).
 
     A record that shares only 3-grams is left out: some always do, whatever was typed.
@@ -242,10 +244,10 @@ def _text_candidates(client: Client, state: Snapshot, question: Question) -> Ite
             scores[key] += 1.0 / (_RRF_K + rank)
     for key in sorted(scores, key=lambda key: -scores[key]):
         entry = state.index.by_key[key]
-        yield Candidate(entry, "text", state.index.generics[entry], 100.0 * scores[key])
+        yield NameCandidate(entry, "text", state.index.generics[entry], 100.0 * scores[key])
 
 
-def _bm25(client: Client, state: Snapshot, field: str, text: str) -> list[str]:
+def _bm25(client: Client, state: DrugSnapshot, field: str, text: str) -> list[str]:
     """Keys of the records that match ``text``, best first."""
     if not text:
         return []
@@ -279,7 +281,7 @@ def _notes(reading: Reading, hits: Sequence[DrugHit], filters: Filters) -> Itera
     yield from reading.notes
 
 
-def _unlisted(question: Question, hits: Sequence[DrugHit]) -> Iterable[str]:
+def _unlisted(question: TypedQuery, hits: Sequence[DrugHit]) -> Iterable[str]:
     """Warn of a typed strength that no product of the medicine has: it may be a slip."""
     first = next(iter(hits), None)
     if first is None or not question.strength or first.matched.how not in {"exact", "brand", "synonym"}:

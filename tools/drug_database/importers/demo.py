@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import ConfigDict, Field
 
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
 from tools.types import Frozen
@@ -99,7 +99,7 @@ def _load(file: Path) -> tuple[DemoRecord, ...]:
     return DemoFile.model_validate(json.loads(file.read_text(encoding="utf-8"))).records
 
 
-def read(intake: Intake) -> None:
+def read(intake: RowIntake) -> None:
     """Hand every demonstration drug to the intake."""
     for file in files():
         loaded = _load(file)

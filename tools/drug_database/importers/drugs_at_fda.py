@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
@@ -36,7 +36,7 @@ def role(entry: Entry) -> str | None:
     return next((name for name, needed in _ROLES.items() if columns >= needed), None)
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read the products with the tables that explain them."""
     products = files.get("product", ())
     source = _source((products or next(iter(files.values())))[0])
@@ -81,7 +81,7 @@ def _known_applications(products: Sequence[Entry]) -> set[str]:
 
 
 def _applications(
-    files: Mapping[str, Sequence[Entry]], intake: Intake, source: Source, known: set[str]
+    files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: Source, known: set[str]
 ) -> dict[str, _Application]:
     found: dict[str, _Application] = {}
     for entry in files.get("application", ()):
@@ -94,7 +94,7 @@ def _applications(
     return found
 
 
-def _status_names(files: Mapping[str, Sequence[Entry]], intake: Intake, source: Source) -> dict[str, str]:
+def _status_names(files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: Source) -> dict[str, str]:
     names: dict[str, str] = {}
     for entry in files.get("status_name", ()):
         for _, row in rows(entry, intake, kind="Drugs@FDA names of marketing status", source=source):

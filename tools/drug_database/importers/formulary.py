@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tools.drug_database.importers.container import Entry, decode, text_lines
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.json_stream import head, records
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.names.name_keys import fold
@@ -57,7 +57,7 @@ def role(entry: Entry) -> str | None:
     return "csv" if "generic_name" in columns else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read the rows of every file."""
     for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
         for entry in files.get(kind, ()):

@@ -9,7 +9,7 @@ from typing import Final
 
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.records import Contribution, Source
-from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, Refusal
+from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
 from tools.drug_database.storage.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]
@@ -29,7 +29,7 @@ class FileCount:
     refused: int = 0
     new_items: int = 0
     reasons: Counter[str] = field(default_factory=Counter[str])
-    examples: list[Refusal] = field(default_factory=list[Refusal])
+    examples: list[RejectedRow] = field(default_factory=list[RejectedRow])
 
     def report(self) -> FileReport:
         """Return the counts for the import report."""
@@ -46,7 +46,7 @@ class FileCount:
         )
 
 
-class Intake:
+class RowIntake:
     """Takes the rows of one import. Every row that ``read`` counts ends in exactly one of the other calls."""
 
     def __init__(self, staging: Staging, progress: Progress) -> None:
@@ -125,7 +125,7 @@ class Intake:
         count.refused += 1
         count.reasons[reason] += 1
         if len(count.examples) < EXAMPLES:
-            count.examples.append(Refusal(file=count.file, line=line, reason=reason))
+            count.examples.append(RejectedRow(file=count.file, line=line, reason=reason))
 
     def _report(self) -> None:
         count = self._count
@@ -133,7 +133,7 @@ class Intake:
 
 
 FileRole = Callable[[Entry], str | None]
-Reader = Callable[[Mapping[str, Sequence[Entry]], Intake], None]
+Reader = Callable[[Mapping[str, Sequence[Entry]], RowIntake], None]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, listed, rows
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import Contribution, Product, Source
@@ -30,7 +30,7 @@ def role(entry: Entry) -> str | None:
     return "package" if columns >= _PACKAGE else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read products, then packages."""
     for entry in files.get("product", ()):
         _read_products(entry, intake)
@@ -49,7 +49,7 @@ def source(entry: Entry) -> Source:
     )
 
 
-def _read_products(entry: Entry, intake: Intake) -> None:
+def _read_products(entry: Entry, intake: RowIntake) -> None:
     for line, row in rows(entry, intake, kind="NDC products", source=source(entry)):
         contribution = _product(row)
         if isinstance(contribution, str):
@@ -58,7 +58,7 @@ def _read_products(entry: Entry, intake: Intake) -> None:
             intake.put(contribution, line)
 
 
-def _read_packages(entry: Entry, intake: Intake) -> None:
+def _read_packages(entry: Entry, intake: RowIntake) -> None:
     for line, row in rows(entry, intake, kind="NDC packages", source=source(entry)):
         product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
         if not product or not package:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.json_stream import Record, head, records, texts
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
@@ -44,7 +44,7 @@ def role(entry: Entry) -> str | None:
     return "label" if is_label else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read products, then labels."""
     for entry in files.get("ndc", ()):
         source = _source(entry, NDC_SOURCE, "openFDA National Drug Code Directory", "ndc")
@@ -60,7 +60,7 @@ def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
             _put(intake, _label(record), number)
 
 
-def _put(intake: Intake, found: Contribution | str, number: int) -> None:
+def _put(intake: RowIntake, found: Contribution | str, number: int) -> None:
     if isinstance(found, str):
         intake.refuse(number, found)
     else:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, Product, Source
 
@@ -28,7 +28,7 @@ def role(entry: Entry) -> str | None:
     return "product" if set(entry.first_line.split("~")) >= _COLUMNS else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read the products."""
     for entry in files.get("product", ()):
         for line, row in rows(entry, intake, kind="Orange Book products", source=_source(entry), separator="~"):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.container import Entry, text_lines
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
 from tools.drug_database.names.name_keys import base_moiety, fold
 from tools.drug_database.records import Contribution, Product, Source
@@ -65,7 +65,7 @@ def role(entry: Entry) -> str | None:
     return None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read relations and concepts, then attributes."""
     first = next(iter(files.values()))[0]
     source = Source(
@@ -98,7 +98,7 @@ def _learn(entry: Entry, known: _Concepts) -> None:
             known.kinds[cells[0]], known.names[cells[0]] = cells[12], cells[14]
 
 
-def _read_relations(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+def _read_relations(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm relations", source=source)
     for number, cells in _lines(entry):
         intake.read()
@@ -133,7 +133,7 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
     return True
 
 
-def _read_concepts(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+def _read_concepts(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm concepts", source=source)
     for number, cells in _lines(entry):
         intake.read()
@@ -146,7 +146,7 @@ def _read_concepts(entry: Entry, intake: Intake, source: Source, known: _Concept
         _take_concept(_Line(number, cells), intake, known)
 
 
-def _take_concept(line: _Line, intake: Intake, known: _Concepts) -> None:
+def _take_concept(line: _Line, intake: RowIntake, known: _Concepts) -> None:
     rxcui, kind, name = line.cells[0], line.cells[12], line.cells[14]
     if kind in _INGREDIENTS:
         intake.put(_ingredients(rxcui, name, kind), line.number)
@@ -162,7 +162,7 @@ def _take_concept(line: _Line, intake: Intake, known: _Concepts) -> None:
         intake.refuse(line.number, f"concepts of the kind {kind[:8]} are not imported")
 
 
-def _take(intake: Intake, line: int, contribution: Contribution | None) -> None:
+def _take(intake: RowIntake, line: int, contribution: Contribution | None) -> None:
     if contribution is None:
         intake.refuse(line, "its name does not say what it consists of")
     else:
@@ -264,7 +264,7 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     )
 
 
-def _read_attributes(entry: Entry, intake: Intake, source: Source, known: _Concepts) -> None:
+def _read_attributes(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm attributes", source=source)
     products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
     for number, cells in _lines(entry):

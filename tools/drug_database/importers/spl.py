@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from tools.drug_database.importers import xml_tree
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.importers.importer_base import Importer, Intake
+from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date, label_sections
 from tools.drug_database.labels.label_sentences import BULLET, sentences
 from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
@@ -48,7 +48,7 @@ def role(entry: Entry) -> str | None:
     return "label" if b"urn:hl7-org:v3" in start and b"<document" in start else None
 
 
-def read(files: Mapping[str, Sequence[Entry]], intake: Intake) -> None:
+def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read each document."""
     for entry in files.get("label", ()):
         source = Source(

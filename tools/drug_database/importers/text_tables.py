@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tools.drug_database.importers.container import Entry, text_lines
-from tools.drug_database.importers.importer_base import Intake
+from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.records import Source
 from tools.drug_database.records.strengths import combined, strength
 
@@ -13,7 +13,7 @@ Row = Mapping[str, str]
 
 
 def rows(
-    entry: Entry, intake: Intake, *, kind: str, source: Source, separator: str = "\t"
+    entry: Entry, intake: RowIntake, *, kind: str, source: Source, separator: str = "\t"
 ) -> Iterator[tuple[int, Row]]:
     """Line number and row of each line, counted as read.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from tools.drug_database.importers.importer_base import Intake, Progress
+from tools.drug_database.importers.importer_base import Progress, RowIntake
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_index import entry_of
 from tools.drug_database.names.name_keys import class_name, fold
@@ -20,7 +20,7 @@ from tools.drug_database.records import DrugRecord, Source
 from tools.drug_database.records.codes import bucket, codes_of
 from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
-from tools.drug_database.storage.drug_collection import Catalog, Writer
+from tools.drug_database.storage.drug_collection import DrugCatalog, Writer
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
 from tools.drug_database.storage.staging import StagedGroup, Staging
 from tools.errors import IndexMismatch, ToolError
@@ -28,7 +28,7 @@ from tools.milvus.connection import Client
 
 _EVERY: Final = 250
 _NAMES_A_PIECE: Final = 500
-Read = Callable[[Intake], None]
+Read = Callable[[RowIntake], None]
 
 
 class ImportCancelled(ToolError):
@@ -66,7 +66,7 @@ def run_import(
         progress(item)
 
     with Staging() as staging:
-        intake = Intake(staging, report)
+        intake = RowIntake(staging, report)
         job.read(intake)
         before = drug_collection.current(client, alias, timeout=CALL_SECONDS)
         known = _known(client, before, job)
@@ -96,21 +96,21 @@ def run_import(
     )
 
 
-def _known(client: Client, before: Generation | None, job: ImportJob) -> Catalog:
+def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCatalog:
     """Return the stored catalog; an empty one before the first import or when the index is rebuilt."""
     if before is None:
-        return Catalog()
+        return DrugCatalog()
     try:
         drug_collection.check_fields(client, before, timeout=CALL_SECONDS)
         return drug_collection.read_catalog(client, before, timeout=CALL_SECONDS)
     except IndexMismatch:
         sources = drug_collection.stored_sources(client, before, timeout=CALL_SECONDS)
         if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
-            return Catalog()
+            return DrugCatalog()
         raise
 
 
-def _versions(known: Catalog, job: ImportJob) -> dict[str, str]:
+def _versions(known: DrugCatalog, job: ImportJob) -> dict[str, str]:
     return {stats.source.id: stats.version for stats in known.sources} | dict(job.versions or {})
 
 
@@ -165,7 +165,7 @@ def _write(
     sources: Mapping[str, Source],
     versions: Mapping[str, str],
     report: Progress,
-) -> Catalog:
+) -> DrugCatalog:
     drug_collection.create(client, generation)
     records, parts, facts = (Writer(client, name) for name in generation.all)
     tally, total = _Tally(), staging.group_count()
@@ -186,7 +186,7 @@ def _write(
     for name, lines in staging.codes():
         parts.add_pieces(name, drug_collection.pack(lines))
     counts = staging.counts()
-    catalog = Catalog(
+    catalog = DrugCatalog(
         records=tally.records,
         products=tally.products,
         labels=tally.labels,

@@ -9,18 +9,18 @@ from typing import Final
 from tools.drug_database.names.aliases import Aliases, ClassAlias, singular
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.names.name_resolution import Candidate, distinct, meanings_of
+from tools.drug_database.names.name_resolution import NameCandidate, distinct, meanings_of
 
 _SCORE: Final = 95.0
 _LONG_WORD: Final = 4
 
 
-def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidate, ...]:
+def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names or whose name holds all its words."""
     return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold(text))))
 
 
-def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidate, ...]:
+def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names, the most common first."""
     folded = fold(text)
     forms = (folded, singular(folded), f"{singular(folded)}s")
@@ -29,9 +29,9 @@ def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[Candidat
     return distinct([*_members(index, own), *(_alias_members(index, alias) if alias else ())])
 
 
-def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[Candidate]:
+def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[NameCandidate]:
     by_name = [
-        Candidate(known.entry, "class", alias.alias, _SCORE)
+        NameCandidate(known.entry, "class", alias.alias, _SCORE)
         for name in alias.names
         for known in meanings_of(index, name)
         if known.kind == "generic"
@@ -48,7 +48,7 @@ def _by_words(index: NameIndex, folded: str) -> list[str]:
     return sorted(fitting, key=lambda name: (not index.class_names[name].endswith("[EPC]"), len(name), name))[:1]
 
 
-def _members(index: NameIndex, names: Iterable[str]) -> list[Candidate]:
+def _members(index: NameIndex, names: Iterable[str]) -> list[NameCandidate]:
     """Single medicines before combinations; those that are in most of the classes first, then the most common."""
     on: dict[int, str] = {}
     count: Counter[int] = Counter()
@@ -58,4 +58,4 @@ def _members(index: NameIndex, names: Iterable[str]) -> list[Candidate]:
             count[number] += 1
     order = sorted(on, key=index.prominence, reverse=True)
     order.sort(key=lambda number: (len(index.ingredients[number]) > 1, -count[number]))
-    return [Candidate(number, "class", on[number], _SCORE) for number in order]
+    return [NameCandidate(number, "class", on[number], _SCORE) for number in order]

@@ -11,7 +11,7 @@ from tools.drug_database.names.class_members import class_named
 from tools.drug_database.names.foreign_names import english_ions, ions_of
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.names.name_resolution import Candidate, distinct, leading, named
+from tools.drug_database.names.name_resolution import NameCandidate, distinct, leading, named
 from tools.drug_database.names.spelling import ENOUGH, Spelling, closeness
 from tools.language.clinical_vocabulary import is_clinical_word
 from tools.language.common_words import is_ordinary
@@ -31,7 +31,7 @@ _MEANINGS: Final = 3
 class Guess(NamedTuple):
     """Records that may be meant, best first, all of them by spelling; ``names`` is what to ask for."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[NameCandidate, ...] = ()
     names: tuple[str, ...] = ()
 
     @property
@@ -90,7 +90,7 @@ def merged(guesses: Iterable[Guess]) -> Guess:
 
 
 def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling]) -> Guess:
-    found: dict[int, Candidate] = {}
+    found: dict[int, NameCandidate] = {}
     names: list[str] = []
     for spelling in spellings:
         meanings = [(known.entry, known.name) for known in leading(index, index.exact(spelling.name))]
@@ -98,7 +98,7 @@ def _name_guess(index: NameIndex, aliases: Aliases, spellings: Iterable[Spelling
             meanings = [(one.entry, one.on) for one in named(index, aliases, spelling.name)[0]]
         new = [(entry, on) for entry, on in meanings[:_MEANINGS] if entry not in found]
         names += [on for _, on in new[:1]]
-        found |= {entry: Candidate(entry, "spelling", on, spelling.score) for entry, on in new}
+        found |= {entry: NameCandidate(entry, "spelling", on, spelling.score) for entry, on in new}
     return Guess(tuple(found.values()), tuple(dict.fromkeys(names))[:5])
 
 

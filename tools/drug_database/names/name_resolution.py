@@ -29,7 +29,7 @@ _HOW: Final[dict[NameKind, How]] = {
 }
 
 
-class Candidate(NamedTuple):
+class NameCandidate(NamedTuple):
     """A record that may be meant: its number in the index, how it was found and on which of its names."""
 
     entry: int
@@ -38,15 +38,15 @@ class Candidate(NamedTuple):
     score: float
 
 
-def distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+def distinct(candidates: Iterable[NameCandidate]) -> tuple[NameCandidate, ...]:
     """Each record once, where it comes first."""
-    by_entry: dict[int, Candidate] = {}
+    by_entry: dict[int, NameCandidate] = {}
     for one in candidates:
         by_entry.setdefault(one.entry, one)
     return tuple(by_entry.values())
 
 
-def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
     """Return the records whose name ``text`` is, and a warning about the name."""
     found, note = _by_name(index, aliases, text)
     if not found:
@@ -55,7 +55,7 @@ def named(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate
     return found, note
 
 
-def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
     """As ``named``, without combinations."""
     found, note = _by_name(index, aliases, text)
     if not found:
@@ -63,7 +63,7 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Can
     if not found and (other := acid_or_ion(text)):
         found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
     if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
-        return [Candidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
+        return [NameCandidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
     return found, note
 
 
@@ -79,14 +79,14 @@ def foreign_name(index: NameIndex, text: str) -> Known | None:
     return None if entry is None else Known(entry, "synonym", index.generics[entry])
 
 
-def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Candidate], str]:
+def _by_name(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[NameCandidate], str]:
     alias = aliases.name(text)
     meanings = index.exact(text)
     found = [_candidate(known) for known in leading(index, meanings)]
     if alias is None or (meanings and _is_own(index, meanings[0])):
         return found, ""
     by_alias = [
-        Candidate(known.entry, "synonym", alias.alias, 97.0)
+        NameCandidate(known.entry, "synonym", alias.alias, 97.0)
         for name in alias.names
         for known in leading(index, meanings_of(index, name))
     ]
@@ -105,8 +105,8 @@ def meanings_of(index: NameIndex, name: str) -> Sequence[Known]:
     return found if together is None else [Known(together, "generic", index.generics[together])]
 
 
-def _candidate(known: Known) -> Candidate:
-    return Candidate(known.entry, _HOW[known.kind], known.name, 100.0)
+def _candidate(known: Known) -> NameCandidate:
+    return NameCandidate(known.entry, _HOW[known.kind], known.name, 100.0)
 
 
 def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
@@ -121,9 +121,9 @@ def leading(index: NameIndex, meanings: Sequence[Known]) -> list[Known]:
     return others or sorted(meanings, key=lambda known: index.prominence(known.entry), reverse=True)
 
 
-def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Candidate | None:
+def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> NameCandidate | None:
     """Return the record of all medicines that ``words`` name in turn; None when a word names none."""
-    parts: list[Candidate] = []
+    parts: list[NameCandidate] = []
     start = 0
     while start < len(words) and len(parts) < _MOST_PARTS:
         if words[start] in JOINING:
@@ -152,22 +152,22 @@ def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
     return Known(single[0], "synonym", index.generics[single[0]]) if len(single) == 1 else None
 
 
-def _part(index: NameIndex, aliases: Aliases, text: str) -> list[Candidate]:
+def _part(index: NameIndex, aliases: Aliases, text: str) -> list[NameCandidate]:
     """Return what one part of a combination names, in English, German or Spanish."""
     found = _by_name(index, aliases, text)[0]
     known = None if found else foreign_name(index, text)
-    return found if known is None else [Candidate(known.entry, "synonym", known.name, 96.0)]
+    return found if known is None else [NameCandidate(known.entry, "synonym", known.name, 96.0)]
 
 
-def together(index: NameIndex, parts: Sequence[Candidate]) -> Candidate | None:
+def together(index: NameIndex, parts: Sequence[NameCandidate]) -> NameCandidate | None:
     """Return the record of exactly the ingredients of two or more records."""
     if len({one.entry for one in parts}) < 2:
         return None
     entry = index.ingredient_set([name for one in parts for name in index.ingredients[one.entry]])
-    return None if entry is None else Candidate(entry, "exact", index.generics[entry], 99.0)
+    return None if entry is None else NameCandidate(entry, "exact", index.generics[entry], 99.0)
 
 
-def with_combinations(index: NameIndex, found: Sequence[Candidate], note: str) -> tuple[str, ...]:
+def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: str) -> tuple[str, ...]:
     """Return the warning about the name, and which combinations hold the medicine too."""
     notes = [note] if note else []
     first = found[0]

@@ -9,27 +9,27 @@ from typing import NamedTuple
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.class_members import class_named
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_resolution import LONGEST_NAME, Candidate, named_alone, together
-from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, Question
+from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, named_alone, together
+from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery
 
 _SHORTEST = 3
 
 
-class Span(NamedTuple):
+class NameSpan(NamedTuple):
     """The words from ``start`` up to ``end`` name what was ``found``."""
 
     start: int
     end: int
-    found: tuple[Candidate, ...]
+    found: tuple[NameCandidate, ...]
     note: str = ""
     aside: bool = False
     """Whether the words more likely tell what the question is about beside a medicine, such as ``alcohol``."""
 
 
-def find_spans(index: NameIndex, aliases: Aliases, question: Question) -> list[Span]:
+def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list[NameSpan]:
     """Find the longest names inside the question, from left to right, without overlap."""
     words = question.words
-    spans: list[Span] = []
+    spans: list[NameSpan] = []
     start = 0
     while start < len(words):
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
@@ -41,7 +41,7 @@ def find_spans(index: NameIndex, aliases: Aliases, question: Question) -> list[S
     return _joined(index, spans, words)
 
 
-def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -> Span | None:
+def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -> NameSpan | None:
     if all(word in NOISE for word in part) or (len(part) == 1 and len(part[0]) < _SHORTEST):
         return None
     text = " ".join(part)
@@ -52,10 +52,10 @@ def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -
     if not found and not members:
         return None
     aside = all(word in CONTEXT or word in NOISE for word in part)
-    return Span(start, start + len(part), tuple(found) or members, note, aside)
+    return NameSpan(start, start + len(part), tuple(found) or members, note, aside)
 
 
-def _joined(index: NameIndex, spans: list[Span], words: Sequence[str]) -> list[Span]:
+def _joined(index: NameIndex, spans: list[NameSpan], words: Sequence[str]) -> list[NameSpan]:
     """Neighbouring names that are the parts of one combination become one span, the longest run first."""
     for length in range(len(spans), 1, -1):
         for first in range(len(spans) - length + 1):
@@ -64,12 +64,12 @@ def _joined(index: NameIndex, spans: list[Span], words: Sequence[str]) -> list[S
                 continue
             whole = together(index, [span.found[0] for span in run])
             if whole is not None:
-                one = Span(run[0].start, run[-1].end, (whole,))
+                one = NameSpan(run[0].start, run[-1].end, (whole,))
                 return [*spans[:first], one, *_joined(index, spans[first + length :], words)]
     return spans
 
 
-def _adjacent(run: Sequence[Span], words: Sequence[str]) -> bool:
+def _adjacent(run: Sequence[NameSpan], words: Sequence[str]) -> bool:
     """Whether nothing but joining words and noise, such as the strength of each part, stands between the names."""
     between = [word for one, other in pairwise(run) for word in words[one.end : other.start]]
     return all(word in JOINING or word in NOISE or word[0].isdigit() for word in between)

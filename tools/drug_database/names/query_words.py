@@ -28,7 +28,7 @@ _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade marks that folding would turn into letters."""
 
 
-class Question(NamedTuple):
+class TypedQuery(NamedTuple):
     """``whole`` is all that was typed, folded; ``words`` its words; ``core`` the words that are no noise."""
 
     whole: str
@@ -45,7 +45,7 @@ class Question(NamedTuple):
         return tuple(word for word in self.core if word not in CONTEXT) or self.core
 
 
-def understand(typed: str) -> Question:
+def understand(typed: str) -> TypedQuery:
     """Take a typed text apart; control characters count as spaces, and 300 characters are read."""
     start = typed[: LONGEST * 4]
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
@@ -53,7 +53,7 @@ def understand(typed: str) -> Question:
     strength = _STRENGTH.search(plain)
     words = tuple(fold(plain).split())
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
-    return Question(
+    return TypedQuery(
         whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words), strength=strength[0] if strength else ""
     )
 

@@ -14,9 +14,9 @@ from tools.drug_database.names.foreign_names import salt_in_english
 from tools.drug_database.names.guesses import Guess, guess, guess_words
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.names.name_resolution import Candidate, distinct, named, with_combinations
-from tools.drug_database.names.name_spans import Span, find_spans
-from tools.drug_database.names.query_words import JOINING, NOISE, Question
+from tools.drug_database.names.name_resolution import NameCandidate, distinct, named, with_combinations
+from tools.drug_database.names.name_spans import NameSpan, find_spans
+from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import PERHAPS
 from tools.language.clinical_vocabulary import is_clinical_word
 from tools.language.common_words import is_ordinary
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
     Without candidates, ``notes`` say why the text means nothing here.
     """
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[NameCandidate, ...] = ()
     did_you_mean: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     perhaps: Guess = Guess()
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 _NOTHING: Final = Reading()
 
 
-def read(index: NameIndex, aliases: Aliases, question: Question) -> Reading:
+def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     """Return what ``question`` most likely names."""
     if not question.words:
         return Reading()
@@ -86,7 +86,7 @@ def _absent(aliases: Aliases, text: str) -> str:
     return _ABSENT.format(text, salt) if salt else ""
 
 
-def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tuple[Candidate, ...]:
+def _class_at_end(index: NameIndex, aliases: Aliases, question: TypedQuery) -> tuple[NameCandidate, ...]:
     """Return the class whose name ends in a word that is noise elsewhere: ``tetracycline-class drugs``."""
     words = question.words
     if words[-1] not in _CLASS_ENDS:
@@ -97,7 +97,7 @@ def _class_at_end(index: NameIndex, aliases: Aliases, question: Question) -> tup
 
 
 def _with_guesses(
-    index: NameIndex, aliases: Aliases, question: Question, spans: list[Span], left: list[str]
+    index: NameIndex, aliases: Aliases, question: TypedQuery, spans: list[NameSpan], left: list[str]
 ) -> Reading:
     """Read a text some of whose words (``left``) are no known name."""
     meant = [span for span in spans if not span.aside]
@@ -114,13 +114,13 @@ def _with_guesses(
     return Reading(perhaps=guess(index, aliases, texts[0], least=PERHAPS) if few else Guess())
 
 
-def _guessed_texts(question: Question) -> list[str]:
+def _guessed_texts(question: TypedQuery) -> list[str]:
     """Return what may be one misspelt name: the subject, and the same with ``acid`` or ``13`` in it."""
     texts = [" ".join(question.subject), " ".join(question.core)]
     return list(dict.fromkeys(texts if question.strength else [*texts, question.trimmed]))
 
 
-def _covers_little(question: Question, spans: list[Span]) -> bool:
+def _covers_little(question: TypedQuery, spans: list[NameSpan]) -> bool:
     """Whether the names inside the question are less than half of its letters."""
     named_letters = sum(len(word) for span in spans for word in question.words[span.start : span.end])
     return named_letters < _HALF * sum(map(len, question.subject))
@@ -131,7 +131,7 @@ def _read_as(guessed: Guess, *, before: Reading = _NOTHING, then: Reading = _NOT
     return Reading(candidates, guessed.names[:5], tuple(dict.fromkeys([*before.notes, *then.notes])))
 
 
-def _from_spans(index: NameIndex, spans: list[Span]) -> Reading:
+def _from_spans(index: NameIndex, spans: list[NameSpan]) -> Reading:
     if not spans:
         return Reading()
     found = [one for span in spans for one in span.found[:1]] + [one for span in spans for one in span.found[1:]]

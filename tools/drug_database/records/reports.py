@@ -22,7 +22,7 @@ class ImportProgress(Frozen):
     total: int | None = None
 
 
-class Refusal(Frozen):
+class RejectedRow(Frozen):
     """A rejected row: its file, its line and the reason."""
 
     file: str
@@ -45,7 +45,7 @@ class FileReport(Frozen):
     refused: int = 0
     reasons: dict[str, int] = Field(default_factory=dict)
     """Refused rows by reason."""
-    examples: tuple[Refusal, ...] = ()
+    examples: tuple[RejectedRow, ...] = ()
     """The first refused rows, at most 20 a file."""
 
     @computed_field  # type: ignore[prop-decorator]

@@ -45,7 +45,7 @@ MISMATCH: Final = (
 Row = dict[str, Any]
 
 
-class Catalog(Frozen):
+class DrugCatalog(Frozen):
     """What a generation holds; stored with it."""
 
     schema_version: int = SCHEMA_VERSION
@@ -190,7 +190,7 @@ def load(client: Client, collection: str) -> None:
             return
 
 
-def read_catalog(client: Client, generation: Generation, *, timeout: float) -> Catalog:
+def read_catalog(client: Client, generation: Generation, *, timeout: float) -> DrugCatalog:
     """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
     # After a restart of Milvus Lite nothing is loaded, and what is not loaded cannot be read.
     load(client, generation.parts)
@@ -198,7 +198,7 @@ def read_catalog(client: Client, generation: Generation, *, timeout: float) -> C
     catalog = orjson.loads(text) if text else {}
     if catalog.get("schema_version") != SCHEMA_VERSION:
         raise IndexMismatch(MISMATCH)
-    return Catalog.model_validate_json(text)
+    return DrugCatalog.model_validate_json(text)
 
 
 def stored_sources(client: Client, generation: Generation, *, timeout: float) -> frozenset[str] | None:
