@@ -1,7 +1,7 @@
-"""The composition root: with ``content.py`` the only place that builds clients and wires them to each other.
+"""The composition root: with ``content.py`` the only place that builds clients and connects them.
 
-``open_app`` starts what has to be started, builds the rest, and ends all of it when its block is left. What loads
-slowly (index, demonstration content) is begun by ``warm_up`` and does not hold up the page.
+``open_app`` starts the required services, builds the rest, and ends all of it when its block is left. ``warm_up`` loads
+the indexes and the demonstration content in the background, so that the page is served at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tools.tool_manager import ToolManager
 logger = logging.getLogger(__name__)
 
 _NO_KEY = "none"
-"""Servers that ask for no key get this one: the client library insists on sending something."""
+"""Sent to servers that need no key, because the client library requires one."""
 
 
 LoadPart = Literal["services", "guidelines", "drugs"]
@@ -58,7 +58,7 @@ class LoadProgress:
 
 @dataclass(slots=True)
 class App:
-    """Everything that is running, wired."""
+    """The running app: its settings and the parts that others use."""
 
     settings: Settings
     services: EmbeddedServices
@@ -69,7 +69,7 @@ class App:
     guidelines: GuidelineLibrary
     sessions: SessionStore
     route: GuidelineRoute
-    """Whether guidelines are searched here or by the model server."""
+    """Decides whether guidelines are searched here or by the model server."""
     trace: GeneratorTrace
     recorder: TurnRecorder
     loading: LoadProgress | None = field(default_factory=lambda: LoadProgress("services", "Starting"))
@@ -79,14 +79,14 @@ class App:
     """Called with each progress of ``warm_up``, and with None at its end."""
 
     async def warm_up(self) -> None:
-        """Loads the index and, on first start, the demonstration content. Problems are logged and kept, not raised."""
+        """Load the indexes and, on first start, the demonstration content; problems are logged and kept."""
         try:
             await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
         finally:
             self._show(None)
 
     async def check_documents(self, documents: Sequence[str]) -> None:
-        """Raises ``InputRejected`` when one of ``documents`` is not the id of a loaded guideline."""
+        """Raise ``InputRejected`` when one of ``documents`` is not the id of a loaded guideline."""
         known = [document.id for document in await self.guidelines.documents()] if documents else []
         if not set(documents).issubset(known):
             listed = ", ".join(sorted(known)) or "none"
@@ -128,7 +128,7 @@ class App:
 
 
 def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], None]) -> None:
-    # On every start but the first nothing is to be done for any of them, and nothing to be said.
+    # After the first start all of them are unchanged, which is not worth showing.
     if progress.stage != "unchanged":
         show(
             LoadProgress(
@@ -141,10 +141,13 @@ def _show_guideline(progress: IngestProgress, show: Callable[[LoadProgress], Non
 async def open_app(
     settings: Settings, *, on_progress: Callable[[str], None] | None = None
 ) -> AsyncGenerator[App, None]:
-    """Starts the services that no URL replaces, and wires the app to them.
+    """Start the services that no URL replaces, and connect the app to them.
 
-    Raises ``ConfigurationError`` for unsafe settings and ``EmbeddedServiceError`` when a service does not come up.
-    Servers that are only known by URL are not asked here: what needs one says so when it is used.
+    Servers that are set by URL are not contacted; the part that needs one reports its absence when it is used.
+
+    Raises:
+        ConfigurationError: The settings are unsafe.
+        EmbeddedServiceError: A service does not start.
     """
     settings.check()
     async with AsyncExitStack() as stack:

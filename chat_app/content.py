@@ -1,7 +1,7 @@
-"""What answers rest on: the guidelines and the drug database, and the index that holds them.
+"""The content of answers: the guidelines and the drug database with their index.
 
-A part of the composition root of its own, for it needs no model and no sessions: a command at the shell that only looks
-something up would wait longer for their clients to be loaded than for its answer.
+This part of the composition root needs neither model nor sessions, so that a shell command that only reads content does
+not load their clients.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The guidelines and drugs that are kept at the running services."""
+    """The guidelines and drugs in the running services."""
 
     settings: Settings
     services: EmbeddedServices
@@ -34,9 +34,11 @@ class Content:
 async def open_content(
     settings: Settings, *, on_progress: Callable[[str], None] | None = None
 ) -> AsyncGenerator[Content]:
-    """Starts the services that no URL replaces, as the app does, and opens what is kept there.
+    """Start the services that no URL replaces, as the app does, and open their content.
 
-    Raises ``ConfigurationError`` for unsafe settings and ``EmbeddedServiceError`` when a service does not come up.
+    Raises:
+        ConfigurationError: The settings are unsafe.
+        EmbeddedServiceError: A service does not start.
     """
     settings.check()
     async with embedded_services(settings, on_progress=on_progress) as services:
@@ -48,7 +50,7 @@ async def open_content(
 
 
 def content_at(services: EmbeddedServices, settings: Settings) -> Content:
-    """The guidelines and drugs at ``services``; these are first asked when something is looked up."""
+    """Return the guidelines and drugs in ``services``, which are contacted on first use."""
     uri = services.urls.milvus_uri
     token = settings.storage.milvus_token.get_secret_value() if settings.storage.milvus_token else None
     folder = settings.storage.data_dir / "guidelines"
@@ -58,7 +60,7 @@ def content_at(services: EmbeddedServices, settings: Settings) -> Content:
 
 
 def embedder(settings: Settings) -> Embedder | None:
-    """The embedding model of the settings, which is reached or opened when it is first used; None for none."""
+    """Return the embedding model of the settings, which is opened on first use; None when none is set."""
     model = settings.model
     if not model.embeddings:
         return None
@@ -67,7 +69,7 @@ def embedder(settings: Settings) -> Embedder | None:
 
 
 async def close_all(*closing: Awaitable[None]) -> None:
-    """Waits for all of ``closing``; one that fails is logged and keeps none of the others open."""
+    """Wait for all of ``closing``; a failure is logged and does not affect the others."""
     for result in await asyncio.gather(*closing, return_exceptions=True):
         if isinstance(result, Exception):
             logger.warning("A connection did not close: %s", type(result).__name__)

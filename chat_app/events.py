@@ -4,9 +4,9 @@ Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, `
 items and raw events; then, once the stream has ended, at most one ``StatementsChecked`` and at most one
 ``ReferencesReady``; last, always, exactly one ``TurnEnded``.
 
-The answer is the concatenation of all ``TextDelta.text``; nothing is stripped, merged or reordered. A citation stands
-where its event stands: after the text that came before it. The marker that the model wrote for it (``[4]``) is not part
-of any delta; ``CitationAdded.marker`` keeps it.
+The answer is the concatenation of all ``TextDelta.text``; nothing is stripped or reordered. A citation belongs after
+the text that precedes its event. The marker that the model wrote for it (``[4]``) is not part of any delta;
+``CitationAdded.marker`` contains it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _now() -> datetime:
 
 
 class RawResponsesStreamEvent(Frozen):
-    """One event of the model server, as it came."""
+    """One event of the model server, unchanged."""
 
     type: Literal["raw_response_event"] = "raw_response_event"
     data: SerializeAsAny[StreamEvent]
@@ -72,7 +72,7 @@ class ToolOutputRunItem(RunItem):
 
 
 class StepOutput(Frozen):
-    """One step: a response, the calls it made and what they returned, in call order."""
+    """One step: a response, its calls and their outputs, in call order."""
 
     step: int
     response_id: str | None
@@ -130,7 +130,7 @@ class Outcome(Frozen):
     params: dict[str, str | int] = Field(default_factory=dict)
     message: str = ""
     retryable: bool = False
-    """True when asking again, unchanged, may well work."""
+    """Whether the same question may succeed when asked again."""
 
 
 class RunnerResult(Frozen):
@@ -140,7 +140,7 @@ class RunnerResult(Frozen):
     final_output: JsonValue = None
     answer: str = ""
     response_id: str | None = None
-    """The last response that is complete and has no open tool call: what the next turn may chain to."""
+    """The last response that is complete and has no open tool call; the next turn may chain to it."""
     usage: Usage | None = None
     outcome: Outcome = Outcome()
 
@@ -180,21 +180,21 @@ class TurnStarted(Frozen):
 
 
 class TextDelta(Frozen):
-    """The next characters of the answer, exactly as the model sent them."""
+    """The next characters of the answer, unchanged."""
 
     type: Literal["text_delta"] = "text_delta"
     text: str
 
 
 class CitationReceived(Frozen):
-    """The model server annotated the text so far with a file; the citation manager makes a ``CitationAdded`` of it."""
+    """The server's annotation of the text so far with a file; the citation manager resolves it to a passage."""
 
     type: Literal["citation_received"] = "citation_received"
     file_id: str
     filename: str = ""
     index: int = 0
     statement: str = ""
-    """What the citation belongs to, where it came later than the text that followed it; else empty."""
+    """The text that the citation belongs to, when it arrived after later text; else empty."""
 
 
 class CitationAdded(Frozen):
@@ -239,7 +239,7 @@ class Notice(Frozen):
 
 
 class Reference(Frozen):
-    """An entry of the References section. ``quotes`` stand verbatim in ``passage.text``; each was checked."""
+    """An entry of the References section; every quote was verified to occur verbatim in ``passage.text``."""
 
     number: int = Field(ge=1)
     passage: Passage
@@ -249,7 +249,7 @@ class Reference(Frozen):
 
     @property
     def section(self) -> str:
-        """The headings over what is cited, without the source's title, which a reference names before them."""
+        """The headings above the cited text, without the source's title, which precedes them in a reference."""
         title = self.passage.title
         named = self.sections or tuple(dict.fromkeys(start.section for start in self.passage.sections))
         below = (section.removeprefix(f"{title} › ") for section in named)

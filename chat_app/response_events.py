@@ -1,8 +1,8 @@
 """The Responses API's stream as typed, validated models: one class for each event the app acts on.
 
-``parse_event`` picks the class by ``type``. A type that is not known here becomes ``UnknownEvent`` with its raw
-body, so that nothing is lost and it can be counted. Fields that some servers leave out (``sequence_number``,
-``output_index``, ``content_index``) are optional; state is keyed by ``item_id``.
+``parse_event`` selects the class by ``type``. An unknown type becomes ``UnknownEvent`` with its raw body, so that
+nothing is lost and it can be counted. Fields that some servers omit (``sequence_number``, ``output_index``,
+``content_index``) are optional; state is keyed by ``item_id``.
 
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
@@ -18,7 +18,7 @@ from chat_app.response_objects import Annotation, ContentPart, OutputItem, Respo
 
 
 class StreamEvent(Wire):
-    """What all events share; ``sequence_number`` is None on servers that do not number their events."""
+    """Base of all events; ``sequence_number`` is None on servers that do not number their events."""
 
     sequence_number: int | None = None
 
@@ -120,7 +120,7 @@ class ReasoningDone(StreamEvent):
 
 
 class ReasoningPart(StreamEvent):
-    """A part of the reasoning's summary begins or ends; its words come with the events of its text."""
+    """The start or end of a part of the reasoning's summary, whose text has events of its own."""
 
     type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
 
@@ -133,7 +133,7 @@ class ErrorEvent(StreamEvent):
 
 
 class UnknownEvent(StreamEvent):
-    """An event of a type that is not acted on; ``raw`` is its whole body."""
+    """An event of an unknown type; ``raw`` is its whole body."""
 
     type: str
     raw: dict[str, Any] = Field(default_factory=dict)
@@ -161,7 +161,7 @@ ResponseEvent = (
 
 
 def _types(event: type[ResponseEvent]) -> tuple[str, ...]:
-    """The types that an event's class stands for; none for that of unknown types."""
+    """Return the types that an event's class represents; none for unknown types."""
     return get_args(event.model_fields["type"].annotation)
 
 
@@ -169,10 +169,11 @@ _EVENTS: dict[str, type[ResponseEvent]] = {kind: event for event in get_args(Res
 
 
 def parse_event(body: object) -> ResponseEvent:
-    """The typed event for one decoded JSON body.
+    """Return the typed event for one decoded JSON body.
 
-    Raises ``ProtocolViolation`` when the body is no object, has no ``type``, or does not have the shape of its
-    type; the message names the type and the fields, never their values.
+    Raises:
+        ProtocolViolation: The body is no object, has no ``type``, or does not have the shape of its type. The message
+            names the type and the fields, never their values.
     """
     if not isinstance(body, dict):
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")

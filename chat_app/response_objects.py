@@ -1,7 +1,7 @@
-"""The Responses API's objects as validated models: a response, its usage, its output items and what they hold.
+"""The Responses API's objects as validated models: a response, its usage, its output items and their contents.
 
-An item, part or annotation of a type that is not known here becomes ``OtherItem``, ``OtherPart`` or ``OtherAnnotation``
-with its raw body, so that nothing is lost.
+An item, part or annotation of an unknown type becomes ``OtherItem``, ``OtherPart`` or ``OtherAnnotation`` with its raw
+body, so that nothing is lost.
 
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
@@ -160,7 +160,7 @@ class IncompleteDetails(Wire):
 
 
 class Response(Wire):
-    """A response object as it stands in the created and terminal events."""
+    """A response object, as in the created and terminal events."""
 
     id: str
     status: str | None = None

@@ -1,7 +1,7 @@
 """Every setting of the app, as one typed tree read from the environment (and ``.env`` in the working directory).
 
-Where the world has a name for a setting it keeps that name; the rest begin with ``ASCLEPIUS_``. A mix that would be
-unsafe is refused by ``Settings.check()`` with a sentence that says what to set.
+A setting that has a conventional name keeps it; the others begin with ``ASCLEPIUS_``. ``Settings.check()`` refuses an
+unsafe combination with a sentence that says what to set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OFFLINE_MODEL = "asclepius-extractive"
 
 
 def comma_separated(value: object) -> object:
-    """The parts of a text between its commas; anything else as it is."""
+    """Split a text at its commas; return anything else unchanged."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
@@ -228,6 +228,7 @@ class Settings:
 
     @cached_property
     def uses_offline_model(self) -> bool:
+        """Whether the built-in model answers."""
         return self.model.api_key is None and self.model.base_url is None
 
     @cached_property
@@ -241,12 +242,11 @@ class Settings:
         return tuple(dict.fromkeys((self.default_model, *self.model.models)))
 
     def may_ask(self, model: str) -> bool:
-        """Whether users may name ``model``. The demo user is whoever runs the app, and is held only to a list that
-        was set."""
+        """Return whether users may name ``model``; the demo user may name any unless a list is set."""
         return model in self.models or (self.server.auth == "demo" and not self.model.models)
 
     def check(self) -> None:
-        """Raises ``ConfigurationError`` for a mix of settings that would be unsafe or cannot work."""
+        """Raise ``ConfigurationError`` for a combination of settings that is unsafe or cannot work."""
         server = self.server
         if server.auth == "demo" and not is_loopback(server.host):
             raise ConfigurationError(
@@ -275,7 +275,7 @@ def _load(kind: type[S], values: dict[str, Any] | None) -> S:
 
 
 def variable_name(kind: type[BaseSettings], field: str) -> str:
-    """The environment variable that sets ``field`` of ``kind``."""
+    """Return the environment variable that sets ``field`` of ``kind``."""
     info = kind.model_fields.get(field)
     alias = info.validation_alias if info else None
     if isinstance(alias, AliasChoices):
@@ -295,7 +295,7 @@ SECTIONS: tuple[type[BaseSettings], ...] = (
 
 
 def is_loopback(host: str) -> bool:
-    """True when ``host`` can be reached from this machine alone."""
+    """Return whether ``host`` can be reached only from this machine."""
     if host == "localhost":
         return True
     try:

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent as AsclepiusHealthcareAgent
     from chat_app.agent.chat_manager import ChatManager as ChatManager
     from chat_app.agent.citation_manager import CitationManager as CitationManager
-    from chat_app.agent.response_manager import ConsultResult as ConsultResult
     from chat_app.agent.response_manager import OpenAIResponseManager as OpenAIResponseManager
     from chat_app.agent.run_types import OutputRenderer as OutputRenderer
     from chat_app.agent.run_types import RunnerEvent as RunnerEvent
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from chat_app.agent.runner import Runner as Runner
     from chat_app.agent.runner import RunnerStreamingResult as RunnerStreamingResult
     from chat_app.agent.stream_manager import StreamManager as StreamManager
+    from chat_app.agent.turn import ConsultResult as ConsultResult
     from chat_app.answer_options import ConsultOptions as ConsultOptions
     from chat_app.events import FinalOutputItem as FinalOutputItem
     from chat_app.events import RunItemStreamEvent as RunItemStreamEvent
@@ -32,7 +32,8 @@ __getattr__ = lazy_exports(
         "chat_app.agent.asclepius_agent": ("AsclepiusHealthcareAgent",),
         "chat_app.agent.chat_manager": ("ChatManager",),
         "chat_app.agent.citation_manager": ("CitationManager",),
-        "chat_app.agent.response_manager": ("ConsultResult", "OpenAIResponseManager"),
+        "chat_app.agent.response_manager": ("OpenAIResponseManager",),
+        "chat_app.agent.turn": ("ConsultResult",),
         "chat_app.agent.run_types": ("OutputRenderer", "RunRequest", "RunnerEvent"),
         "chat_app.agent.runner": ("Runner", "RunnerStreamingResult"),
         "chat_app.agent.stream_manager": ("StreamManager",),

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chat_app.agent.chat_manager import ChatManager
-from chat_app.agent.response_manager import ConsultResult, OpenAIResponseManager, TurnRequest
+from chat_app.agent.response_manager import OpenAIResponseManager
+from chat_app.agent.turn import ConsultResult, TurnRequest
 from chat_app.answer_options import LANGUAGES, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice

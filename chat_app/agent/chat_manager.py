@@ -1,7 +1,7 @@
-"""What a conversation means: who owns it, what it chains to, what was said and what was looked up.
+"""Conversations: their owner, chain, messages and retrieved passages.
 
-A conversation whose store cannot be reached goes on all the same: it is answered, numbered and chained within the turn,
-and the reader is told that it was not saved.
+When the session store cannot be reached, the turn is still answered, numbered and chained in memory, and the reader is
+told that the conversation was not saved.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from typing import Any
 
 from chat_app.errors import ChainConflict, SessionStoreUnavailable
 from chat_app.events import Notice, RunnerResult
-from chat_app.sessions.session_store import Message, Session, SessionStore, is_session_id, new_session_id
+from chat_app.sessions.session_store import (
+    Message,
+    Session,
+    SessionStore,
+    StreamingState,
+    is_session_id,
+    new_session_id,
+)
 from tools.types import Passage
 
 logger = logging.getLogger(__name__)
@@ -53,32 +60,45 @@ class Conversation:
 
     @property
     def id(self) -> str:
+        """The conversation's id."""
         return self._session.session_id
 
     @property
     def vector_store_id(self) -> str | None:
+        """The vector store that the conversation was last searched in."""
         return self._session.vector_store_id
+
+    def searched_in(self, vector_store_id: str | None) -> None:
+        """Remember the vector store of this turn, which the session keeps when the turn is recorded."""
+        if vector_store_id is not None:
+            self._session = self._session.model_copy(update={"vector_store_id": vector_store_id})
+
+    async def report(self, turn_id: str, state: StreamingState) -> None:
+        """Store the progress of a turn for other processes; a store that cannot take it is ignored."""
+        if self._store is not None:
+            with suppress(SessionStoreUnavailable, ChainConflict):
+                await self._store.set_streaming_state(self.id, turn_id, state)
 
     @property
     def previous_response_id(self) -> str | None:
-        """What the next request chains to; None when the chain belongs to another server or model."""
+        """The response that the next request chains to; None when the chain belongs to another server or model."""
         session = self._session
         return session.last_response_id if session.model_key == self._model_key else None
 
     def transcript(self) -> tuple[dict[str, Any], ...]:
-        """The conversation so far as input items, for a server that does not have it."""
+        """Return the conversation so far as input items, for a server that does not store it."""
         return tuple(_input_item(message) for message in self.messages[-_TRANSCRIPT_MESSAGES:] if message.content)
 
     def unchained(self) -> tuple[dict[str, Any], ...]:
-        """What was said since the chain's last response: turns that were stopped or broke off did not move it on."""
+        """Return the messages since the chain's last response, from turns that were stopped or broke off."""
         last = self.previous_response_id
         ends = [at for at, message in enumerate(self.messages) if message.response_id == last]
-        # Later messages with the same id are those of turns that ended where they began.
+        # Later messages with the same id belong to turns that did not advance the chain.
         since = self.messages[ends[0] + 1 :] if last and ends else ()
         return tuple(_input_item(message) for message in since if message.content)
 
     async def number_passages(self, passages: Sequence[Passage]) -> tuple[int, ...]:
-        """The number of each passage in this conversation; see ``citation_manager.PassageNumberer``."""
+        """Return the number of each passage in this conversation, as ``citation_manager.PassageNumberer``."""
         numbers: tuple[int, ...] | None = None
         if self._store is not None:
             try:
@@ -99,7 +119,7 @@ class Conversation:
         return tuple(known[passage.id] for passage in passages)
 
     async def record(self, question: str, result: RunnerResult, citations: Sequence[str]) -> None:
-        """Saves both messages and, when the answer is whole, moves the chain on."""
+        """Save both messages and, when the answer is complete, advance the chain."""
         if self._store is None:
             return
         answer = Message(
@@ -116,7 +136,7 @@ class Conversation:
         except SessionStoreUnavailable:
             self._lost()
         except ChainConflict:
-            logger.warning("A conversation moved on during a turn; its chain was left as it is.")
+            logger.warning("A conversation changed during a turn; its chain was not advanced.")
 
     async def _advance(self, store: SessionStore, response_id: str | None) -> None:
         session = self._session
@@ -137,7 +157,7 @@ class Conversation:
 
 
 class ChatManager:
-    """Opens conversations in ``store``. ``model_key`` names the server and model that chains belong to."""
+    """Opens conversations in ``store``; ``model_key`` identifies the server and model of their chains."""
 
     def __init__(self, store: SessionStore, *, model_key: str, lock_wait: float = 10.0) -> None:
         self._store = store
@@ -148,9 +168,10 @@ class ChatManager:
     async def open(
         self, conversation_id: str | None, user_id: str, *, model_key: str | None = None
     ) -> AsyncGenerator[Conversation, None]:
-        """The conversation, held for this turn; a new one when ``conversation_id`` is None or unknown to this user.
+        """Lock the conversation for this turn; a new one when ``conversation_id`` is None or unknown to this user.
 
-        Raises ``SessionBusy`` when another question of it is still being answered.
+        Raises:
+            SessionBusy: Another question of the conversation is still being answered.
         """
         key = model_key or self._model_key
         async with AsyncExitStack() as held:
@@ -172,7 +193,7 @@ class ChatManager:
                 conversation.notices.append(NEW_CONVERSATION)
             return conversation
         await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
-        # Read again under the lock: the turn that held it may have moved the chain.
+        # Read again under the lock: the turn that held it may have advanced the chain.
         session = await self._store.get(session.session_id, user_id) or session
         messages = await self._store.messages(session.session_id, limit=_TRANSCRIPT_MESSAGES)
         retrieved = await self._store.retrieved(session.session_id)
@@ -185,25 +206,25 @@ class ChatManager:
         )
 
     async def _create(self, wanted: str | None, user_id: str, key: str) -> Session:
-        """A new conversation, under the id that was asked for if it is free: it may have been given out unsaved."""
+        """Create a conversation, under the requested id if it is free: it may have been assigned but not saved."""
         if wanted and is_session_id(wanted):
             with suppress(ChainConflict):
                 return await self._store.create(user_id, session_id=wanted, model_key=key)
         return await self._store.create(user_id, model_key=key)
 
     async def history(self, conversation_id: str, user_id: str) -> tuple[Message, ...] | None:
-        """All messages; None when there is no such conversation of this user."""
+        """Return all messages; None when this user has no such conversation."""
         if not is_session_id(conversation_id) or await self._store.get(conversation_id, user_id) is None:
             return None
         return await self._store.messages(conversation_id)
 
     async def delete(self, conversation_id: str, user_id: str) -> bool:
-        """Erases a conversation; False when there is none of this user."""
+        """Erase a conversation; return False when this user has no such conversation."""
         return is_session_id(conversation_id) and await self._store.delete(conversation_id, user_id)
 
 
 def title_of(question: str) -> str:
-    """A conversation's title: its first question on one line, cut at a word."""
+    """Return a conversation's title: its first question on one line, cut at a word."""
     line = " ".join(question.split())
     if len(line) <= _TITLE_CHARS:
         return line

@@ -1,9 +1,9 @@
 """Numbers, verifies and collects the citations of one turn.
 
-Two numbers are kept apart. A passage is *retrieved* under a number that is unique in its conversation; that one is in
-the marker that the model is given and writes. The reader sees another: passages are numbered from 1 in the order in
-which the answer first uses them. A citation to something that this conversation never retrieved is dropped and counted.
-A quote is kept only when it stands in the passage, word for word.
+Two numbers are distinguished. A passage is *retrieved* under a number that is unique in its conversation; the marker
+that the model receives and writes contains it. The reader sees another number: passages are numbered from 1 in the
+order in which the answer first uses them. A citation of a passage that this conversation never retrieved is dropped and
+counted. A quote is kept only when it occurs in the passage verbatim.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tools.types import FunctionOutput, Passage
 logger = logging.getLogger(__name__)
 
 PassageNumberer = Callable[[Sequence[Passage]], Awaitable[tuple[int, ...]]]
-"""Gives each passage its number in the conversation; the same passage always gets the same one."""
+"""Returns the number of each passage in the conversation; a passage keeps its number."""
 
 CitedEvent = TextDelta | CitationAdded | Notice
 
@@ -37,7 +37,7 @@ DROPPED = Notice(
 
 
 class CitationManager:
-    """The citations of one turn. ``retrieved`` holds what earlier turns of the conversation looked up, by number."""
+    """The citations of one turn. ``retrieved`` are the passages of earlier turns, by number."""
 
     def __init__(self, number: PassageNumberer, retrieved: Iterable[tuple[int, Passage]] = ()) -> None:
         self._number = number
@@ -55,16 +55,16 @@ class CitationManager:
         """The cited statements of the answer, in their order."""
 
     async def render_output(self, output: FunctionOutput) -> str:
-        """A tool's output as JSON for the model: each ``cite`` in it holds the marker to write."""
+        """Return a tool's output as JSON for the model, each ``cite`` in it replaced by the marker to write."""
         if output.error is not None:
             return orjson.dumps({"error": output.error}).decode()
         markers = await self._register(output.passages)
         return orjson.dumps(_with_markers(output.output, markers)).decode()
 
     def add_hosted(self, output: FunctionOutput) -> None:
-        """Passages that the server's own file search found; annotations refer to them by file.
+        """Add passages that the server's own file search found; annotations refer to them by file.
 
-        Servers name the file in an annotation by its id, by a document id among its attributes, or by its name alone.
+        Servers identify the file in an annotation by its id, by a document id among its attributes, or by its name.
         """
         results = output.output.get("results") if isinstance(output.output, dict) else None
         described = results if isinstance(results, list) else []
@@ -73,11 +73,11 @@ class CitationManager:
                 self._hosted.setdefault(name, []).append(passage)
 
     def feed(self, text: str) -> list[CitedEvent]:
-        """The next text of the answer, with the citations in it."""
+        """Return the events for the next text of the answer: its deltas and citations."""
         return self._events(self._parser.feed(text))
 
     def annotate(self, citation: CitationReceived) -> list[CitedEvent]:
-        """An annotation of the server at this point of the text."""
+        """Return the events for an annotation of the server at this point of the text."""
         events = self._events(self._parser.flush())
         candidates = self._hosted.get(citation.file_id) or self._hosted.get(citation.filename) or []
         if not candidates:
@@ -87,11 +87,11 @@ class CitationManager:
         return [*events, self._cite(passage, "", statement=citation.statement)]
 
     def finish(self) -> list[CitedEvent]:
-        """What was held back, once the text has ended."""
+        """Return the events that were held back, once the text has ended."""
         return self._events(self._parser.flush())
 
     def references(self) -> ReferencesReady:
-        """The References section: every cited passage once, numbered as in the text."""
+        """Return the References section: every cited passage once, numbered as in the text."""
         entries = (self._reference(key, number) for key, number in self._order.items())
         return ReferencesReady(references=tuple(entries), dropped=self._dropped)
 
@@ -117,7 +117,7 @@ class CitationManager:
         return events
 
     def _follow(self, text: str) -> None:
-        """Keeps the statement that a citation coming next would belong to: the text since the last line or citation."""
+        """Track the statement that a following citation supports: the text since the last line or citation."""
         line = text.rpartition("\n")[2]
         self._statement = line if "\n" in text else self._statement + line
         if text.strip():
@@ -126,7 +126,7 @@ class CitationManager:
     def _marker(self, marker: Marker) -> list[CitedEvent]:
         known = [self._retrieved[number] for number in marker.numbers if number in self._retrieved]
         if len(known) < len(marker.numbers) and (marker.ranges or (not known and len(marker.numbers) > 1)):
-            # Several numbers, none of them retrieved, or a range that was not: values, and not a citation.
+            # Several numbers of which none was retrieved, or a range that was not: values, not a citation.
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
         events: list[CitedEvent] = [self._cite(passage, marker.raw) for passage in known]
@@ -135,7 +135,7 @@ class CitationManager:
         return events
 
     def _said(self) -> str:
-        """The statement that a citation at this point belongs to."""
+        """Return the statement that a citation at this point supports."""
         return self._statement if self._statement.strip(" .,;:") else self._last_statement
 
     def _cite(self, passage: Passage, marker: str, *, statement: str = "") -> CitationAdded:

@@ -1,7 +1,7 @@
-"""One question to several models side by side, as one stream of events that say whose they are.
+"""One question to several models side by side, as one stream of events that name their model.
 
-The models answer in parallel, each in a conversation of its own. One that fails ends in its own outcome and holds up
-nobody; closing the stream stops them all.
+The models answer in parallel, each in its own conversation. A model that fails ends in its own outcome and does not
+delay the others; closing the stream stops all of them.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ BROKEN = Outcome(
 
 
 class ModelEvent(Frozen):
-    """An event of the turn that ``model`` answers."""
+    """An event of the turn of ``model``."""
 
     model: str
     event: AgentEvent
 
 
 class Consulting(Protocol):
-    """What can be compared: ``AsclepiusHealthcareAgent``."""
+    """The part of ``AsclepiusHealthcareAgent`` that a comparison needs."""
 
     def check_message(self, message: str) -> None:
-        """Raises ``InputRejected`` for a message that cannot be taken."""
+        """Raise ``InputRejected`` for a message that cannot be accepted."""
         ...
 
     def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
@@ -73,22 +73,22 @@ async def compare(
 
 
 async def interleave(streams: Mapping[K, AsyncGenerator[T, None]]) -> AsyncGenerator[tuple[K, T], None]:
-    """The items of all ``streams`` as they come, each with its key; the order within one is kept.
+    """Yield the items of all ``streams`` as they arrive, each with its key; the order within a stream is kept.
 
-    No more items wait here than there are streams, so a slow reader slows the streams and not the memory. Closing it
-    closes them all; what a stream raises is raised here and closes the others.
+    At most as many items are queued as there are streams, so that a slow reader slows the streams instead of filling
+    memory. Closing the iteration closes all streams; an exception of a stream is raised here and closes the others.
     """
     waiting: asyncio.Queue[tuple[K, T] | Exception | None] = asyncio.Queue(maxsize=max(1, len(streams)))
 
     async def read(key: K, stream: AsyncGenerator[T, None]) -> None:
-        # In one task from its beginning to its end: the time limits inside a stream belong to the task that reads it.
+        # One task reads a stream from start to end, because its time limits belong to the task that reads it.
         try:
             async with aclosing(stream):
                 async for item in stream:
                     await waiting.put((key, item))
-                    # A stream that always has an item at hand would never let go of the loop, and keep the others out.
+                    # A stream that always has an item ready would otherwise never yield to the others.
                     await asyncio.sleep(0)
-        except Exception as error:  # noqa: BLE001 - handed over, and raised where the streams are read
+        except Exception as error:  # noqa: BLE001 - passed on, and raised where the streams are read
             await waiting.put(error)
         else:
             await waiting.put(None)
@@ -111,7 +111,7 @@ async def interleave(streams: Mapping[K, AsyncGenerator[T, None]]) -> AsyncGener
 
 
 async def _whole_turn(events: AsyncGenerator[AgentEvent, None]) -> AsyncGenerator[AgentEvent, None]:
-    """``events``, ended by an outcome also when they break off with an error."""
+    """Yield ``events``; end them with an outcome when they fail."""
     answer: list[str] = []
     try:
         async with aclosing(events):
@@ -121,7 +121,7 @@ async def _whole_turn(events: AsyncGenerator[AgentEvent, None]) -> AsyncGenerato
                 yield event
     except AsclepiusError as error:
         yield TurnEnded(outcome=failed(error), answer="".join(answer))
-    except Exception as error:  # noqa: BLE001 - the boundary of one model's turn: it ends in an outcome
+    except Exception as error:  # noqa: BLE001 - the boundary of one model's turn, which ends in an outcome
         # Its message may quote the question.
         logger.error("One of several models broke off with %s", type(error).__name__)  # noqa: TRY400
         yield TurnEnded(outcome=BROKEN, answer="".join(answer))

@@ -1,10 +1,10 @@
-"""Which way in a question's guidelines are searched: by the model server's own file search, or by the app's tool.
+"""The choice between the model server's own file search and the app's guideline tool.
 
-``tool``: always the app's own index. ``hosted``: the server's file search; the guidelines are uploaded to it and kept
-in step. ``auto``: the server's file search once the operator has uploaded the guidelines and as long as what was
-uploaded is what is loaded here; nothing is ever uploaded by itself, since data leaves the house only when somebody who
-may decide that has said so. Whenever the server's search cannot be used (it has none, it does not answer, a guideline
-is missing there), the app's own tool searches: a question is never without its guidelines.
+``tool`` always uses the app's own index. ``hosted`` uses the server's file search; the guidelines are uploaded and
+synchronised. ``auto`` uses the server's file search once the operator has uploaded the guidelines, as long as the
+upload matches the loaded guidelines; it uploads nothing by itself, because only the operator decides on data egress.
+Whenever the server's search cannot be used (it has none, does not answer, or lacks a guideline), the app's own tool
+searches.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ GuidelineSearch = Literal["auto", "hosted", "tool"]
 Progress = Callable[[SyncProgress], None]
 
 _LISTED_FOR = 5.0
-"""Seconds for which the list of what is loaded is taken as read."""
+"""Seconds for which the list of loaded guidelines is cached."""
 _MEANWHILE = "guidelines are searched with the app's own index."
 _FAILED_AGAIN_AFTER, _REFUSED_AGAIN_AFTER = 60.0, 900.0
-"""Seconds until a sync is tried again unasked: one that failed, and one of which a guideline was refused."""
+"""Seconds until an automatic sync is repeated: after a failure, and after a guideline was refused."""
 
 
 class GuidelineRoute:
-    """Chooses between the library's own search and ``hosted``, and keeps the latter in step with the library."""
+    """Chooses between the library's own search and ``hosted``, and synchronises the latter with the library."""
 
     def __init__(
         self, library: GuidelineLibrary, hosted: HostedSearch, *, choice: GuidelineSearch, offline: bool
     ) -> None:
         self._library = library
         self._hosted = hosted
-        # The built-in server's file search is there to be tried; the app's own index is the better one.
+        # The built-in server has a file search for trials; the app's own index is better.
         self._choice: GuidelineSearch = "tool" if choice == "auto" and offline else choice
         self._listed: tuple[float, tuple[GuidelineFile, ...]] | None = None
         self._syncing: asyncio.Task[None] | None = None
         self._resting: tuple[float, tuple[GuidelineFile, ...]] | None = None
-        """Until when, and for what, no sync is begun unasked."""
+        """Until when, and for which guidelines, no automatic sync is started."""
 
     async def vector_store(self) -> str | None:
-        """The vector store that this question's guidelines are to be searched in; None for the app's own tool."""
+        """Return the vector store to search for this question; None for the app's own tool."""
         if self._choice == "tool":
             return None
         try:
@@ -63,11 +63,11 @@ class GuidelineRoute:
         return None
 
     def doubt(self) -> None:
-        """To be told when a question failed that searched the vector store: the next one asks whether it is there."""
+        """Check before the next question whether the vector store exists; called when a question failed."""
         self._hosted.doubt()
 
     async def prepare(self, progress: Progress | None = None) -> list[str]:
-        """With ``hosted``: uploads what is not at the server yet. Returns what is wrong, one sentence each."""
+        """Upload missing guidelines with ``hosted``; return the problems, one sentence each."""
         if self._choice != "hosted":
             return []
         try:
@@ -84,25 +84,27 @@ class GuidelineRoute:
         ]
 
     async def sync(self, progress: Progress | None = None) -> SyncReport:
-        """Uploads what is new or changed, takes away what is gone, and waits until the server can search it.
+        """Upload new and changed guidelines, delete removed ones, and wait until the server can search them.
 
-        Raises ``ProviderRejected`` when the server has no vector stores, and what ``HostedSearch.sync`` raises.
+        Raises:
+            ProviderRejected: The server has no vector stores.
+            AsclepiusError: See ``HostedSearch.sync``.
         """
         if not await self._hosted.available():
             raise ProviderRejected(
                 "The model server has no vector stores, or refuses the key for them. Guidelines are searched with the "
-                "app's own index; ASCLEPIUS_GUIDELINE_SEARCH=tool says so for good.",
+                "app's own index; ASCLEPIUS_GUIDELINE_SEARCH=tool makes that permanent.",
                 status=404,
             )
         self._listed = None
         return await self._hosted.sync(await self._wanted(), progress=progress)
 
     async def withdraw(self, progress: Progress | None = None) -> tuple[str, ...]:
-        """Deletes everything that was uploaded; returns the ids of the guidelines that were there."""
+        """Delete everything that was uploaded; return the ids of the deleted guidelines."""
         return await self._hosted.withdraw(progress=progress)
 
     async def check(self) -> list[str]:
-        """What keeps questions from the model server's file search although they are meant to go there."""
+        """Return why questions do not use the model server's file search although they should."""
         if self._choice == "tool" or (self._choice == "auto" and not self._hosted.was_synced):
             return []
         try:
@@ -117,7 +119,7 @@ class GuidelineRoute:
         return [f"The model server does not hold what is loaded here. Run `asclepius guidelines sync`; {_MEANWHILE}"]
 
     def describe(self) -> str:
-        """In a sentence: which way questions go."""
+        """Return a sentence on which search questions use."""
         match self._choice:
             case "tool":
                 return "Questions search the app's own index; ASCLEPIUS_GUIDELINE_SEARCH=hosted changes that."
@@ -127,21 +129,21 @@ class GuidelineRoute:
                 assert_never(self._choice)
 
     async def aclose(self) -> None:
-        """Ends a sync that runs, and closes the connections; what was uploaded is found again by the next sync."""
+        """Cancel a running sync and close the connections; the next sync finds what was uploaded."""
         if self._syncing is not None:
             self._syncing.cancel()
             await asyncio.wait({self._syncing})
         await self._hosted.aclose()
 
     async def _wanted(self) -> tuple[GuidelineFile, ...]:
-        """What is loaded and has words, as it is to be uploaded. Raises ``ToolError``."""
+        """Return the loaded guidelines that have text, as files to upload; raises ``ToolError``."""
         now = time.monotonic()
         if self._listed is None or now - self._listed[0] > _LISTED_FOR:
             documents = await self._library.documents()
             files = tuple(
                 GuidelineFile(
                     document_id=document.id,
-                    # Of the bytes alone: what is read of them here may change without another upload.
+                    # Only of the bytes: a change in how they are parsed here needs no upload.
                     version=document.sha256[:12],
                     title=document.title,
                     path=self._library.original(document.id),
@@ -153,7 +155,7 @@ class GuidelineRoute:
         return self._listed[1]
 
     def _begin(self, wanted: tuple[GuidelineFile, ...]) -> None:
-        """Begins a sync beside the questions, unless one runs or the same one has just failed."""
+        """Start a sync in the background, unless one is running or the same one has just failed."""
         if self._syncing is not None and not self._syncing.done():
             return
         if self._resting is not None and self._resting[1] == wanted and time.monotonic() < self._resting[0]:

@@ -11,9 +11,8 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
-from chat_app.agent.turn_answer import TurnAnswer
-from chat_app.answer_options import ConsultOptions
+from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
@@ -44,13 +42,15 @@ from chat_app.events import (
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
+from chat_app.sessions.session_store import StreamingState
 from tools.tool_manager import ToolManager
-from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
 
 _RECENT_QUESTIONS = 3
 """Earlier questions that decide which tools are declared: a calculation may go over several."""
+Observer = Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
+"""Observes a turn's events as they pass, and yields each of them unchanged."""
 
 CRASHED = Outcome(
     kind="failed",
@@ -58,39 +58,6 @@ CRASHED = Outcome(
     message="Something went wrong inside the assistant. Ask again; if it happens again, the log says more.",
     retryable=True,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
-    """One question with what the agent decided about it."""
-
-    message: str
-    options: ConsultOptions
-    model: str
-    tools: tuple[str, ...] = ()
-    guideline_tools: frozenset[str] = frozenset()
-    """Those of ``tools`` that the model server's own file search can replace."""
-    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Hidden parameters of the tools, by tool and name."""
-    notices: tuple[Notice, ...] = ()
-    """Shown before the answer."""
-    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-
-Observer = Callable[[AsyncGenerator[AgentEvent, None]], AsyncGenerator[AgentEvent, None]]
-"""Observes a turn's events as they pass, and yields each of them unchanged."""
-
-
-class ConsultResult(Frozen):
-    """A whole turn, for callers that do not stream."""
-
-    conversation_id: str
-    answer: str
-    outcome: Outcome
-    references: tuple[Reference, ...] = ()
-    unsupported: tuple[UnsupportedStatement, ...] = ()
-    """Cited statements that were not found in their sources."""
-    notices: tuple[str, ...] = ()
 
 
 class OpenAIResponseManager:
@@ -188,6 +155,10 @@ class OpenAIResponseManager:
                 yield started.model_copy(update={"conversation_id": conversation.id})
                 answer = TurnAnswer(conversation, request.notices)
                 running = await self._run(request, conversation, answer)
+                # Beside the turn, so that a slow store does not delay the first word.
+                reporting = asyncio.create_task(
+                    conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
+                )
                 # Holds when nothing else is reached: the reader has left.
                 outcome = STOPPED
                 try:
@@ -204,7 +175,7 @@ class OpenAIResponseManager:
                 finally:
                     # Also on Stop, when nothing can be yielded any more: what was read is kept.
                     held = answer.finish()
-                    await self._record(request, running.result, outcome, answer)
+                    await self._record(request, conversation, running.result, outcome, answer, after=reporting)
                 for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
                 if outcome.kind == "failed" and self._route is not None:
@@ -221,6 +192,7 @@ class OpenAIResponseManager:
         store, tools = await self._search(request, conversation)
         asked = [message.content for message in conversation.messages if message.role == "user"]
         tools = self._tools.relevant(tools, "\n".join([*asked[-_RECENT_QUESTIONS:], request.message]))
+        conversation.searched_in(store)
         fields: dict[str, Any] = {
             "model": request.model,
             # Identifies the asker without naming them, so that providers can tell abusers apart.
@@ -281,10 +253,26 @@ class OpenAIResponseManager:
             return ()
         return (checked,) if checked.unsupported else ()
 
-    async def _record(self, request: TurnRequest, result: RunnerResult, outcome: Outcome, answer: TurnAnswer) -> None:
+    async def _record(
+        self,
+        request: TurnRequest,
+        conversation: Conversation,
+        result: RunnerResult,
+        outcome: Outcome,
+        answer: TurnAnswer,
+        *,
+        after: asyncio.Task[None],
+    ) -> None:
         """Save the turn as the reader saw it; a second Stop does not interrupt that."""
         seen = result.model_copy(update={"outcome": outcome})
-        saving = asyncio.ensure_future(answer.record(request.message, seen))
+
+        async def save() -> None:
+            await answer.record(request.message, seen)
+            await after
+            state = StreamingState(status=outcome.kind, chunk_count=answer.deltas, response_id=result.response_id)
+            await conversation.report(request.options.turn_id, state)
+
+        saving = asyncio.ensure_future(save())
         try:
             await asyncio.wait_for(asyncio.shield(saving), self._save_seconds)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""What a run knows between its steps: the conversation's items, the chain, the steps and the answer so far."""
+"""The state of a run between its steps: the conversation's items, the chain, the steps and the answer so far."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chat_app.response_objects import Usage
 
 
 class RunState:
-    """The state of one run; changed only by its own steps."""
+    """The state of one run; only its own steps change it."""
 
     def __init__(self, request: RunRequest) -> None:
         self.request = request
@@ -32,20 +32,21 @@ class RunState:
 
     @property
     def answer(self) -> str:
+        """The text of all steps so far."""
         return str(self._answer)
 
     def replay(self) -> None:
-        """From now on every request carries the whole conversation."""
+        """Send the whole conversation with every further request."""
         self._chaining = False
 
     def next_input(self) -> dict[str, Any]:
-        """``items`` and ``previous_response_id`` of the next request."""
+        """Return ``items`` and ``previous_response_id`` of the next request."""
         if self._chaining and (self._chain_id or not self.request.transcript):
             return {"items": self._new, "previous_response_id": self._chain_id}
         return {"items": [*self.request.transcript, *self._items], "previous_response_id": None}
 
     def add_text(self, item_id: str, text: str) -> str:
-        """``text`` of message ``item_id`` as it goes on the answer; a new message begins a new paragraph."""
+        """Append ``text`` of message ``item_id`` and return it; a new message starts a new paragraph."""
         message_id = f"{len(self.steps)}:{item_id}"
         if self._message_id not in {None, message_id}:
             text = _paragraph_break(self.answer) + text
@@ -54,7 +55,7 @@ class RunState:
         return text
 
     def add_response(self, fold: ResponseFold, *, final: object) -> None:
-        """Takes over what a finished response left: its items, its place in the chain, its usage."""
+        """Add a finished response: its items, its place in the chain, its usage."""
         self._items += _output_items(fold)
         self._new = []
         self._chain_id = fold.response_id
@@ -64,10 +65,12 @@ class RunState:
             self.response_id = fold.response_id
 
     def add_outputs(self, outputs: list[dict[str, Any]]) -> None:
+        """Add the tools' outputs, which the next request sends."""
         self._items += outputs
         self._new = outputs
 
     def result(self, outcome: Outcome) -> RunnerResult:
+        """Return the result of the run so far, ended by ``outcome``."""
         structured = self._final is not None and not isinstance(self._final, str)
         return RunnerResult(
             step_history=tuple(self.steps),
@@ -86,7 +89,7 @@ def _paragraph_break(before: str) -> str:
 
 
 def _output_items(fold: ResponseFold) -> list[dict[str, Any]]:
-    """A response's output as input items, for a server that has to be told the conversation again."""
+    """Return a response's output as input items, for a server that does not store the conversation."""
     calls = [
         {"type": "function_call", "call_id": c.call_id, "name": c.name, "arguments": c.arguments or "{}"}
         for c in fold.calls

@@ -1,4 +1,4 @@
-"""What a run is asked for, what its stream yields, and the hook that turns tool outputs into text for the model."""
+"""The request of a run, the events of its stream, and the hook that renders tool outputs for the model."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ OutputRenderer = Callable[[FunctionOutput], Awaitable[str]]
 class RunRequest(Frozen):
     """One question to the runner.
 
-    ``items`` is what is new. The rest of the conversation is at the server, under ``previous_response_id``, or, where
-    the server keeps none, in ``transcript``: the earlier items, sent in full when chaining fails.
+    ``items`` are new. The server stores the rest of the conversation under ``previous_response_id``; ``transcript`` is
+    that rest, and is sent where the server does not store it.
     """
 
     items: tuple[dict[str, Any], ...]
     previous_response_id: str | None = None
     transcript: tuple[dict[str, Any], ...] = ()
     unchained: tuple[dict[str, Any], ...] = ()
-    """The end of the transcript that the chain lacks: turns that were stopped or broke off."""
+    """The end of the transcript that the chain lacks, from turns that were stopped or broke off."""
     chaining: bool = True
-    """False: the server does not chain; every request carries the whole conversation."""
+    """False sends the whole conversation with every request."""
     prompt_kwargs: dict[str, Any] = Field(default_factory=dict)
     tools: tuple[str, ...] | None = None
     """Names of the function tools the model may call; None for all."""
     given: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """Hidden parameters of function tools, by tool and name: what the app sets and the model does not see."""
+    """Hidden parameters of function tools, by tool and name, which the app sets and the model does not see."""
     hosted_tools: tuple[dict[str, Any], ...] = ()
     """Tools that the server runs itself, such as ``file_search``."""
     fields: dict[str, Any] = Field(default_factory=dict)
     """Further fields of ``ResponseRequest`` for every step."""
     include_raw: bool = True
-    """Also yield the server's events as they came."""
+    """Also yield the server's events unchanged."""
 
 
 async def render_json(output: FunctionOutput) -> str:
-    """The default renderer: the output, or its error, as JSON."""
+    """Render the output, or its error, as JSON; the default renderer."""
     body = {"error": output.error} if output.error is not None else output.output
     return orjson.dumps(body).decode()

@@ -1,9 +1,9 @@
-"""One response from its request to its terminal event, over as many connections as that takes.
+"""One response from its request to its terminal event, over as many connections as needed.
 
-Before the response says anything, a request that failed or whose connection broke is sent again, after as long as the
-server asks or with exponential back-off. After that nothing is ever sent again: a background response whose connection
-broke, or over which nothing came any more, is resumed where it stopped; any other one is left as it is. Each wait is a
-``Notice``. A background response that nobody reads to its end is cancelled: closing the connection does not end it.
+Before the first part of the answer, a request that failed or whose connection broke is repeated, after the time that
+the server requests or with exponential back-off. After that nothing is sent again: a background response whose
+connection broke or stalled is resumed where it stopped; any other response stays incomplete. Each wait is a ``Notice``.
+A background response that is not read to its end is cancelled, because closing the connection does not end it.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 60.0
 _LAST = (ResponseTerminalEvent, ErrorEvent)
 _SENSELESS = frozenset({400, 404, 422})
-"""Statuses with which servers reject a request that makes no sense to them."""
-_RESUMING = "The connection to the model server broke. The answer is picked up where it stopped."
-_SILENT = "The model server stopped sending. The answer is picked up where it stopped."
+"""Statuses with which servers reject a request that is meaningless to them."""
+_RESUMING = "The connection to the model server broke; the answer continues where it stopped."
+_SILENT = "The model server stopped sending; the answer continues where it stopped."
 
 
 @dataclass(slots=True)
 class Chaining:
-    """Whether the server keeps conversations, so that ``previous_response_id`` works; None until that was seen."""
+    """Whether the server stores conversations, so that ``previous_response_id`` works; None while unknown."""
 
     works: bool | None = None
 
@@ -84,7 +84,7 @@ class Delivery:
         """
         attempt = 0
         try:
-            while not self._ended:
+            while True:
                 failure: ProviderError = StreamTruncated("The connection to the model server broke off.")
                 seen = self._number if self._resumable else None
                 try:
@@ -113,7 +113,7 @@ class Delivery:
 
     @property
     def _resumable(self) -> bool:
-        """Whether the server keeps the stream, and we know how far we have read it."""
+        """Whether the server keeps the stream and its position is known."""
         return bool(self._request.background) and self._response_id is not None and self._number is not None
 
     def _open(self) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
@@ -141,9 +141,9 @@ class Delivery:
         return batch
 
     async def _check_chain(self, event: ResponseLifecycleEvent) -> None:
-        """Raises ``PreviousResponseNotFound`` when the server has begun without the conversation it was told to follow.
+        """Raise ``PreviousResponseNotFound`` when the server ignores the response that it should continue.
 
-        A server that follows it says so in the response, or at least still has the response that is followed.
+        A server that continues it says so in the response, or at least still stores the previous one.
         """
         previous = self._request.previous_response_id
         if previous is None or self._chaining.works:
@@ -152,23 +152,23 @@ class Delivery:
         if kept is not None:
             self._chaining.works = kept
         if not kept:
-            raise PreviousResponseNotFound("The model server does not keep conversations.", supported=False)
+            raise PreviousResponseNotFound("The model server does not store conversations.", supported=False)
 
     async def _check_rejection(self, error: ProviderRejected) -> None:
-        """Raises ``PreviousResponseNotFound`` where the chain may be what was rejected.
+        """Raise ``PreviousResponseNotFound`` where the chain may be the reason of the rejection.
 
-        A server without a memory sees a follow-up on its own, a tool's output without its call, and rejects that in
-        words of its own. Once a server was seen to chain, a rejection is what it says.
+        A server without conversations sees a follow-up without its context, a tool's output without its call, and
+        rejects it with any message. Once a server is known to chain, its rejection is taken literally.
         """
         previous = self._request.previous_response_id
         if previous is None or self._chaining.works or error.status not in _SENSELESS:
             return
         kept = await self._client.keeps(previous)
         if not kept:
-            raise PreviousResponseNotFound("The model server does not keep conversations.", supported=kept is None)
+            raise PreviousResponseNotFound("The model server does not store conversations.", supported=kept is None)
 
     def _wait(self, failure: ProviderError, attempt: int) -> float | None:
-        """Seconds until the next attempt; None when there is none."""
+        """Return the seconds until the next attempt; None when there is none."""
         if attempt >= self._max_retries or not self._may_go_on(failure):
             return None
         # Jitter keeps many clients from coming back at the same moment.
@@ -179,9 +179,9 @@ class Delivery:
     def _may_go_on(self, failure: ProviderError) -> bool:
         if self._resumable:
             return not (isinstance(failure, StreamStalled) and failure.time_is_up)
-        # Left at the server, a background response that cannot be resumed goes on: a second one would answer beside it.
+        # A background response that cannot be resumed continues at the server; a second one would run beside it.
         lost = self._request.background and self._started
-        # One that has stalled is not asked for again: where a server is slow, more requests make it slower.
+        # A stalled response is not requested again: more requests make a slow server slower.
         return not (self._said or lost or isinstance(failure, StreamStalled))
 
     def _notice(self, failure: ProviderError, wait: float, attempt: int) -> Notice:
@@ -196,7 +196,7 @@ class Delivery:
 
 
 def _says_nothing(event: ResponseEvent) -> bool:
-    """True for events that only announce an answer: the response itself, its messages and their parts."""
+    """Return whether the event only announces an answer: the response, its messages or their parts."""
     match event:
         case ResponseLifecycleEvent():
             return True

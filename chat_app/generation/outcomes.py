@@ -1,4 +1,4 @@
-"""From how a response ended, or broke, to the one outcome of its turn, with a sentence for the reader."""
+"""Maps the end of a response, or the error that broke it, to the outcome of its turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_TERMINAL_EVENT = Outcome(
     kind="incomplete",
     reason="truncated",
     code="answer_truncated",
-    message="The answer broke off before its end. What stands here may be missing something important.",
+    message="The answer broke off before its end; something important may be missing.",
     retryable=True,
 )
 STOPPED = Outcome(
@@ -36,7 +36,7 @@ STEP_LIMIT = Outcome(
     kind="incomplete",
     reason="step_limit",
     code="step_limit",
-    message="The assistant reached its limit of look-ups; it answered with what it had found by then.",
+    message="The assistant reached its limit of tool calls; it answered with what it had found by then.",
     retryable=True,
 )
 NO_ANSWER = Outcome(
@@ -66,7 +66,7 @@ _ENDED_EARLY: tuple[IncompleteReason, OutcomeCode, str] = (
 
 
 def error_outcome(code: str | None) -> Outcome:
-    """For an ``error`` event, or a failed response, with the server's ``code``."""
+    """Return the outcome of an ``error`` event, or of a failed response, with the server's ``code``."""
     shown = f" ({code})" if code and _CODE.fullmatch(code) else ""
     return Outcome(
         kind="failed",
@@ -77,7 +77,7 @@ def error_outcome(code: str | None) -> Outcome:
 
 
 def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
-    """For the event that ended a response."""
+    """Return the outcome for the event that ended a response."""
     response = event.response
     ending = _ending(event)
     match ending:
@@ -96,7 +96,7 @@ def terminal_outcome(event: ResponseTerminalEvent, *, refused: bool) -> Outcome:
 
 
 def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "incomplete"]:
-    """The worse of what the event's name and the response in it say: servers send a cut answer as completed."""
+    """Return the worse of the event's type and the response's status: servers send cut answers as completed."""
     said = {event.type.removeprefix("response."), event.response.status}
     details = event.response.incomplete_details
     if "failed" in said:
@@ -107,7 +107,7 @@ def _ending(event: ResponseTerminalEvent) -> Literal["completed", "failed", "inc
 
 
 def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
-    """For an error that ended a response early. Text already shown makes it incomplete rather than failed."""
+    """Return the outcome for an error; text that was already shown makes it incomplete rather than failed."""
     match error:
         case StreamTruncated():
             return NO_TERMINAL_EVENT
@@ -118,7 +118,7 @@ def exception_outcome(error: AsclepiusError, *, any_text: bool) -> Outcome:
                 kind="incomplete",
                 reason="protocol_violation",
                 code=error.code,
-                message=f"{error} What stands here may be wrong or missing something: do not rely on it.",
+                message=f"{error} The answer may be wrong or incomplete; do not rely on it.",
                 retryable=True,
             )
         case _ if any_text:

@@ -38,7 +38,9 @@ class GenerationError(Frozen):
 class OutputProcessor(Protocol):
     """A step from text to data. Whatever it raises becomes the output's ``error``."""
 
-    def __call__(self, text: str, /) -> Any: ...
+    def __call__(self, text: str, /) -> Any:
+        """Return the data in ``text``."""
+        ...
 
 
 class PydanticProcessor(Generic[T]):
@@ -55,6 +57,7 @@ class PydanticProcessor(Generic[T]):
         return {"format": {"type": "json_schema", "name": self._name, "schema": schema, "strict": False}}
 
     def __call__(self, text: str, /) -> T:
+        """Return the value in ``text``; raise ``ValueError`` that names the fields which do not fit."""
         try:
             return self._adapter.validate_json(text)
         except ValidationError as error:

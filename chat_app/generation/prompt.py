@@ -1,7 +1,7 @@
 """Prompts as Jinja2 templates that know their variables.
 
-A variable that the template names and nobody gives is an error, not an empty string: a prompt with a hole in it is
-worse than none. Templates come from the developer, never from a user, and values are inserted as they are.
+A variable without a value is an error, not an empty string. Templates come from the developer, never from a user, and
+values are inserted unchanged.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ class Prompt:
         self.preset = dict(preset or {})
         self._template = _ENVIRONMENT.from_string(template)
         self.variables: tuple[str, ...] = tuple(sorted(meta.find_undeclared_variables(_ENVIRONMENT.parse(template))))
-        """The names that the template refers to, sorted."""
+        """The variables of the template, sorted."""
 
     @classmethod
     def from_file(cls, path: Path, *, preset: Mapping[str, Any] | None = None) -> Prompt:
+        """Read the template from a file, whose stem is the prompt's name."""
         return cls(path.read_text(encoding="utf-8"), preset=preset, name=path.stem)
 
     def with_preset(self, **values: Any) -> Prompt:
-        """The same template with further values preset."""
+        """Return the same template with further preset values."""
         return Prompt(self.template_string, preset={**self.preset, **values}, name=self.name)
 
     def render(self, **values: Any) -> str:
-        """The text. Raises ``ConfigurationError`` that names the variable that was not given."""
+        """Return the text; raise ``ConfigurationError`` that names a variable without a value."""
         try:
             return self._template.render(**{**self.preset, **values})
         except UndefinedError as error:

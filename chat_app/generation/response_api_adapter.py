@@ -1,9 +1,9 @@
 """``ModelClient`` over the official OpenAI client: its key, base URL and connection pool, our event decoding.
 
 The SDK opens the request; the body is read as bytes and each event is decoded by its ``type`` into a typed model, which
-costs a fraction of the SDK's own loop and validates what it does not. Nothing outside this file knows the SDK. Failures
-come out as ``ProviderError``s: no key, no server text and no payload is in their messages. Retrying is the generator's
-job, so the SDK's own retries are off.
+costs a fraction of the SDK's own loop and validates more. Nothing outside this file knows the SDK. Failures are raised
+as ``ProviderError``s whose messages contain no key, no server text and no payload. The generator owns retries, so the
+SDK's own retries are off.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminal
 _CONNECT_TIMEOUT = 10.0
 _PING_TIMEOUT = 5.0
 _END_OF_STREAM_WAIT = 0.25
-"""Seconds to wait for the end of the body after the terminal event, so that the connection can be used again."""
+"""Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
 _SIDE_TIMEOUT = 2.0
-"""Seconds for requests beside the stream, which must not hold the turn up."""
+"""Limit in seconds of requests beside the stream, which must not delay the turn."""
 _UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
@@ -79,12 +79,12 @@ class ResponseAPIAdapter:
         )
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
         with suppress(RuntimeError):
-            # Made now where there is a loop already: it loads certificates, which would hold up the first question.
+            # Created now if a loop is running: loading certificates would delay the first question.
             _ = self._client
 
     @property
     def _client(self) -> AsyncOpenAI:
-        """The client of the running event loop: connections belong to the loop that opened them."""
+        """The client of the running event loop, because connections belong to the loop that opened them."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -136,11 +136,11 @@ class ResponseAPIAdapter:
             await opening.__aexit__(None, None, None)
 
     async def ping(self) -> None:
-        """See ``ModelClient.ping``: asks for the list of models, the one request that costs nothing."""
+        """See ``ModelClient.ping``; requests the list of models, which costs nothing."""
         try:
             answer = await self._client.models.with_raw_response.list(timeout=_PING_TIMEOUT)
         except openai.NotFoundError:
-            # Small servers do not list their models; that they answer is what was asked.
+            # Small servers do not list their models, but this one answers.
             return
         except openai.OpenAIError as error:
             raise _provider_error(error, chained=False) from None
@@ -148,7 +148,7 @@ class ResponseAPIAdapter:
             raise _no_server(answer.headers.get("content-type", ""))
 
     async def aclose(self) -> None:
-        """See ``ModelClient.aclose``. Of another event loop's connections nothing is closed here."""
+        """See ``ModelClient.aclose``; connections of other event loops stay open."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
@@ -214,7 +214,7 @@ def _json(data: bytes) -> object:
 
 
 def _is_json(body: bytes) -> bool:
-    """Whether ``body`` is an answer of the API, and no web page such as a proxy's sign-in."""
+    """Return whether ``body`` is an answer of the API, not a web page such as a proxy's sign-in."""
     try:
         return isinstance(orjson.loads(body), dict | list)
     except orjson.JSONDecodeError:
@@ -238,7 +238,7 @@ def _no_server(content_type: str) -> ProviderUnavailable:
 
 
 def _provider_error(error: openai.OpenAIError, *, chained: bool) -> ProviderError:
-    """The error of our own tree; the server's text stays out of it."""
+    """Return the app's own error, without the server's text."""
     if isinstance(error, openai.APIConnectionError):
         return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
     if not isinstance(error, openai.APIStatusError):
@@ -292,12 +292,12 @@ def _is_about_chain(error: openai.APIStatusError) -> bool:
 
 
 def _text(error: openai.APIStatusError) -> str:
-    """The server's words, to be looked at and never passed on."""
+    """Return the server's text for inspection; it is never passed on."""
     return f"{error.body} {error.message}"
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Seconds from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, section 10.2.3: seconds or a date)."""
+    """Return the seconds of ``retry-after-ms`` or ``Retry-After`` (RFC 9110, section 10.2.3: seconds or a date)."""
     for value, unit in ((headers.get("retry-after-ms"), 1000.0), (headers.get("retry-after"), 1.0)):
         if value is None:
             continue

@@ -1,11 +1,11 @@
 """One response's events, folded into text, tool calls, citations, usage and one outcome.
 
-``ResponseFold`` is pure: feed it events, it returns what became known, in order. Its promises:
+``ResponseFold`` is pure: it takes events and returns the updates they cause, in order. Its guarantees:
 
-* The text it gives is what the server sent, once: every delta counts, repeats of a finished message are not shown
-  again, and text that arrives only in a later event is added. Where the server contradicts itself (the finished text is
-  not the text it streamed, a gap in the numbering) it raises ``ProtocolViolation``; nothing is lost in silence.
-* State is keyed by ``item_id``; ``output_index`` is never used, because servers let it collide.
+* The text is exactly what the server sent, once: every delta counts, repeats of a finished message are not shown again,
+  and text that arrives only in a later event is added. Where the server contradicts itself (the finished text differs
+  from the streamed text, the numbering has a gap) it raises ``ProtocolViolation``; nothing is lost silently.
+* State is keyed by ``item_id``; ``output_index`` is never used, because it collides on some servers.
 * A function call is ready when its item is done, once for each ``call_id``.
 """
 
@@ -63,16 +63,16 @@ from chat_app.response_objects import (
 
 @dataclass(slots=True)
 class ResponseFold:
-    """The state of one response; see the module for its promises."""
+    """The state of one response; the module describes its guarantees."""
 
     response_id: str | None = None
     outcome: Outcome = NO_TERMINAL_EVENT
     usage: Usage | None = None
     response: Response | None = None
-    """The whole response, as the terminal event carried it."""
+    """The whole response, from the terminal event."""
     calls: list[FunctionCallItem] = field(default_factory=list)
     items: list[OutputItem] = field(default_factory=list)
-    """Items that are done, in the order in which they were."""
+    """Items that are done, in the order of their events."""
     unknown_events: int = 0
     ended: bool = False
     _texts: TextParts = field(default_factory=TextParts)
@@ -88,23 +88,26 @@ class ResponseFold:
 
     @property
     def text(self) -> str:
+        """The text of all messages so far."""
         return self._texts.text
 
     @property
     def refusal(self) -> str:
+        """The text of the refusal so far."""
         return self._refusals.text
 
     @property
     def thinking(self) -> str:
+        """The reasoning so far."""
         return "".join(self._thinking)
 
     @property
     def is_complete(self) -> bool:
-        """True when the server says that the response is whole."""
+        """Whether the server declared the response complete."""
         return self.ended and self.outcome.kind in {"completed", "refused"}
 
     def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event
-        """What ``event`` makes known. Raises ``ProtocolViolation``; the fold keeps what it had."""
+        """Return the updates that ``event`` causes; raises ``ProtocolViolation``, which leaves the fold unchanged."""
         if self.ended or self._is_duplicate(event):
             return []
         match event:
@@ -150,14 +153,14 @@ class ResponseFold:
         return []
 
     def _is_duplicate(self, event: ResponseEvent) -> bool:
-        """True for an event delivered twice. Raises on a gap where the server numbers its events."""
+        """Return whether the event was delivered twice; raise on a gap where the server numbers its events."""
         number, last = event.sequence_number, self._last_number
         previous, self._last_event = self._last_event, event
         if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response.id}:
-            # A response that broke off before its first word was asked for again: its numbers begin anew.
+            # A response that broke off before its first word was requested again: its numbers restart.
             last = None
         if number is None:
-            # Some servers number only a few of their events; those numbers say nothing.
+            # Some servers number only a few of their events, which makes the numbers useless.
             self._numbered = False
         if number is None or not self._numbered:
             return False
@@ -168,7 +171,7 @@ class ResponseFold:
             raise ProtocolViolation("Part of the answer was lost on the way from the model server.")
         if number == last and event == previous:
             return True
-        # Numbers that repeat or run backwards say nothing here; the finished texts still tell whether words are lost.
+        # Numbers that repeat or decrease are useless; the finished texts still show whether text is lost.
         self._numbered = False
         return False
 
@@ -261,14 +264,14 @@ class ResponseFold:
         self.response, self.response_id, self.usage = response, response.id, response.usage
         updates: list[Update] = []
         done = {_identity(item) for item in self.items}
-        # What the terminal event brings and nothing before it did; on some servers its output is empty.
+        # Items that only the terminal event contains; on some servers its output is empty.
         for item in response.output:
             if isinstance(item, MessageItem):
                 updates += self._terminal_message(item)
             elif _identity(item) not in done:
                 updates += self._item_done(item)
         if event.type == "response.completed":
-            # Calls that were begun and whose end was never sent: in a completed response they are whole.
+            # Calls without an end of their own are complete in a completed response.
             for call in list(self._open_calls.values()):
                 updates += self._item_done(call)
         self.ended = True
@@ -279,7 +282,7 @@ class ResponseFold:
         parts = [part for part in item.content if isinstance(part, OutputText)]
         text = "".join(part.text for part in parts).strip()
         if text and not self._texts.knows(item.id):
-            # The same message under another id: some servers name it anew in the terminal event.
+            # The same message under another id: some servers rename it in the terminal event.
             for known_id, known in self._texts.messages().items():
                 if known.strip() == text:
                     return [u for part in parts for a in part.annotations for u in self._citation(known_id, a)]

@@ -1,7 +1,6 @@
 """Text that grows by small pieces.
 
-Thousands of short strings cost many times the text in them, so pieces are joined as they come; an answer that streams
-takes about its own size.
+Thousands of short strings take many times the memory of their text, so pieces are joined as they arrive.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ class TextBuffer:
         self._pieces = [text] if text else []
 
     def append(self, piece: str) -> None:
+        """Append ``piece``."""
         if not piece:
             return
         self._pieces.append(piece)

@@ -1,8 +1,8 @@
-"""The text of a response's messages as it streams in, part by part.
+"""The text of a response's messages as it streams, part by part.
 
-A part is keyed by message id and content index. ``delta`` and ``done`` give the text that is new for the reader: a
-server that sends a finished part a second time shows nothing twice, and a part whose end came only with its finished
-text gets that end. A finished text that is not what was streamed is a ``ProtocolViolation``.
+A part is keyed by message id and content index. ``delta`` and ``done`` return the text that is new for the reader: a
+finished part that a server repeats shows nothing twice, and an end that arrives only with the finished text is added. A
+finished text that differs from the streamed text is a ``ProtocolViolation``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Part:
     streamed: TextBuffer = field(default_factory=TextBuffer)
     finished: str | None = None
     repeat: str | None = None
-    """What has come since the part was finished, while it is still the finished text over again."""
+    """The text since the part was finished, as long as it repeats the finished text."""
 
     def take(self, delta: str) -> str:
         if self.finished is None:
@@ -29,7 +29,7 @@ class _Part:
         self.repeat = (self.repeat or "") + delta
         if self.finished.startswith(self.repeat):
             return ""
-        # No repeat after all: another text under the same id.
+        # Not a repeat: another text under the same id.
         fresh, self.repeat, self.finished = self.repeat, None, None
         self.streamed = TextBuffer(fresh)
         return fresh
@@ -40,7 +40,7 @@ class _Part:
             return self._extend(str(self.streamed), text)
         if text == known:
             return ""
-        # A second, shorter message under the same id looks like a repeat until its own end tells.
+        # A second, shorter message under the same id looks like a repeat until its end arrives.
         return self._extend("" if repeat is not None and text.startswith(repeat) else known, text)
 
     def _extend(self, streamed: str, text: str) -> str:
@@ -59,24 +59,27 @@ class TextParts:
 
     @property
     def text(self) -> str:
-        """Everything that was given out so far."""
+        """All text that was returned so far."""
         return str(self._shown)
 
     def delta(self, key: PartKey, delta: str) -> str:
+        """Add streamed text; return the part of it that is new."""
         text = self._part(key).take(delta)
         self._shown.append(text)
         return text
 
     def done(self, key: PartKey, text: str) -> str:
+        """Add a finished text; return the part of it that is new."""
         fresh = self._part(key).finish(text)
         self._shown.append(fresh)
         return fresh
 
     def knows(self, item_id: str) -> bool:
+        """Return whether message ``item_id`` has any text."""
         return any(key[0] == item_id for key in self._parts)
 
     def messages(self) -> dict[str, str]:
-        """The text of each message so far, by its id."""
+        """Return the text of each message so far, by its id."""
         texts: dict[str, str] = {}
         for (item_id, _), part in self._parts.items():
             texts[item_id] = texts.get(item_id, "") + str(part.streamed)

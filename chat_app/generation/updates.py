@@ -1,4 +1,4 @@
-"""What an event of a response makes known, as ``ResponseFold`` tells it."""
+"""The information that ``ResponseFold`` derives from an event of a response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TextUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CitationUpdate:
-    """A citation; ``statement`` is the line that ends at its index, where more text has come since."""
+    """A citation; ``statement`` is the line that ends at its index, where later text has already arrived."""
 
     item_id: str
     citation: FileCitation
@@ -26,21 +26,29 @@ class CitationUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallReady:
+    """A function call that is complete."""
+
     item: FunctionCallItem
 
 
 @dataclass(frozen=True, slots=True)
 class FileSearchStarted:
+    """The start of the server's own file search."""
+
     item_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileSearchDone:
+    """The end of the server's own file search, with its results."""
+
     item: FileSearchCallItem
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningUpdate:
+    """The next characters of the reasoning."""
+
     text: str
 
 

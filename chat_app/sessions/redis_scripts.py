@@ -1,14 +1,14 @@
 """The Lua scripts that Redis runs for the session store; each is atomic.
 
-All take the same keys, so that one conversation lies in one hash slot and its keys expire together:
+All take the same keys, so that a conversation is in one hash slot and its keys expire together:
 1 session (hash), 2 messages (list), 3 numbers (hash: passage id -> number), 4 passages (hash: passage id -> JSON),
-5 streaming states (hash: request id -> JSON), 6-10 the same, where unreadable records are kept aside.
+5 streaming states (hash: request id -> JSON), 6-10 the same for unreadable records that were moved aside.
 
-``ARGV[1]`` is the time to live in seconds. Each answers ``{records moved aside, status, ...}``; the status is ``ok``,
+``ARGV[1]`` is the time to live in seconds. Each returns ``{records moved aside, status, ...}``; the status is ``ok``,
 ``gone`` (no such conversation, or another user's) or ``conflict``.
 
-``PEEK`` and ``REMEMBER`` stand apart: they serve the list of a user's conversations, which is an index (a sorted set of
-session ids by the time of their last use) that only points. What it points to may be gone.
+``PEEK`` and ``REMEMBER`` serve the index of a user's conversations, a sorted set of session ids by the time of their
+last use. A conversation in it may have expired.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The session store in Redis.
 
-Every command is one atomic script on the keys of one conversation and is answered or given up within
-``CONNECT_SECONDS + COMMAND_SECONDS``. A command runs in a task of its own: who waits for it may be cancelled at
-any moment, and the reply is still read from the connection it belongs to, so it can never be taken for another's.
-A connection whose command was given up is closed. Nothing is retried: a command that was sent may have worked.
+Every command is one atomic script on the keys of one conversation, with a time limit of ``CONNECT_SECONDS +
+COMMAND_SECONDS``. A command runs in its own task: its caller may be cancelled at any moment, and the reply is still
+read from its connection, so that it cannot be mistaken for another's. A connection whose command timed out is closed.
+Nothing is retried, because a command that was sent may have succeeded.
 """
 
 from __future__ import annotations
@@ -63,10 +63,14 @@ T = TypeVar("T")
 
 
 class RedisSessionStore:
-    """``SessionStore`` in the Redis at ``url`` (redis://, rediss:// or unix://); connects at the first call.
+    """The ``SessionStore`` in Redis; connects at the first call.
 
-    ``ttl`` is the time in seconds that a conversation lives after its last use. Raises ``ConfigurationError`` for
-    a URL of another kind.
+    Args:
+        url: The server, as redis://, rediss:// or unix://.
+        ttl: Seconds after its last use for which a conversation is kept.
+
+    Raises:
+        ConfigurationError: The URL is of another kind.
     """
 
     def __init__(self, url: str, ttl: int = 86_400) -> None:
@@ -112,7 +116,7 @@ class RedisSessionStore:
             model_key=model_key,
             agent_ready=agent_ready,
         )
-        # The index first: what it points to may be missing, but no conversation may be missing in it.
+        # The index first: an entry may lack its conversation, but no conversation may lack its entry.
         await self._index.remember(user_id, session.session_id)
         await self._write(redis_scripts.CREATE, session.session_id, *_flat(session))
         return session
@@ -140,7 +144,7 @@ class RedisSessionStore:
                 session = Session.model_validate_strings(_text_fields(record))
                 message = Message.model_validate_json(opening) if opening else None
             except ValueError:
-                # Whoever opens that conversation finds it unreadable; a list only leaves it out.
+                # A list omits the conversation; opening it reports that it is unreadable.
                 continue
             found.append(SessionSummary(session=session, opening=message))
         return tuple(sorted(found, key=lambda summary: summary.session.last_active_at, reverse=True))
@@ -212,7 +216,7 @@ class RedisSessionStore:
         await self._redis.aclose()
 
     async def _write(self, script: str, session_id: str, *arguments: str | int) -> list[Any]:
-        """Runs a script that writes to a conversation; what it answered after its status."""
+        """Run a script that writes to a conversation; return its reply after the status."""
         status, *reply = await self._run(script, session_id, *arguments)
         if status == b"ok":
             return reply
@@ -225,7 +229,7 @@ class RedisSessionStore:
         moved, *reply = await self._bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
         if moved:
             self._corrupt += int(moved)
-            _logger.warning("%d session record(s) could not be read; they were put aside", moved)
+            _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
         return list(reply)
 
     async def _parsed(self, kind: type[M], session_id: str, part: str, field: bytes, text: bytes) -> M | None:
@@ -252,7 +256,7 @@ async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
     except AuthenticationError:
         raise SessionStoreUnavailable(_LOGIN_REFUSED) from None
     except ResponseError as error:
-        # The first word is Redis' own code (OOM, MISCONF, READONLY); what follows may repeat an argument.
+        # The first word is Redis' own code (OOM, MISCONF, READONLY); the rest may repeat an argument.
         _logger.warning("Redis refused a command: %s", str(error).split(" ", 1)[0])
         raise SessionStoreUnavailable(_REFUSED) from None
     except (RedisError, OSError, TimeoutError):
@@ -260,7 +264,7 @@ async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
 
 
 def _flat(session: Session) -> list[str]:
-    """Field, value, field, value, ... as Redis hashes take them; a field that is None is left out."""
+    """Return the fields and values as Redis hashes take them, without fields that are None."""
     values = _fields.validate_json(session.model_dump_json(exclude_none=True))
     return [text for name, value in values.items() for text in (name, value if isinstance(value, str) else str(value))]
 

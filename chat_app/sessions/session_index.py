@@ -1,7 +1,7 @@
-"""Which conversations a user has: an index in Redis that only points to them, newest use first.
+"""The index of a user's conversations in Redis, newest use first.
 
-An entry may outlive its conversation, never the other way round; entries that point to nothing are taken out when the
-index is read. The key holds a hash of the user, so that nobody's name stands in a list of keys.
+An entry may outlive its conversation, never the reverse; entries without a conversation are removed when the index is
+read. The key contains a hash of the user, so that no name appears in a list of keys.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_lock import Bounded
 
 _SLACK_SECONDS: Final = 7_200
-"""A turn renews its conversation after the index has heard of it: by no more than a turn can last."""
+"""A turn renews its conversation after the index entry, at most by the length of a turn."""
 _PAGE: Final = 100
 
 
 class UserIndex:
-    """The indexes of all users. ``ttl`` is how long a conversation lives after its last use, in seconds."""
+    """The indexes of all users. ``ttl`` is the expiry of a conversation after its last use, in seconds."""
 
     def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded = redis, bounded
@@ -32,15 +32,16 @@ class UserIndex:
         self._peek = redis.register_script(redis_scripts.PEEK)
 
     async def remember(self, user_id: str, session_id: str) -> None:
-        """Notes that ``session_id`` is used now."""
+        """Record that ``session_id`` is used now."""
         now = int(time.time())
         await self._bounded(lambda: self._remember(keys=[_key(user_id)], args=[self._kept, now, session_id]))
 
     async def forget(self, user_id: str, *session_ids: bytes | str) -> None:
+        """Remove entries."""
         await self._bounded(lambda: self._redis.zrem(_key(user_id), *session_ids))
 
     async def newest(self, user_id: str, limit: int) -> list[tuple[list[bytes], bytes | None]]:
-        """The records of at most ``limit`` conversations that are there, each with its oldest message."""
+        """Return the records of at most ``limit`` existing conversations, each with its oldest message."""
         found: list[tuple[list[bytes], bytes | None]] = []
         start = 0
         while len(found) < limit:

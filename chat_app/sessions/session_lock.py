@@ -1,7 +1,7 @@
 """A conversation's lock in Redis: one turn at a time, in all processes.
 
-The lock is a key that holds its owner's random token and expires by itself. Only the owner's token renews or
-removes it, so an owner that was away for longer than the lock lived never takes away another's.
+The lock is a key that contains its owner's random token and expires. Only that token renews or removes it, so that an
+owner who was suspended beyond the expiry cannot remove another owner's lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 
 LOCK_SECONDS: Final = 15.0
-"""How long a lock outlives a holder that died."""
+"""Seconds after which the lock of a dead holder expires."""
 _RENEWALS_PER_LIFE: Final = 3
 _FIRST_POLL_SECONDS: Final = 0.02
 _LAST_POLL_SECONDS: Final = 0.25
@@ -28,7 +28,7 @@ _BUSY: Final = (
 )
 
 _RELEASE: Final = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
-# A server that came back without its memory has lost the key: the holder takes it again, unless another has.
+# A server that restarted without its memory has lost the key: the holder takes it again unless another has it.
 _RENEW: Final = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -38,21 +38,27 @@ return 1
 
 _logger = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[Any]] = set()
-"""Holds the running tasks: the loop itself keeps only weak references."""
+"""References to the running tasks, because the event loop keeps only weak ones."""
 
 T = TypeVar("T")
 
 
 class Bounded(Protocol):
-    """Runs one command to its end within the store's time limits, whatever becomes of who waits for it."""
+    """Runs one command to its end within the store's time limits, also when its caller is cancelled."""
 
-    def __call__(self, command: Callable[[], Awaitable[Any]]) -> Coroutine[Any, Any, Any]: ...
+    def __call__(self, command: Callable[[], Awaitable[Any]]) -> Coroutine[Any, Any, Any]:
+        """Return the result of ``command``."""
+        ...
 
 
 @asynccontextmanager
 async def session_lock(redis: Redis, bounded: Bounded, key: str, *, wait: float) -> AsyncGenerator[None]:
-    """Holds ``key`` for the block. Raises ``SessionBusy`` after ``wait`` seconds, ``SessionStoreUnavailable`` when
-    Redis does not answer; a Redis that fails once the lock is held disturbs neither the block nor its end."""
+    """Hold ``key`` for the block; a Redis that fails while the lock is held disturbs neither the block nor its end.
+
+    Raises:
+        SessionBusy: The lock is still taken after ``wait`` seconds.
+        SessionStoreUnavailable: Redis does not answer.
+    """
     lock = _Lock(redis, bounded, key)
     await lock.acquire(wait)
     ended = asyncio.Event()

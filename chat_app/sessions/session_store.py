@@ -1,8 +1,8 @@
-"""What a conversation's stored state is, and what every store of it promises.
+"""The stored state of a conversation, and the interface of its stores.
 
-A conversation lives for ``session_ttl`` seconds after its last use (24 hours unless set otherwise); then all of it
-is gone. Ids are random: 128 bits, so that nobody finds another's by counting. ``get``, ``update`` and ``delete``
-compare the owner; the other calls take a session id that ``get`` or ``create`` of the same turn has returned.
+A conversation expires ``session_ttl`` seconds after its last use (24 hours by default). Ids are 128 random bits, so
+that they cannot be guessed. ``get``, ``update`` and ``delete`` compare the owner; the other calls take a session id
+that ``get`` or ``create`` of the same turn has returned.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SESSION_ID = re.compile(r"session_[0-9a-f]{32}")
 
 
 def new_session_id() -> str:
-    """``session_`` and 128 random bits as 32 hexadecimal digits."""
+    """Return ``session_`` and 128 random bits as 32 hexadecimal digits."""
     return f"session_{secrets.token_hex(16)}"
 
 
 def is_session_id(text: str) -> bool:
-    """True for what ``new_session_id`` can return; anything else names no session."""
+    """Return whether ``text`` has the form of a session id."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
@@ -46,17 +46,18 @@ class Session(Frozen):
     last_active_at: int = 0
     """Unix time in seconds; the store sets it whenever it writes."""
     vector_store_id: str | None = None
+    """The vector store at the model server that the conversation was last searched in."""
     root_response_id: str | None = None
     """The first response of the chain."""
     last_response_id: str | None = None
-    """The last complete response: what the next turn chains to."""
+    """The last complete response, which the next turn chains to."""
     message_count: int = Field(default=0, ge=0)
     """Messages ever appended; the store counts them."""
     agent_ready: bool = False
     model_key: str = ""
-    """The server and model that the chain belongs to; a response id means nothing to another one."""
+    """The server and model of the chain; a response id is valid only there."""
     schema_version: int = Field(default=SCHEMA_VERSION, ge=SCHEMA_VERSION, le=SCHEMA_VERSION)
-    """A record of any other version is not read."""
+    """Records of other versions are not read."""
 
 
 class Message(Frozen):
@@ -73,22 +74,22 @@ class Message(Frozen):
 
 
 class SessionSummary(Frozen):
-    """A conversation as a list shows it."""
+    """A conversation in a list."""
 
     session: Session
     opening: Message | None = None
-    """The oldest message that is kept: the first question."""
+    """The oldest stored message, usually the first question."""
 
 
 class RetrievedPassage(Frozen):
-    """A passage that this conversation has retrieved, under the number that the model knows it by."""
+    """A passage that this conversation has retrieved, with its number in the model's markers."""
 
     number: int = Field(ge=1)
     passage: Passage
 
 
 class StreamingState(Frozen):
-    """How far the answer to one request has come, for whoever asks from outside the turn."""
+    """The progress of the answer to one request, readable by other processes."""
 
     status: Literal["streaming"] | OutcomeKind
     chunk_count: int = Field(default=0, ge=0)
@@ -99,15 +100,14 @@ class StreamingState(Frozen):
 class SessionStore(Protocol):
     """Conversations, shared by all processes that use the same store.
 
-    Every call raises ``SessionStoreUnavailable`` when the store cannot be reached or does not answer in time, and
-    works again by itself once it can. A call that writes to a conversation that was deleted or has expired raises
-    ``ChainConflict`` and leaves nothing behind. A record that cannot be read is kept aside, counted in
-    ``corrupt_records`` and from then on missing.
+    Every call raises ``SessionStoreUnavailable`` when the store cannot be reached or does not answer in time. Writing
+    to a conversation that was deleted or has expired raises ``ChainConflict`` and leaves nothing behind. A record that
+    cannot be read is moved aside, counted in ``corrupt_records`` and treated as missing.
     """
 
     @property
     def corrupt_records(self) -> int:
-        """Records that this process found unreadable and put aside."""
+        """Number of records that this process found unreadable and moved aside."""
         ...
 
     async def create(
@@ -119,68 +119,75 @@ class SessionStore(Protocol):
         model_key: str = "",
         agent_ready: bool = False,
     ) -> Session:
-        """A new, empty conversation. ``session_id`` keeps an id from ``new_session_id`` that was given out while the
-        store was away; ``ChainConflict`` when that id is taken, ``ValueError`` when it is not of that form."""
+        """Create an empty conversation.
+
+        ``session_id`` keeps an id from ``new_session_id`` that was assigned while the store was unavailable.
+
+        Raises:
+            ChainConflict: That id is taken.
+            ValueError: That id does not have the form of a session id.
+        """
         ...
 
     async def get(self, session_id: str, user_id: str) -> Session | None:
-        """The conversation, its time to live renewed; None when there is none or it is another user's."""
+        """Return the conversation and renew its expiry; None when it does not exist or is another user's."""
         ...
 
     async def summaries(self, user_id: str, limit: int = 100) -> tuple[SessionSummary, ...]:
-        """The user's conversations, last used first, at most ``limit``. Looking at the list uses none of them."""
+        """Return at most ``limit`` of the user's conversations, last used first; renews no expiry."""
         ...
 
     async def update(self, session: Session, *, expected_last_response_id: str | None) -> Session:
-        """Writes ``session`` if the stored chain still ends at ``expected_last_response_id``, else ``ChainConflict``.
+        """Store ``session`` and return it with the store's ``message_count`` and ``last_active_at``.
 
-        Returns what is stored: ``message_count`` and ``last_active_at`` are the store's own.
+        Raises:
+            ChainConflict: The stored chain does not end at ``expected_last_response_id``.
         """
         ...
 
     async def append_messages(self, session_id: str, messages: Sequence[Message]) -> None:
-        """Adds messages in this order, all or none. The newest 1,000 are kept."""
+        """Append messages in this order, all or none; the newest 1,000 are kept."""
         ...
 
     async def messages(self, session_id: str, limit: int = 1000) -> tuple[Message, ...]:
-        """The newest ``limit`` messages, oldest first."""
+        """Return the newest ``limit`` messages, oldest first."""
         ...
 
     async def add_retrieved(self, session_id: str, passages: Sequence[Passage]) -> tuple[int, ...]:
-        """The number of each passage, in the order given, counted from 1 within the conversation.
+        """Return the number of each passage, counted from 1 within the conversation.
 
         A passage id keeps its number and the content of its first retrieval; no two ids share a number.
         """
         ...
 
     async def retrieved(self, session_id: str) -> tuple[RetrievedPassage, ...]:
-        """All passages that the conversation has retrieved, by number."""
+        """Return all passages that the conversation has retrieved, sorted by number."""
         ...
 
     async def set_streaming_state(self, session_id: str, request_id: str, state: StreamingState) -> None:
-        """Records how far the answer to ``request_id`` has come."""
+        """Store the progress of the answer to ``request_id``."""
         ...
 
     async def streaming_state(self, session_id: str, request_id: str) -> StreamingState | None:
-        """What was last recorded for ``request_id``."""
+        """Return what was last stored for ``request_id``."""
         ...
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
-        """Holds the conversation for one turn, in all processes; ``SessionBusy`` after ``wait`` seconds.
+        """Lock the conversation for one turn, in all processes; raise ``SessionBusy`` after ``wait`` seconds.
 
-        The lock is renewed while held and expires by itself within seconds when its holder dies. Should the
-        store fail in the middle, the turn goes on: ``update`` still refuses to fork the chain.
+        The lock is renewed while held and expires within seconds when its holder dies. When the store fails meanwhile,
+        the turn continues: ``update`` still refuses to fork the chain.
         """
         ...
 
     async def delete(self, session_id: str, user_id: str) -> bool:
-        """Erases everything about the conversation, records kept aside included; False when it is not the user's."""
+        """Erase the conversation with its records that were moved aside; return False when it is not the user's."""
         ...
 
     async def ping(self) -> None:
-        """Returns when the store answers."""
+        """Return when the store answers."""
         ...
 
     async def aclose(self) -> None:
-        """Ends all connections. The store cannot be used afterwards."""
+        """Close all connections; the store cannot be used afterwards."""
         ...

@@ -189,7 +189,7 @@ async def test_the_standard_query_is_the_streamed_one_drained(redis_url: str) ->
     assert result.conversation_id.startswith("session_")
 
 
-@pytest.mark.parametrize("message", ["", " \n ", "x" * 20_001])
+@pytest.mark.parametrize("message", ["", " \n ", "x" * 20_001, "half \ud83d"])
 async def test_a_message_that_cannot_be_taken_is_refused_before_anything_is_sent(redis_url: str, message: str) -> None:
     async with ScriptedServer([]) as server, clinic(server, redis_url) as agent:
         with pytest.raises(InputRejected):

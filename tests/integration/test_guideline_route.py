@@ -300,7 +300,7 @@ async def test_a_library_that_cannot_be_listed_costs_no_answer(
         clinic(model, redis_url, [guideline_tool()], route=route) as agent,
     ):
         assert ended(await consult(agent)).answer == "Yes."
-    assert "The way to the guidelines could not be chosen" in caplog.text
+    assert "The guideline route could not be chosen" in caplog.text
     assert [tool["name"] for tool in model.requests[0].json["tools"]] == ["search_clinical_guidelines"]
 
 

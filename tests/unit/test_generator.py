@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from chat_app.errors import ConfigurationError
 from chat_app.events import Notice, RawResponsesStreamEvent
 from chat_app.generation.generator import Generator
-from chat_app.generation.output import PydanticProcessor
+from chat_app.generation.observers import GeneratorCall
+from chat_app.generation.output import GeneratorOutput, PydanticProcessor
 from chat_app.generation.prompt import Prompt
 from tests.support.engine import adapter
 from tests.support.scripted_server import (
@@ -195,3 +196,68 @@ def test_a_prompt_knows_its_variables_and_refuses_to_leave_one_out(tmp_path: Pat
     assert prompt.with_preset(name="Ann").render(formal=False) == ""
     with pytest.raises(ConfigurationError, match="greet lacks a value: 'name'"):
         prompt.render()
+
+
+async def test_an_exception_of_a_processor_is_the_outputs_error() -> None:
+    def lookup(text: str) -> str:
+        return {"known": "value"}[text]
+
+    async with ScriptedServer([text_reply("unknown")], repeat=True) as server:
+        output = await generator(server, lookup).acall(items=ITEMS)
+        streamed = generator(server, lookup).astream(items=ITEMS)
+        assert [event async for event in streamed.stream_events()]
+    for failed in (output, streamed):
+        assert failed.error is not None
+        assert (failed.error.stage, failed.error.message) == ("parsing", "KeyError: 'unknown'")
+        assert (failed.data, failed.raw_response, failed.outcome.kind) == (None, "unknown", "completed")
+
+
+async def test_a_streamed_output_is_complete_at_its_end() -> None:
+    async with ScriptedServer([text_reply('{"drug": "metformin", "mg": 500}')]) as server:
+        output = generator(server, PydanticProcessor(Dose)).astream(items=ITEMS)
+        assert (output.data, output.outcome.reason) == (None, "truncated")
+        assert [event async for event in output.stream_events()]
+    assert (output.data, output.outcome.kind) == (Dose(drug="metformin", mg=500), "completed")
+    assert output.usage is not None
+    assert output.api_response is not None
+
+
+async def test_a_message_is_the_input_and_a_prompt_alone_is_the_message() -> None:
+    async with ScriptedServer([text_reply("a")], repeat=True) as server:
+        await generator(server).acall("How much?")
+        await generator(server).acall(prompt_kwargs={"language": "German"})
+    asked, alone = (request.json for request in server.requests)
+    assert (asked["instructions"], asked["input"][0]["content"][0]["text"]) == ("Answer in English.", "How much?")
+    assert ("instructions" in alone, alone["input"][0]["content"][0]["text"]) == (False, "Answer in German.")
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def call_started(self, call: GeneratorCall) -> None:
+        self.seen.append(f"started {call.model_kwargs['model']}")
+
+    def call_ended(self, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
+        self.seen.append(f"ended {output.data if output else call.error_type}")
+
+
+async def test_observers_see_every_call_until_they_are_removed() -> None:
+    observer = Observer()
+    async with ScriptedServer([text_reply("a")], repeat=True) as server:
+        observed = generator(server, prompt=Prompt("{{ who }}"))
+        remove = observed.add_observer(observer)
+        await observed.acall(items=ITEMS, prompt_kwargs={"who": "Ann"})
+        with pytest.raises(ConfigurationError):
+            observed.astream(items=ITEMS)
+        remove()
+        remove()
+        await observed.acall(items=ITEMS, prompt_kwargs={"who": "Ann"})
+    assert observer.seen == ["started m", "ended a", "started m", "ended ConfigurationError"]
+
+
+def test_an_output_without_a_call_is_one_that_broke_off() -> None:
+    output: GeneratorOutput[str] = GeneratorOutput()
+    output.settle()
+    assert output.error is not None
+    assert (output.error.stage, output.outcome.reason) == ("api", "truncated")

@@ -20,8 +20,10 @@ from chat_app.events import (
     TextDelta,
     ToolProgressRunItem,
 )
+from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
-from tests.support.engine import chained, drain, names, outputs_sent, question, runner, text_of
+from chat_app.generation.prompt import Prompt
+from tests.support.engine import adapter, chained, drain, names, outputs_sent, question, runner, text_of
 from tests.support.scripted_server import (
     Event,
     ScriptedServer,
@@ -270,3 +272,26 @@ async def test_an_output_that_cannot_be_rendered_ends_the_run_with_its_error() -
         engine = Runner(plain._generator, plain._tools, render_output=broken)
         with pytest.raises(ArithmeticError):
             await engine.acall(RunRequest(items=question().items))
+
+
+async def test_a_prompt_and_its_values_are_a_whole_request() -> None:
+    async with ScriptedServer([text_reply("a")], repeat=True) as server:
+        prompt = Prompt("Help {{ who }}.")
+        generator = Generator[str](adapter(server), prompt=prompt, model_kwargs={"model": "m"})
+        engine = Runner(generator)
+        assert (await engine.acall({"who": "Ann"})).answer == "a"
+        assert (await engine.acall(prompt="How?", prompt_kwargs={"who": "Ann"})).answer == "a"
+    alone, with_message = (request.json for request in server.requests)
+    assert [item["content"][0]["text"] for item in alone["input"]] == ["Help Ann."]
+    assert "instructions" not in alone
+    assert [item["content"][0]["text"] for item in with_message["input"]] == ["How?"]
+    assert with_message["instructions"] == "Help Ann."
+
+
+async def test_leaving_the_events_early_stops_the_run() -> None:
+    turn = [*text_reply("a", "b")[:5], WaitFor(asyncio.Event())]
+    async with ScriptedServer([turn]) as server:
+        running = runner(server).astream(question(include_raw=False))
+        async with running.started() as events:
+            assert text_of([await anext(aiter(events))]) == "a"
+    assert (running.result.answer, running.result.outcome.reason) == ("a", "stopped")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 
 import pytest
 
 from tools.function_tool import FunctionTool
+from tools.search_presentation import passage_count
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation, ToolResult
 
@@ -83,3 +85,28 @@ async def test_a_phrase_is_told_in_english_and_kept_for_translation() -> None:
 
     output = await ToolManager([FunctionTool(beds)]).execute(call("beds"))
     assert (output.summary, output.summary_phrase) == ("3 beds in {count} {x}", found)
+
+
+@pytest.mark.parametrize(
+    ("count", "answerable", "said"),
+    [(0, True, "no passage"), (1, False, "1 passage, no clear answer"), (7, True, "7 passages")],
+)
+def test_a_search_says_how_many_passages_it_found(count: int, answerable: bool, said: str) -> None:
+    assert str(passage_count(count, answerable=answerable)) == said
+
+
+@pytest.mark.parametrize("package", ["tools", "chat_app.agent", "chat_app.generation", "chat_app.tracing"])
+def test_a_package_exports_its_public_names(package: str) -> None:
+    module = import_module(package)
+    for name in PUBLIC[package]:
+        assert getattr(module, name).__name__ == name
+    with pytest.raises(AttributeError):
+        _ = module.nothing
+
+
+PUBLIC = {
+    "tools": ["FunctionTool", "ToolManager", "Function", "FunctionOutput", "StreamingFunctionOutput", "ToolResult"],
+    "chat_app.agent": ["Runner", "RunnerResult", "RunRequest", "AsclepiusHealthcareAgent", "ConsultOptions"],
+    "chat_app.generation": ["Generator", "GeneratorOutput", "Prompt", "PydanticProcessor", "ResponseAPIAdapter"],
+    "chat_app.tracing": ["GeneratorCallLogger", "GeneratorStateLogger", "trace_generator_call"],
+}

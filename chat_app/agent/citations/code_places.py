@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"[`\\\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MarkdownLine:
     """A line of Markdown, and what is open behind it."""
 
     inside: tuple[int, ...] = ()
@@ -36,14 +36,14 @@ class Line:
     goes_on: bool = False
     """Whether it goes on with the paragraph of the line above."""
 
-    def below(self, text: str) -> Line:
+    def below(self, text: str) -> MarkdownLine:
         """What ``text`` is as the line below this one; its end may still be missing."""
         text = text.expandtabs(_INDENTED).rstrip(" \r")
         kept, at = _kept(self.inside, text)
         same = kept == len(self.inside)
         if self.fence and same:
             closed = re.fullmatch(rf" {{0,3}}{self.fence}{self.fence[0]}*", text[at:])
-            return Line(self.inside, "" if closed else self.fence, code=True)
+            return MarkdownLine(self.inside, "" if closed else self.fence, code=True)
         inside, going_on = self.inside[:kept], self.paragraph
         while True:
             rest = text[at:].lstrip(" ")
@@ -55,7 +55,7 @@ class Line:
             at = min(len(text), at + (opened or indent + 1 + rest.startswith("> ")))
         underlines = same and _UNDERLINE.match(rest) is not None
         if rest and going_on and (indent >= _INDENTED or not (underlines or _begins_block(rest))):
-            return Line(self.inside, paragraph=True, goes_on=True)
+            return MarkdownLine(self.inside, paragraph=True, goes_on=True)
         return _leaf(inside, rest, indent, ends=going_on and underlines)
 
 
@@ -91,25 +91,25 @@ def _begins_block(rest: str) -> bool:
     return bool(_FENCE.match(rest) or _RULE.match(rest) or _HEADING.match(rest))
 
 
-def _leaf(inside: tuple[int, ...], rest: str, indent: int, *, ends: bool) -> Line:
+def _leaf(inside: tuple[int, ...], rest: str, indent: int, *, ends: bool) -> MarkdownLine:
     """A line that opens no further container; ``ends`` for the line under a heading."""
     if not rest:
-        return Line(inside)
+        return MarkdownLine(inside)
     if indent >= _INDENTED:
-        return Line(inside, code=True)
+        return MarkdownLine(inside, code=True)
     fence = _FENCE.match(rest)
     if fence:
-        return Line(inside, fence[0], code=True)
-    return Line(inside, paragraph=not (ends or _begins_block(rest)))
+        return MarkdownLine(inside, fence[0], code=True)
+    return MarkdownLine(inside, paragraph=not (ends or _begins_block(rest)))
 
 
 class CodePlace:
     """Give it a text in pieces; it knows where the next character would stand. How the text is cut changes nothing."""
 
     def __init__(self) -> None:
-        self._above = Line()
+        self._above = MarkdownLine()
         self._text = ""
-        self._line: Line | None = None
+        self._line: MarkdownLine | None = None
         self._span = 0
         self._ticks = 0
         self._escaped = False
@@ -140,7 +140,7 @@ class CodePlace:
     def _in_code_block(self) -> bool:
         return self._line is not None and self._line.code
 
-    def _begin(self, line: Line) -> None:
+    def _begin(self, line: MarkdownLine) -> None:
         """The kind of the line is known now, and its beginning is read."""
         self._line = line
         if not line.goes_on:

@@ -1,25 +1,61 @@
-"""The answer of one turn while it streams: its text, its citations, and the notices of its conversation."""
+"""One turn: its request, its answer while it streams, and its result for callers that do not stream."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from chat_app.agent.chat_manager import Conversation
 from chat_app.agent.citation_manager import CitationManager, CitedEvent
 from chat_app.agent.hosted_results import FILE_SEARCH
 from chat_app.agent.run_types import RunnerEvent
 from chat_app.agent.statements.statement_check import Claim
+from chat_app.answer_options import ConsultOptions
 from chat_app.events import (
     AgentEvent,
     CitationReceived,
     Notice,
+    Outcome,
+    Reference,
     ReferencesReady,
     RunItemStreamEvent,
     RunnerResult,
     TextDelta,
     ToolOutputRunItem,
+    UnsupportedStatement,
 )
 from chat_app.generation.text_buffer import TextBuffer
+from tools.types import Frozen
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One question with what the agent decided about it."""
+
+    message: str
+    options: ConsultOptions
+    model: str
+    tools: tuple[str, ...] = ()
+    guideline_tools: frozenset[str] = frozenset()
+    """Those of ``tools`` that the model server's own file search can replace."""
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Hidden parameters of the tools, by tool and name."""
+    notices: tuple[Notice, ...] = ()
+    """Shown before the answer."""
+    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ConsultResult(Frozen):
+    """A whole turn, for callers that do not stream."""
+
+    conversation_id: str
+    answer: str
+    outcome: Outcome
+    references: tuple[Reference, ...] = ()
+    unsupported: tuple[UnsupportedStatement, ...] = ()
+    """Cited statements that were not found in their sources."""
+    notices: tuple[str, ...] = ()
 
 
 class TurnAnswer:
@@ -31,6 +67,8 @@ class TurnAnswer:
         self._citations = CitationManager(conversation.number_passages, conversation.retrieved.items())
         self.render_output = self._citations.render_output
         self.text = TextBuffer()
+        self.deltas = 0
+        """Number of text deltas so far."""
         self._notified = 0
 
     @property
@@ -81,6 +119,7 @@ class TurnAnswer:
         for event in events:
             if isinstance(event, TextDelta):
                 self.text.append(event.text)
+                self.deltas += 1
         return events
 
     def _new_notices(self) -> Sequence[Notice]:
