@@ -25,7 +25,7 @@ _DEPTH: Final = 5
 
 
 class EvaluationQuery(Frozen):
-    """One query and what its hit must be."""
+    """A query with the expected hit."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -38,7 +38,7 @@ class EvaluationQuery(Frozen):
     expect_class: str = ""
 
     def fits(self, record: DrugRecord) -> bool:
-        """True when ``record`` is what the query asks for."""
+        """Return whether ``record`` is the expected one."""
         if self.expect_class:
             wanted = fold(class_name(self.expect_class))
             return any(fold(class_name(fact.value)) == wanted for fact in record.drug_classes)
@@ -59,7 +59,7 @@ class HitRate(Frozen):
 
 
 class Miss(Frozen):
-    """A query whose first five hits were not what it asks for, or not the first; for people who tune the search."""
+    """A query whose first hit was not the expected one."""
 
     id: str
     type: str
@@ -85,7 +85,7 @@ class DrugEvaluation(Frozen):
 
 
 def read_queries(file: Path) -> list[EvaluationQuery]:
-    """Raises ``SourceRejected`` that names the line when the file cannot be read."""
+    """Read a file of queries. Raises ``SourceRejected`` that names the bad line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -103,7 +103,7 @@ def read_queries(file: Path) -> list[EvaluationQuery]:
 
 
 async def evaluate(database: DrugDatabase, queries: Sequence[EvaluationQuery]) -> DrugEvaluation:
-    """Runs every query once, after one that warms the index up."""
+    """Run every query once, after one that warms up the index."""
     await database.load()
     await database.search(DrugQuery(name=queries[0].query, limit=_DEPTH))
     ranks: dict[str, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What is a code, which forms of it are the same, and what a record is found by."""
+"""Codes: their recognition, their equal forms, and the records that they find."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class DrugDatabase:
         """Import drug data files, zips or folders, recognised by their content.
 
         Items update those of the same source with the same key; with ``replace`` the sources that the files belong to
-        are swapped as a whole, and an index of another version is built anew. The new state appears at once when it is
+        are swapped as a whole, and an index of another version is rebuilt. The new state appears at once when it is
         complete. Raises ``SourceRejected`` for a file that cannot be taken; the database is then as it was.
         """
 
@@ -130,7 +130,7 @@ class DrugDatabase:
     async def load_demo(self, progress: OnProgress | None = None) -> ImportReport:
         """Load the demonstration drugs unless this version of them is loaded.
 
-        An index of another version that holds only demonstration drugs is built anew.
+        An index of another version that holds only demonstration drugs is rebuilt.
         """
         version = demo.version()
         try:

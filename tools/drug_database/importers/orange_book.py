@@ -1,6 +1,6 @@
 """FDA's Orange Book: ``products.txt``, separated by ``~``.
 
-A product's key is its application and product number. Approval dates before 1982 stand there as ``Approved Prior to
+A product's key is its application and product number. Approval dates before 1982 are written ``Approved Prior to
 Jan 1, 1982``; a ``**`` note behind a strength becomes part of the marketing status. Patents and exclusivities are no
 part of the drug database. Source of the layout: FDA, "Orange Book Data Files".
 """

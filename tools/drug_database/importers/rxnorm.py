@@ -42,7 +42,7 @@ class _Line(NamedTuple):
 
 @dataclass
 class _Concepts:
-    """What is needed of all concepts to name a drug's parts; RxNorm is read in two passes over its concepts."""
+    """The facts of all concepts that name a drug's parts; RxNorm is read in two passes over its concepts."""
 
     kinds: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])

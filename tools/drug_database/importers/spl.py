@@ -123,7 +123,7 @@ def _name(product: Element) -> str:
 
 
 def _active(product: Element) -> Iterator[tuple[str, str]]:
-    """Name and strength of each active ingredient; older documents use an element of its own for them."""
+    """Yield name and strength of each active ingredient; older documents use another element for them."""
     for ingredient in product:
         old = ingredient.tag == f"{_V3}activeIngredient"
         if old or (ingredient.tag == f"{_V3}ingredient" and ingredient.get("classCode", "").startswith("ACTI")):
@@ -195,7 +195,7 @@ def _prose(section: Element) -> str:
 
 
 def _lines(text: Element) -> Iterator[str]:
-    """Text that stands in no paragraph, item or row of its own is kept as well."""
+    """Yield a line per block, and the text outside all blocks."""
     blocks = [block for block in text.iter() if block.tag in _BLOCKS and not _holds_block(block)]
     if not blocks or _text(text)[:40] != _text(blocks[0])[:40]:
         yield _loose(text)

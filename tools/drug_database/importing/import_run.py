@@ -142,7 +142,7 @@ def _keep(
 
 
 class _Tally:
-    """Counts what is written, for the catalog."""
+    """Counts of the written records, for the catalog."""
 
     def __init__(self) -> None:
         self.records = self.products = self.labels = 0

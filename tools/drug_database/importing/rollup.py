@@ -125,7 +125,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
 def is_brand(name: str, plain: frozenset[str]) -> bool:
     """Return whether a name is a brand; one made of the record's own words (``Metformin ER``) is none.
 
-    A slip of one letter in such a word (``Metfomin Hydrochloride`` stands in the NDC directory) makes no brand either.
+    A slip of one letter in such a word (``Metfomin Hydrochloride`` occurs in the NDC directory) makes no brand either.
     """
     words = fold(name).split()
     return bool(words) and not all(word in plain or word.isdigit() or _is_slip(word, plain) for word in words)

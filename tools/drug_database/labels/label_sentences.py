@@ -1,4 +1,4 @@
-"""Label text as sentences that can be quoted: each is a stretch of the text as it stands, without its heading."""
+"""Split label text into quotable sentences, each a verbatim stretch of the text without its heading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEPATIC = re.compile(r"\b(hepatic|liver|Child-?Pugh|cirrho\w+|transaminase\w*)\
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a section, each once, in order.
+    """Return the sentences of a section, each once, in order.
 
     An item of a list is given with the words that lead into the list (``… is not indicated for: …``): alone it could
     say the opposite.

@@ -18,7 +18,7 @@ from tools.language.common_words import is_ordinary
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
-"""Single words and pairs of words of a long question that are looked up."""
+"""Single words and pairs of words of a long question that are tried."""
 _SURE_WORD: Final = 80.0
 """A single word of a question has to come nearer than a whole name that was typed alone."""
 _SURE_IONS: Final = 90.0

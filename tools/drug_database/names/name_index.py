@@ -132,7 +132,7 @@ class NameIndex:
                     self._brand_starts[start].append(Known(number, kind, name))
 
     def _keep_brand_starts(self) -> None:
-        """``Advair`` stands for ``Advair Diskus`` where few medicines have brands that begin so, and none is it."""
+        """Keep ``Advair`` for ``Advair Diskus`` where few medicines have brands that begin so and none is it."""
         for start, meanings in list(self._brand_starts.items()):
             if start in self._exact or len({known.entry for known in meanings}) > _FEW:
                 del self._brand_starts[start]

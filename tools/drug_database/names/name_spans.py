@@ -70,6 +70,6 @@ def _joined(index: NameIndex, spans: list[NameSpan], words: Sequence[str]) -> li
 
 
 def _adjacent(run: Sequence[NameSpan], words: Sequence[str]) -> bool:
-    """Whether nothing but joining words and noise, such as the strength of each part, stands between the names."""
+    """Return whether only joining words and noise, such as strengths, separate the names."""
     between = [word for one, other in pairwise(run) for word in words[one.end : other.start]]
     return all(word in JOINING or word in NOISE or word[0].isdigit() for word in between)

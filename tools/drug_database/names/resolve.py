@@ -78,7 +78,7 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
 
 
 def _absent(aliases: Aliases, text: str) -> str:
-    """Return what is known of a name whose medicine no loaded source has; empty when nothing is."""
+    """Return a note on a known name whose medicine is not loaded; empty for an unknown name."""
     alias = aliases.name(text)
     if alias is not None:
         return _ABSENT.format(alias.alias, joined(alias.names))

@@ -2,7 +2,7 @@
 
 An NDC has a labeler, a product and a package part, written with ten digits (4-4-2, 5-3-2 or 5-4-1) or padded to eleven
 (5-4-2), with or without hyphens. A medicine is found by the labeler's and product's nine padded digits. Ten digits
-without hyphens can be read in three ways: all of them are looked up. Source: FDA, "National Drug Code Database
+without hyphens can be read in three ways: all of them are searched. Source: FDA, "National Drug Code Database
 Background Information"; CMS, the 11-digit format of billing.
 """
 

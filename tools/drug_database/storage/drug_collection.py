@@ -40,7 +40,7 @@ CATALOG: Final = "catalog"
 NAMES: Final = "names"
 MISMATCH: Final = (
     "The stored drug index was written by another version of Asclepius. Run `asclepius drugs import --replace PATH...` "
-    "with all your drug data: it builds the index anew."
+    "with all your drug data: it rebuilds the index."
 )
 Row = dict[str, Any]
 
@@ -113,7 +113,7 @@ def _create_store(client: Client, name: str) -> None:
 
 def _create(client: Client, name: str, schema: Any, index: Any) -> None:
     # A strong read waits for a Milvus server's next tick: 400 ms against 1 ms (2.3.5). A generation is read only when
-    # it is complete, and ``publish`` makes sure of that with a strong read of its own.
+    # it is complete, and ``publish`` makes sure of that with a strong read.
     client.create_collection(name, schema=schema, timeout=CALL_SECONDS, consistency_level="Bounded")
     # Waiting for the index of an empty collection takes pymilvus half a second each; loading waits for it anyway.
     client.create_index(name, index, timeout=CALL_SECONDS, sync=False)
@@ -157,7 +157,7 @@ def publish(client: Client, alias: str, generation: Generation, before: Generati
     for name in generation.all:
         client.flush(name, timeout=CALL_SECONDS)
         if name != generation.facts:
-            # Lite answers 30 to 50 times slower from rows that were not flushed and loaded anew.
+            # Lite answers 30 to 50 times slower from rows that were not flushed and reloaded.
             client.release_collection(name, timeout=CALL_SECONDS)
             load(client, name)
             client.query(name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=CALL_SECONDS)

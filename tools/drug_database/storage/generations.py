@@ -71,7 +71,7 @@ def drop_leftovers(client: Client, alias: str, keep: Generation | None) -> int:
 
 
 def _is_abandoned(begun: str) -> bool:
-    """Whether nobody writes the generation any more, by what its name tells of its beginning."""
+    """Return whether the generation is stale: its start is too old, or its process on this machine has ended."""
     try:
         started, machine, pid, _ = begun.split("_")
         age = time.time() - int(started, 16)
