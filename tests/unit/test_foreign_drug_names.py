@@ -102,6 +102,11 @@ def test_spellings_of_one_international_name_share_a_key(names: tuple[str, ...],
     assert {international_key(fold(name)) for name in names} == {key}
 
 
+def test_an_english_salt_beside_ordinary_words_is_found() -> None:
+    assert found("calcium chloride chewing gum") == "calcium chloride"
+    assert not any("another name" in note for note in reading("calcium chloride chewing gum").notes)
+
+
 def test_ions_are_told_in_three_languages() -> None:
     for text in ("Kaliumchlorid", "cloruro potásico", "potassium chloride"):
         assert ions_of(fold(text)) == {"potassium", "chloride"}

@@ -102,7 +102,8 @@ def _english_ions() -> frozenset[str]:
 def salt_in_english(text: str) -> str:
     """Return the English name of a German or Spanish salt that consists of ions alone; empty for another text."""
     form = next(english_forms(text), "")
-    return form if len(ions_of(form)) > 1 and all(word in _english_ions() for word in form.split()) else ""
+    salt = len(ions_of(form)) > 1 and all(word in _english_ions() for word in form.split())
+    return form if salt and form != fold(text) else ""
 
 
 def english_forms(text: str) -> Iterator[str]:

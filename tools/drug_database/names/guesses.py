@@ -67,7 +67,7 @@ def same_ions(words: Sequence[str], name: str) -> bool:
     typed, meant = ions_of(" ".join(words)), english_ions(name)
     if not typed and not meant:
         return True
-    if len(words) == 1 and not typed:
+    if len(words) == 1 and not typed and len(meant) > 1:
         return closeness(words[0], fold(name).replace(" ", "")) >= _SURE_IONS
     free = [word for word in words if not ions_of(word)]
     missing = [ion for ion in meant - typed if not any(closeness(word, ion) >= _SURE_WORD for word in free)]

@@ -61,7 +61,7 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
             return Reading(members)
     subject = " ".join(word for word in question.core if not (is_ordinary(word) or is_clinical_word(word)))
     texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
-    absent = next((note for text in texts if (note := _absent(aliases, text))), "")
+    absent = next((note for text in texts if (note := _absent(index, aliases, text))), "")
     if absent:
         return Reading(notes=(absent,))
     spans = find_spans(index, aliases, question)
@@ -77,8 +77,10 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     return _with_guesses(index, aliases, question, spans, left)
 
 
-def _absent(aliases: Aliases, text: str) -> str:
-    """Return a note on a known name whose medicine is not loaded; empty for an unknown name."""
+def _absent(index: NameIndex, aliases: Aliases, text: str) -> str:
+    """Return a note on a known name whose medicine is not loaded; empty for an unknown or loaded one."""
+    if named(index, aliases, text)[0]:
+        return ""
     alias = aliases.name(text)
     if alias is not None:
         return _ABSENT.format(alias.alias, joined(alias.names))
