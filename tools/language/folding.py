@@ -28,7 +28,8 @@ _PIECE: Final = re.compile(
     re.DOTALL,
 )
 _PLAIN_QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"'})
-_LEFT_OUT: Final = re.compile(f"[\\s\u200b\u2060\ufeff{_DASHES}]+")
+_LEFT_OUT: Final = re.compile(f"[\\s\u200b\u2060\ufeff{_DASHES}]+[\u0300-\u036f]*")
+"""Also the accent of a spacing accent, which is a space with a mark upon it."""
 
 
 class Folded(NamedTuple):

@@ -18,15 +18,18 @@ BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
 LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)]\s+)")
 """The bullet, number or letter before a list item."""
 
-_END: Final = re.compile(r"""(?:\.{2,}|…|[.!?]+)["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s)""")
+_END: Final = re.compile(r"""[.!?…]+["'”“’‘»)\]]*(?P<reference>\d{1,3}(?:[,–-]\d{1,3})*)?(?=\s)""")
 """What may end a sentence; a reference number may stick to it in print: "sleep.59 BP has"."""
 _BREAK: Final = re.compile(rf"[^\S\n]*\n\s*|\s+(?=[{BULLETS}])")
+_MAY_BREAK: Final = re.compile(rf"[\n{BULLETS}]")
 _OPENS: Final = re.compile(rf"""["'“„‘«(\[]*(?:[\d≥≤<>{BULLETS}–-]|(?P<letter>[^\W\d_]))""")
 _DOTTED: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _ENUMERATOR: Final = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivxIVX]{1,4})")
 _NAMED: Final = re.compile(r"(?:^|[\s(,&])(?:[A-Z]\w*[.,]?|by|and|von|van|de)$")
 _SPACE: Final = re.compile(r"\s*")
 _CLOSED: Final = re.compile(r"""[.!?:;]["'”“’‘»)\]]*(?:\d{1,3}(?:[,–-]\d{1,3})*)?$""")
+_CLOSE_REACH: Final = 24
+"""Characters of a full stop with the quotation marks and reference numbers behind it."""
 _LONG_LINE: Final = 60
 """Characters; a line this long without an end was wrapped."""
 _ABBREVIATION_REACH: Final = 24
@@ -77,7 +80,7 @@ def sentence_spans(text: str) -> tuple[Sentence, ...]:
             in_items = bool(kind)
         elif kind:
             in_items = True
-        elif _CLOSED.search(text, *block):
+        elif _is_closed(text, *block):
             leads, in_items = [], False
     return tuple(found)
 
@@ -92,6 +95,9 @@ def _blocks(text: str) -> Iterator[Span]:
     """The paragraphs, list items, headings and table rows, without white space around them."""
     start = len(text) - len(text.lstrip())
     stop = len(text.rstrip())
+    if start < stop and not _MAY_BREAK.search(text, start + 1, stop):
+        yield Span(start, stop)
+        return
     for gap in _BREAK.finditer(text, start, stop):
         if not _is_wrapped(text, start, gap.start(), gap.end()):
             yield Span(start, gap.start())
@@ -106,12 +112,22 @@ def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
     line = text[max(line_start, start) : end]
     line_end = text.find("\n", following)
     below = text[following : line_end if line_end >= 0 else len(text)]
-    if LIST_MARK.match(below) or "\t" in line or "\t" in below or below.startswith("|") or _CLOSED.search(line):
+    if (
+        LIST_MARK.match(below)
+        or "\t" in line
+        or "\t" in below
+        or below.startswith("|")
+        or _is_closed(line, 0, len(line))
+    ):
         return False
     last_word = line.rpartition(" ")[2].lower()
     unfinished = line.endswith((",", "-")) or last_word in word_list("qualifiers") | word_list("negations")
     wrapped = len(line) >= _LONG_LINE and text.count("\n", end, following) == 1
     return below[:1].islower() or unfinished or wrapped
+
+
+def _is_closed(text: str, start: int, end: int) -> bool:
+    return _CLOSED.search(text, max(start, end - _CLOSE_REACH), end) is not None
 
 
 def _of_block(text: str, start: int, end: int) -> Iterator[Span]:
@@ -131,7 +147,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
         return False
     if match["reference"] and text[stop - 1 : stop].isdigit():
         return False
-    if match[0].startswith(("..", "…")):
+    if "…" in match[0] or ".." in match[0]:
         return not text[follows].isdigit()
     return text[stop] != "." or not _is_abbreviated(text, start, stop, follows)
 
