@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +16,7 @@ from chat_app.cli import shell
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from chat_app.evaluation.answer_evaluation import AnswersReport
     from chat_app.evaluation.citation_report import CitationReport
     from chat_app.evaluation.drug_evaluation import DrugEvaluation
     from chat_app.evaluation.page_evaluation import PagesReport
@@ -156,6 +161,75 @@ async def _citations(file: Path | None, limit: int | None, parallel: int, model:
         await asclepius.warm_up()
         with progress_bars() as show:
             return await evaluate_citations(
+                asclepius.agent,
+                asclepius.guidelines,
+                questions,
+                parallel=parallel,
+                model=model,
+                progress=lambda done, total: show("questions", done, total),
+            )
+
+
+@app.command()
+def answers(
+    file: Annotated[Path, typer.Argument(help='JSON lines of {"question", "must", "any", "answerable"}.', exists=True)],
+    guidelines: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ask only about these: a folder of guidelines, or a JSON list of passages. Loaded into a temporary "
+            "data directory; yours stays as it is.",
+            exists=True,
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")] = 4,
+    model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
+    json: shell.Json = False,
+) -> None:
+    """Ask each question; check that the answer holds the fact, cites it, and claims nothing where there is none."""
+    with _temporary_data(guidelines) as folder:
+        report = shell.run(lambda: _answers(file, folder, limit, parallel, model))
+    if json:
+        shell.print_json(report)
+        return
+    _print_figures(report)
+    for miss in report.misses:
+        typer.echo(f"{miss.what}: {miss.question}")
+
+
+@contextmanager
+def _temporary_data(guidelines: Path | None) -> Iterator[Path | None]:
+    """Point the settings at an empty data directory, and yield the folder with the guidelines to load into it."""
+    if guidelines is None:
+        yield None
+        return
+    from chat_app.evaluation.passage_files import guideline_folder
+    from tools.errors import SourceRejected
+
+    with TemporaryDirectory(prefix="asclepius-") as folder:
+        os.environ["ASCLEPIUS_DATA_DIR"] = f"{folder}/data"
+        os.environ["ASCLEPIUS_LOAD_DEMO"] = "false"
+        try:
+            loaded = guideline_folder(guidelines, Path(folder))
+        except SourceRejected as error:
+            shell.fail(str(error))
+        yield loaded
+
+
+async def _answers(
+    file: Path, guidelines: Path | None, limit: int | None, parallel: int, model: str | None
+) -> AnswersReport:
+    from chat_app.cli.progress import progress_bars
+    from chat_app.evaluation.answer_evaluation import evaluate_answers, read_answer_questions
+
+    questions = read_answer_questions(file)[:limit]
+    async with shell.opened() as asclepius:
+        with progress_bars() as show:
+            if guidelines is not None:
+                loaded = await asclepius.guidelines.add_folder(guidelines)
+                show("guidelines", len(loaded.documents), len(loaded.documents) + len(loaded.refused))
+            await asclepius.warm_up()
+            return await evaluate_answers(
                 asclepius.agent,
                 asclepius.guidelines,
                 questions,

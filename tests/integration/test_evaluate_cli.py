@@ -141,3 +141,46 @@ def test_a_search_can_be_limited_by_issuer_and_date(served: Served) -> None:
     none = asclepius(*question, "--to", "1999", data_dir=served.data_dir)
     assert json.loads(some.stdout)["passages"]
     assert json.loads(none.stdout)["passages"] == []
+
+
+def test_answers_prints_facts_denials_and_claims(served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    questions: list[dict[str, Any]] = [
+        {"question": "What is the usual HbA1c goal in type 2 diabetes?", "must": ["below 7 %"]},
+        {"question": "What is the usual HbA1c goal in type 2 diabetes?", "must": ["below 7 %", "no such words"]},
+        {
+            "question": "What is the usual HbA1c goal in type 2 diabetes?",
+            "must": ["below 7 %", "no such words"],
+            "any": True,
+        },
+        {"question": "Which enzyme replacement suits Kawasaki syndrome in astronauts?", "answerable": False},
+    ]
+    file.write_text("".join(json.dumps(question) + "\n" for question in questions))
+    found = report(served, "answers", str(file))
+    assert (found["answerable"], found["unanswerable"], found["failed"]) == (3, 1, 0)
+    assert found["fact_in_answer"] == pytest.approx(2 / 3)
+    assert found["fact_in_cited_passage"] == pytest.approx(2 / 3)
+    assert (found["falsely_denied"], found["unanswerable_handled"]) == (0.0, 1.0)
+    assert [miss["what"] for miss in found["misses"]] == ["fact not in the answer"]
+
+
+def test_answers_are_measured_on_passages_of_their_own_beside_the_data_directory(
+    served: Served, tmp_path: Path
+) -> None:
+    passages = tmp_path / "passages.json"
+    passages.write_text(json.dumps(["Zorbium is given as 15 mg once daily.", "Wash hands before every visit."]))
+    questions = tmp_path / "questions.json"
+    questions.write_text(json.dumps([{"question": "What dose of zorbium is given?", "answer": "15 mg once daily"}]))
+    found = report(served, "answers", str(questions), "--guidelines", str(passages))
+    assert (found["fact_in_answer"], found["naive_ranker"]) == (1.0, 1.0)
+    nothing = report(served, "answers", str(questions))
+    assert nothing["fact_in_answer"] == 0.0
+
+
+def test_answers_of_a_file_without_facts_says_what_it_needs(served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question": "What dose of zorbium is given?"}')
+    done = asclepius("eval", "answers", str(file), data_dir=served.data_dir)
+    assert done.returncode == 1
+    assert "must" in done.stderr
+    assert "Traceback" not in done.stderr

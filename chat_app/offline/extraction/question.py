@@ -57,7 +57,11 @@ _CHILD: Final = re.compile(
 _NUMBERED: Final = re.compile(
     r"\b(type|stage|step|grade|class|level|track|phase|category|G)[ -]?([0-9]+[ab]?)\b", re.IGNORECASE
 )
-_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)")
+_NUMBERED_RANGE: Final = re.compile(
+    r"\b(type|stage|step|grade|class|level|track|phase|category|G)s?[ -]?(\d{1,2})[ab]?(?: to | or |[-–])"
+    r"(?:\1[ -]?)?(\d{1,2})",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,10 @@ def opposite_of(text: str) -> re.Pattern[str] | None:
 
 
 def _numbers(text: str) -> dict[str, set[str]]:
+    """The stages, types and the like that ``text`` names; "G3 to G5" names those between, too."""
     found: dict[str, set[str]] = {}
     for name, number in _NUMBERED.findall(text):
         found.setdefault(name.lower(), set()).add(number.lower())
+    for name, low, high in _NUMBERED_RANGE.findall(text):
+        found.setdefault(name.lower(), set()).update(map(str, range(int(low), min(int(high), int(low) + 20) + 1)))
     return found

@@ -59,18 +59,12 @@ class Scored:
     """Position among all units, in the order of passages and within them."""
     features: Features
     held: float
-    of_others: bool = False
-    """True for what is not said of a drug that the question names."""
+    score: float
 
     @classmethod
     def plain(cls, unit: Unit, passage: Passage) -> Scored:
         """A unit that is shown for its place, not for its words."""
-        return cls(unit, passage, 0, Features(*[0.0] * len(Features._fields)), 1.0)
-
-    @property
-    def score(self) -> float:
-        lost = OTHERS if self.of_others else 0.0
-        return sum(weight * value for weight, value in zip(WEIGHTS, self.features, strict=True)) - lost
+        return cls(unit, passage, 0, Features(*[0.0] * len(Features._fields)), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -85,7 +79,7 @@ class _Candidate:
     """Those that only what is above it holds."""
 
 
-def scored(question: Question, passages: Sequence[Passage]) -> list[Scored]:
+def scored(question: Question, passages: Sequence[Passage], weights: Features = WEIGHTS) -> list[Scored]:
     """Every unit that may answer, in reading order.
 
     Left out are repeats, and what is said of other patients.
@@ -94,15 +88,17 @@ def scored(question: Question, passages: Sequence[Passage]) -> list[Scored]:
     others = _others(question, candidates)
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
-    weights = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
-    rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(weights)])
+    rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
+    rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
     known = _shares([weight or 0.0 for weight in question.weights]) if any(question.weights) else rarity
     found: list[Scored] = []
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         held = sum(known[term] for term in each.own | each.lent)
         features = _features(question, each, previous, rarity)
-        found.append(Scored(each.unit, each.passage, place, features, held, place in others))
+        score = sum(weight * value for weight, value in zip(weights, features, strict=True))
+        score -= OTHERS if place in others else 0.0
+        found.append(Scored(each.unit, each.passage, place, features, held, score))
     return found
 
 

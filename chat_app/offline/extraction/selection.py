@@ -8,10 +8,10 @@ from typing import Final
 
 from chat_app.offline.extraction.evidence import Passage
 from chat_app.offline.extraction.question import Question
-from chat_app.offline.extraction.scoring import Scored, scored
+from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from tools.language.quotable_units import term_set
 
-ENOUGH_WORDS: Final = 60
+ENOUGH_WORDS: Final = 70
 """From so many words on nothing is added to an answer."""
 MOST_WORDS: Final = 120
 """A unit that would make the answer longer than this is left out, unless it is the first."""
@@ -32,9 +32,11 @@ class Selection:
     answers: bool = False
 
 
-def select(question: Question, passages: Sequence[Passage], *, words: int = ENOUGH_WORDS) -> Selection:
+def select(
+    question: Question, passages: Sequence[Passage], *, words: int = ENOUGH_WORDS, weights: Features = WEIGHTS
+) -> Selection:
     """The best units of ``passages`` within about ``words`` words; none when no unit holds a term of the question."""
-    everything = scored(question, passages)
+    everything = scored(question, passages, weights)
     ranked = sorted(
         (each for each in everything if each.features.own > 0 or each.features.above > 0),
         key=lambda each: (-each.score, each.place),
@@ -48,13 +50,21 @@ def select(question: Question, passages: Sequence[Passage], *, words: int = ENOU
             break
         together = _table(each, everything) if question.asks_list and each.unit.table else _together(each, everything)
         group = [one for one in together if one.place not in chosen]
-        size = sum(one.unit.words for one in group)
+        size = sum(one.unit.words for one in group) + _head(each, chosen.values())
         if not group or (chosen and (length + size > max(MOST_WORDS, words) or _repeats(each, chosen.values()))):
             continue
         chosen.update({one.place: one for one in group})
         length += size
     quotes = tuple(chosen.values())
     return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
+
+
+def _head(each: Scored, chosen: Iterable[Scored]) -> int:
+    """Words of the caption and the header, where a row opens a table."""
+    table = each.unit.table
+    if table is None or any(one.unit.table == table for one in chosen):
+        return 0
+    return len(f"{table.caption} {' '.join(table.header)}".split())
 
 
 def _together(each: Scored, everything: Sequence[Scored]) -> list[Scored]:

@@ -1,0 +1,142 @@
+"""Fits the weights by which the offline model scores sentences and rows, and checks them by cross-validation.
+
+Run it with the questions and the guidelines or passages that answer them, as ``asclepius eval answers`` takes them:
+
+    python -m chat_app.evaluation.fit_extraction QUESTIONS=GUIDELINES [QUESTIONS=GUIDELINES …]
+
+The weights maximise the probability of the units that hold the fact (softmax over all units of the retrieved passages,
+ridge penalty). Each set of questions counts alike. Cross-validation leaves out one fifth of the retrieved documents'
+questions at a time and counts the answers that hold the fact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat_app.content import open_content
+from chat_app.evaluation.answer_evaluation import AnswerQuestion, read_answer_questions
+from chat_app.evaluation.passage_files import guideline_folder
+from chat_app.offline.extraction import scoring
+from chat_app.offline.extraction.evidence import Passage, WeightedTerm
+from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.selection import select
+from chat_app.settings import Settings
+from tools.guidelines import GuidelineLibrary
+
+Array = NDArray[np.float64]
+FOLDS = 5
+RIDGE = 0.002
+STEPS = 250
+RATE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with its passages, the features of every unit, and which of the units hold a fact."""
+
+    asked: AnswerQuestion
+    question: Question
+    passages: tuple[Passage, ...]
+    features: Array
+    holds: NDArray[np.bool_]
+
+    @property
+    def fold(self) -> int:
+        first = self.passages[0].document if self.passages else ""
+        return zlib.crc32(first.encode() or self.asked.question.encode()) % FOLDS
+
+
+async def examples(library: GuidelineLibrary, questions: Sequence[AnswerQuestion]) -> list[Example]:
+    """Search for every answerable question and compute the features of what is found."""
+    found: list[Example] = []
+    for asked in questions:
+        if not asked.answerable:
+            continue
+        result = await library.search(asked.question, limit=6)
+        known = [WeightedTerm(term.term, term.weight, term.also) for term in result.terms]
+        question = read_question(asked.question, known)
+        passages = tuple(
+            Passage(each.text, document=each.title, section=each.section, rank=rank)
+            for rank, each in enumerate(result.passages)
+        )
+        units = scoring.scored(question, passages)
+        features = np.array([unit.features for unit in units], dtype=float).reshape(len(units), -1)
+        partly = asked.model_copy(update={"any_of": True})
+        holds = np.array([partly.held_by(_shown(unit)) for unit in units], dtype=bool)
+        found.append(Example(asked, question, passages, features, holds))
+    return found
+
+
+def _shown(each: scoring.Scored) -> str:
+    table = each.unit.table
+    return f"{table.caption} {' '.join(table.header)} {each.unit.text}" if table else each.unit.text
+
+
+def fitted(data: Sequence[Example], shares: Sequence[float]) -> Array:
+    """Return the weights that fit ``data`` best, each example counted by its share; Adam on the log-likelihood."""
+    used = [
+        (each, share) for each, share in zip(data, shares, strict=True) if each.holds.any() and not each.holds.all()
+    ]
+    total = sum(share for _, share in used)
+    weights = np.zeros(len(scoring.Features._fields))
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        slope = -RIDGE * weights
+        for each, share in used:
+            scores = each.features @ weights
+            chance = np.exp(scores - scores.max())
+            chance /= chance.sum()
+            right = chance * each.holds
+            slope += (share / total) * (each.features.T @ (right / right.sum() - chance))
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        weights += RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+    return weights
+
+
+def in_answers(data: Sequence[Example], weights: Array) -> float:
+    """Return the share of ``data`` whose answer holds the fact when units are scored with ``weights``."""
+    used = scoring.Features(*map(float, weights))
+    quotes = [(each, select(each.question, each.passages, weights=used).quotes) for each in data]
+    right = [each.asked.held_by("\n".join(map(_shown, chosen))) for each, chosen in quotes]
+    return sum(right) / len(right) if right else 0.0
+
+
+async def main(pairs: Sequence[str]) -> None:
+    """Load each set into an empty data directory, fit on all of them, and print weights and shares."""
+    sets: dict[str, list[Example]] = {}
+    for pair in pairs:
+        file, _, guidelines = pair.partition("=")
+        with TemporaryDirectory(prefix="asclepius-") as folder:
+            os.environ["ASCLEPIUS_DATA_DIR"] = f"{folder}/data"
+            async with open_content(Settings()) as content:
+                await content.guidelines.add_folder(guideline_folder(Path(guidelines), Path(folder)))
+                sets[file] = await examples(content.guidelines, read_answer_questions(Path(file)))
+    data = [each for part in sets.values() for each in part]
+    shares = [1 / len(part) for part in sets.values() for _ in part]
+    weights = fitted(data, shares)
+    print("weights", dict(zip(scoring.Features._fields, weights.round(2).tolist(), strict=True)))
+    held_out = dict.fromkeys(sets, 0.0)
+    for fold in range(FOLDS):
+        kept = [(each, share) for each, share in zip(data, shares, strict=True) if each.fold != fold]
+        others = fitted([each for each, _ in kept], [share for _, share in kept])
+        for file, part in sets.items():
+            tested = [each for each in part if each.fold == fold]
+            held_out[file] += in_answers(tested, others) * len(tested) / len(part)
+    for file, part in sets.items():
+        shipped = in_answers(part, np.array(scoring.WEIGHTS))
+        print(f"{file}: {len(part)} questions, fitted {in_answers(part, weights):.3f}, "
+              f"held out {held_out[file]:.3f}, shipped weights {shipped:.3f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

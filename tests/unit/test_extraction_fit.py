@@ -1,0 +1,33 @@
+"""The fit of the extraction's weights finds what tells the right units from the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chat_app.evaluation.answer_evaluation import AnswerQuestion
+from chat_app.evaluation.fit_extraction import Example, fitted
+from chat_app.evaluation.naive_ranker import naive_quotes
+from chat_app.offline.extraction import scoring
+from chat_app.offline.extraction.question import read_question
+from tools.types import Passage
+
+
+def example(right: int) -> Example:
+    """Three units, of which the one at ``right`` has the feature ``own`` and holds the fact."""
+    features = np.zeros((3, len(scoring.Features._fields)))
+    features[right, 0] = 1.0
+    asked = AnswerQuestion(question="x", must=("y",))
+    return Example(asked, read_question("x"), (), features, np.arange(3) == right)
+
+
+def test_a_feature_that_tells_the_right_unit_gets_all_the_weight() -> None:
+    data = [example(right) for right in (0, 1, 2)]
+    weights = fitted(data, [1.0, 1.0, 1.0])
+    assert weights[0] > 1.0
+    assert np.allclose(weights[1:], 0.0)
+
+
+def test_the_naive_ranker_prefers_sentences_with_the_rarest_words_of_the_question() -> None:
+    text = "Give drugs to adults with care. Give zorbium to adults with gout. Adults are seen every year in care."
+    passage = Passage(id="p", kind="guideline", document_id="d", title="Guide", text=text)
+    assert naive_quotes("zorbium in adults", [passage], most=1) == ["Give zorbium to adults with gout."]
