@@ -58,10 +58,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if bool(tests_engine) != (wanted == "only") else None
 
 
+SERVED_FIXTURES = frozenset({"served", "demo_page", "shared_page", "fake"})
+SERVED_FUNCTIONS = frozenset({"asclepius", "serve", "fake_page"})
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the whole served app."""
+    """Mark the tests that start the whole app or run its command."""
     for item in items:
-        if "served" in getattr(item, "fixturenames", ()):
+        called = getattr(getattr(item, "function", None), "__code__", None)
+        functions = called.co_names if called is not None else ()
+        if not SERVED_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) or not SERVED_FUNCTIONS.isdisjoint(
+            functions
+        ):
             item.add_marker(pytest.mark.served)
 
 

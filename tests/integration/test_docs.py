@@ -48,7 +48,6 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(PROJECT))
 
 
-pytestmark = pytest.mark.served
 TESTED = [page for page in PAGES if any("test" in block.info for block in blocks(page))]
 
 
@@ -58,6 +57,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.served
 @pytest.mark.parametrize("page", TESTED, ids=name_of)
 def test_the_examples_of_a_page_run(page: Path, app: Served, tmp_path: Path) -> None:
     environment = clean_environment(app.data_dir, PYTHONPATH=str(PROJECT))

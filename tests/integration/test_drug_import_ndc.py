@@ -12,6 +12,7 @@ from tools.drug_database import DrugQuery, ImportProgress
 from tools.errors import SourceRejected, ToolError
 
 
+@pytest.mark.slow
 async def test_the_real_directory_reconciles_to_the_row(milvus_uri: str, shared: Path) -> None:
     seen: list[ImportProgress] = []
     async with drug_database(milvus_uri) as drugs:

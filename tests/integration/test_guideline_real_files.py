@@ -27,6 +27,8 @@ from tools.guidelines.library import DEMO_FOLDER
 from tools.language.folding import CELL_BREAK, folded
 from tools.language.sentences import sentences
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "guideline_questions.json"
 REAL = (
     "nhlbi_jnc7_2004",

@@ -253,6 +253,7 @@ async def test_with_an_embedder_passages_are_found_by_meaning_and_by_terms_witho
     await library.aclose()
 
 
+@pytest.mark.slow
 def test_the_settings_alone_make_the_app_search_by_meaning(tmp_path: Path) -> None:
     data = tmp_path / "data"
     guideline = write(tmp_path / "who.md", WHO)

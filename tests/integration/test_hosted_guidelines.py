@@ -19,6 +19,8 @@ from tests.support.offline_server import offline_server
 from tests.support.served import Served, asclepius, serve
 from tests.support.services import wait_until
 
+pytestmark = pytest.mark.served
+
 Json = dict[str, Any]
 QUESTION = "What are the contraindications for ACE inhibitors?"
 KEY = "sk-test"

@@ -150,6 +150,7 @@ async def test_what_is_answered_is_what_the_document_says(redis_url: str, tmp_pa
         jsonschema.validate(value, {"$ref": f"#/components/schemas/{schema}", "components": document["components"]})
 
 
+@pytest.mark.slow
 async def test_odd_inputs_get_documented_answers_that_repeat_nothing(
     redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ EXAMPLES = os.environ.get("ASCLEPIUS_SCHEMATHESIS_EXAMPLES", "5")
 """Generated requests for each operation, beside those that cover its schema."""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     with offline_server(tmp_path, "--delta-ms", "0") as base_url:

@@ -18,6 +18,8 @@ from tests.support.page_sockets import seen, socket_of
 from tests.support.pdfs import write_pdf
 from tests.support.served import Served, asclepius, serve
 
+pytestmark = pytest.mark.served
+
 SETTINGS = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_UPLOADERS": "ana", "ASCLEPIUS_LOAD_DEMO": "false"}
 NAME = "Maier letter.pdf"
 

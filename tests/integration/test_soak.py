@@ -7,7 +7,7 @@ import pytest
 from tests.benchmarks.soak import soak
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.serial
 async def test_turns_grow_neither_memory_nor_tasks_nor_connections(redis_url: str) -> None:
     growth = await soak(redis_url, turns=250)
     assert growth.tasks <= 0
