@@ -13,8 +13,8 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
-from tools.language.clinical_vocabulary import is_clinical_word
-from tools.language.common_words import is_ordinary, language_of
+from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
+from tools.language.vocabulary.common_words import is_ordinary, language_of
 
 INDEX = NameIndex(
     [

@@ -15,9 +15,9 @@ from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name, fold
 from tools.drug_database.names.name_resolution import foreign_name, leading, meanings_of
 from tools.drug_database.names.query_words import CONTEXT, NOISE
-from tools.language.clinical_vocabulary import abbreviation_meanings, translations
-from tools.language.common_words import is_ordinary, language_of
 from tools.language.query_expansion import Expansion, QueryExpansion
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings, translations
+from tools.language.vocabulary.common_words import is_ordinary, language_of
 
 _LONGEST_QUESTION: Final = 1_000
 _LONGEST_NAME: Final = 5

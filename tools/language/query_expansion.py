@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from tools.language.common_words import Language
+from tools.language.vocabulary.common_words import Language
 from tools.types import Frozen
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tools.documents.pdf.pdf_lines import Line
-from tools.language.common_words import language_of, ranks
+from tools.language.vocabulary.common_words import language_of, ranks
 from tools.language.word_lists import word_list
 
 LEAST_LETTERS: Final = 10

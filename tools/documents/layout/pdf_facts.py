@@ -14,8 +14,8 @@ from typing import Any
 from pypdfium2 import raw
 
 from tools.documents.models import Block, Extraction, PageContent
-from tools.language.common_words import Language, ranks
 from tools.language.terms import clean
+from tools.language.vocabulary.common_words import Language, ranks
 from tools.language.word_lists import word_list
 
 LOOKED_AT = 4

@@ -13,8 +13,8 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.name_resolution import NameCandidate, distinct, leading, named
 from tools.drug_database.names.spelling import ENOUGH, Spelling, closeness
-from tools.language.clinical_vocabulary import is_clinical_word
-from tools.language.common_words import is_ordinary
+from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
+from tools.language.vocabulary.common_words import is_ordinary
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8

@@ -18,8 +18,8 @@ from tools.drug_database.names.name_resolution import NameCandidate, distinct, n
 from tools.drug_database.names.name_spans import NameSpan, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import PERHAPS
-from tools.language.clinical_vocabulary import is_clinical_word
-from tools.language.common_words import is_ordinary
+from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
+from tools.language.vocabulary.common_words import is_ordinary
 
 _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""

@@ -20,7 +20,7 @@ _LEAD: Final = 0.1
 @cache
 def ranks(language: Language) -> dict[str, int]:
     """Return the place of each word in the list of ``language``; 1 is the most frequent."""
-    text = (resources.files("tools.language") / "common" / f"{language}.txt").read_text(encoding="utf-8")
+    text = (resources.files("tools.language.vocabulary") / "common" / f"{language}.txt").read_text(encoding="utf-8")
     return {word: place for place, word in enumerate(text.split(), start=1)}
 
 

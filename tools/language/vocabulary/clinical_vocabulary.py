@@ -86,7 +86,7 @@ def _abbreviations() -> Mapping[str, tuple[str, ...]]:
 
 
 def _lines(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    text = (resources.files("tools.language") / "clinical" / name).read_text(encoding="utf-8")
+    text = (resources.files("tools.language.vocabulary") / "clinical" / name).read_text(encoding="utf-8")
     for line in text.splitlines():
         phrase, _, terms = line.partition("\t")
         yield phrase, tuple(term.strip() for term in terms.split(";"))

@@ -1,0 +1,1 @@
+"""General vocabulary: common words of three languages, clinical words and abbreviations."""
