@@ -39,18 +39,17 @@ _WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(_WORDS)})\b(?:[ -](?P
 _FREQUENCY: Final = re.compile(r" (?:times|daily|weekly|monthly|yearly|a|per)\b")
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_UP_BEFORE: Final = re.compile(
-    r"(?:≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    r"|longer than)) ?(?:\d+(?:\.\d+)? ?(?:/|to|-|–) ?)?$"
+_BEFORE: Final = re.compile(
+    r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
+    r"|younger than|not exceed\w*|maximum of|within))"
+    r"|(?P<up>≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
+    r"|longer than))) ?(?:\d+(?:\.\d+)? ?(?:/|to|-|–) ?)?$"
 )
-_DOWN_BEFORE: Final = re.compile(
-    r"(?:≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than|younger than"
-    r"|not exceed\w*|maximum of|within)) ?(?:\d+(?:\.\d+)? ?(?:/|to|-|–) ?)?$"
+"""A bound before a figure, or before the first figure of its range."""
+_AFTER: Final = re.compile(
+    r"[^.;,]{0,20}?\b(?:or|and) (?:(?P<down>less|lower|fewer|younger|below|under|shorter)"
+    r"|(?P<up>more|higher|greater|older|above|over|longer))\b"
 )
-_TAIL: Final = r"[^.;,]{0,20}?\b(?:or|and) "
-_HAS_TAIL: Final = re.compile(r" (?:or|and) ")
-_UP_AFTER: Final = re.compile(rf"{_TAIL}(?:more|higher|greater|older|above|over|longer)\b")
-_DOWN_AFTER: Final = re.compile(rf"{_TAIL}(?:less|lower|fewer|younger|below|under|shorter)\b")
 
 
 class Figure(NamedTuple):
@@ -85,16 +84,11 @@ def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
 
 
 def _figure(text: str, match: re.Match[str], value: float) -> Figure:
-    groups = match.groupdict()
-    before, after = text[max(0, match.start() - 40) : match.start()], text[match.end() : match.end() + 40]
-    bound: Bound = ""
-    if _DOWN_BEFORE.search(before) or (_HAS_TAIL.search(after) and _DOWN_AFTER.match(after)):
-        bound = "down"
-    elif _UP_BEFORE.search(before) or (_HAS_TAIL.search(after) and _UP_AFTER.match(after)):
-        bound = "up"
-    return Figure(
-        value, _plural(groups["unit"]), _plural((groups.get("per") or "").strip(" /").removeprefix("per ")), bound
-    )
+    unit, per = match["unit"], match.groupdict().get("per") or ""
+    before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 32]
+    bound = _BEFORE.search(before) or (_AFTER.match(after) if " or " in after or " and " in after else None)
+    side: Bound = "" if bound is None else "down" if bound["down"] else "up"
+    return Figure(value, _plural(unit), _plural(per.strip(" /").removeprefix("per ")) if per else "", side)
 
 
 def _plural(unit: str | None) -> str:
