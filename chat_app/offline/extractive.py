@@ -10,8 +10,8 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
+from chat_app.offline.calculating.calculations import calculations, is_calculator
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.calculations import calculations, is_calculator
 from chat_app.offline.extraction.calls import comparison, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
@@ -20,7 +20,7 @@ from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
-from chat_app.offline.extraction.structured import formatted
+from chat_app.offline.schema_filling.structured import formatted
 from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
 from tools.language.quotable_units import sentences
 

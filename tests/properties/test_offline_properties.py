@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from chat_app.offline.extraction.arguments import Source, fill_schema
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.reading import gather
-from chat_app.offline.extraction.schemas import emptiest
+from chat_app.offline.schema_filling.arguments import Source, fill_schema
+from chat_app.offline.schema_filling.schemas import emptiest
 from chat_app.offline.state.vector_search import matches_filter
 from chat_app.offline.wire import event_encoding
 from chat_app.offline.wire.model import Found

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from chat_app.offline.extraction.calculations import calculations
+from chat_app.offline.calculating.calculations import calculations
+from chat_app.offline.calculating.measurements import plain
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
-from chat_app.offline.extraction.measurements import plain
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.calculators import calculator_tools
 

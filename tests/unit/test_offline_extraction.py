@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.arguments import fill
 from chat_app.offline.extraction.calls import comparison, plan
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts
 from chat_app.offline.extraction.reading import gather
+from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 
 Json = dict[str, Any]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.arguments import Source, fill, fill_each, fill_schema
 from chat_app.offline.extraction.evidence import Evidence
-from chat_app.offline.extraction.schemas import is_nullable
+from chat_app.offline.schema_filling.arguments import Source, fill, fill_each, fill_schema
+from chat_app.offline.schema_filling.schemas import is_nullable
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.terms import terms

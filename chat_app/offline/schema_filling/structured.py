@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from chat_app.offline.extraction.arguments import Source, fill_schema
+from chat_app.offline.schema_filling.arguments import Source, fill_schema
 from chat_app.offline.wire.model import Answer
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chat_app.offline.extraction.schemas import (
+from chat_app.offline.schema_filling.schemas import (
     FORMATS,
     branch,
     default_number,

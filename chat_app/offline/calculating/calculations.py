@@ -15,16 +15,16 @@ from typing import Any, Final
 
 import orjson
 
-from chat_app.offline.extraction.dialogue import Exchange
-from chat_app.offline.extraction.findings import aliases, blanked, by_option, chosen_option, finding
-from chat_app.offline.extraction.measurements import (
+from chat_app.offline.calculating.findings import aliases, blanked, by_option, chosen_option, finding
+from chat_app.offline.calculating.measurements import (
     NUMBER,
     Measured,
     named_value,
     plain,
     values_with_unit,
 )
-from chat_app.offline.extraction.schemas import branch, resolve
+from chat_app.offline.extraction.dialogue import Exchange
+from chat_app.offline.schema_filling.schemas import branch, resolve
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.inn_stems import has_drug_stem
