@@ -23,7 +23,7 @@ _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to"
 
 
 def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
-    """Each abbreviation with the full words that the texts explain it by most often, in lower case."""
+    """Return each abbreviation with the full words that the texts explain it by most often, in lower case."""
     seen: Counter[tuple[str, str]] = Counter()
     for text in texts:
         for bracket in _IN_BRACKETS.finditer(text):
@@ -40,7 +40,7 @@ def find_abbreviations(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _words_before(text: str, end: int) -> list[str]:
-    """The last words of ``text`` up to ``end``, back to the first sign between them."""
+    """Return the last words of ``text`` up to ``end``, back to the first sign between them."""
     # Looked for from the bracket backwards: brackets are few, and each letter of a text may begin seven words.
     words: list[str] = []
     for printed in reversed(text[max(0, end - _REACH) : end].split()[-_MOST_WORDS:]):
@@ -54,7 +54,7 @@ def _words_before(text: str, end: int) -> list[str]:
 
 
 def _spelt(words: Sequence[str], short: str) -> str:
-    """The last words whose first letters spell ``short`` (small words may be left out), or nothing."""
+    """Return the last words whose first letters spell ``short`` (small words may be left out), or nothing."""
     wanted = short.lower().replace("-", "")
     for count in range(1, len(words) + 1):
         tail = [word.lower() for word in words[-count:]]
@@ -70,7 +70,7 @@ class Expander:
     """Adds to the terms of a passage the other form of each abbreviation in it."""
 
     def __init__(self, explained: dict[str, str]) -> None:
-        """``explained`` are those of a document, which mean there what it says, whatever they mean elsewhere."""
+        """Take the abbreviations that a document explains; they override the common ones."""
         self._full: dict[str, list[str]] = {}
         self._short: dict[str, list[tuple[list[str], str]]] = {}
         for short, words in (word_entries("clinical_abbreviations") | explained).items():

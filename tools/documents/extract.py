@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 
 def extract(path: Path, suffix: str, *, progress: Progress) -> Extraction:
-    """Reads the file at ``path``, which came with the ending ``suffix``. Raises ``SourceRejected``."""
+    """Read the file at ``path``, which came with the ending ``suffix``. Raises ``SourceRejected``."""
     if suffix == ".pdf":
         return read_pdf(path, progress)
     if suffix == ".docx":

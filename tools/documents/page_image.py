@@ -20,7 +20,7 @@ _MIN_MATCH = 24
 
 
 def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> bytes:
-    """The PNG of page ``page_number`` (from 1) at ``scale`` times 72 dots per inch, the quotes of ``highlight`` marked.
+    """Render page ``page_number`` (from 1) as PNG at ``scale`` times 72 dpi and mark the quotes of ``highlight``.
 
     Raises ``SourceRejected``.
     """
@@ -41,7 +41,7 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
 
 
 def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, float, float, float]]:
-    """Where the words of ``quotes`` stand: (left, bottom, right, top) in points; empty when they are not there.
+    """Return the boxes of ``quotes``: (left, bottom, right, top) in points; empty if they are missing.
 
     White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
     page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
@@ -59,7 +59,7 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
+    """Return the spans in order, those that overlap made one: a word that is marked twice would be hard to read."""
     joined: list[Span] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].end:
@@ -70,7 +70,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def quote_spans(text_page: Any, quote: str) -> list[Span]:
-    """The spans of ``quote`` in the text of an open page: one, or several for a table's row; none where it is not."""
+    """Return the spans of ``quote`` on an open page: one, several for a table row, or none."""
     text: str = text_page.get_text_range()
     whole = find_span(quote, text, ignore_case=True, whole_words=False)
     if whole is not None:

@@ -25,7 +25,7 @@ _LABEL = re.compile(r"(?:table|figure|fig\.|box|chart)\s+[\w.-]+[:.]?\s+", re.IG
 
 
 def page_texts(path: Path) -> list[str]:
-    """The text of each page of a PDF in the file's own order; any other format is one page. Blocks.
+    """Return the text of each page of a PDF in the file's own order; any other format is one page. Blocks.
 
     PDFium must not be entered by two threads at once. Raises ``SourceRejected`` when the file cannot be read.
     """
@@ -42,7 +42,7 @@ def page_texts(path: Path) -> list[str]:
 
 
 def stands_on(quote: str, page: int, texts: list[str]) -> bool:
-    """Whether ``quote`` stands on page ``page`` (from 1), or begins there and ends on the next one.
+    """Return whether ``quote`` is on page ``page`` (from 1), or begins there and ends on the next.
 
     White space, hyphens and dashes do not count, since line ends put them anywhere; all else does, case included. The
     label of a table or figure may stand apart from its caption, as files often keep them.

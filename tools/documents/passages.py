@@ -70,7 +70,7 @@ class _Headings:
 
 
 def passages(extraction: Extraction) -> list[StoredPassage]:
-    """All passages of a document in reading order, numbered from 0."""
+    """Return all passages of a document in reading order, numbered from 0."""
     found: list[StoredPassage] = []
     headings = _Headings()
     pages = _with_whole_sentences(extraction.pages)
@@ -89,7 +89,7 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
 
 
 def is_reference(text: str, *, listed: bool = False) -> bool:
-    """True for lists of literature and of contents: full of the question's words, and never its answer.
+    """Return True for lists of literature and of contents: full of the question's words, and never its answer.
 
     ``listed`` where the heading above announces literature.
     """
@@ -133,7 +133,7 @@ def _tables(pieces: Sequence[_Piece]) -> Iterator[tuple[TableRows, str]]:
 
 
 def _row_passages(table: TableRows) -> Iterator[str]:
-    """Each row of a table under its caption and header, and under the row whose first cell it shares."""
+    """Yield each row of a table under its caption and header, and under the row whose first cell it shares."""
     group = ""
     for row in table.rows:
         text = row_text(row)
@@ -146,7 +146,7 @@ def _row_passages(table: TableRows) -> Iterator[str]:
 
 
 def _cut(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """The passages of one page."""
+    """Yield the passages of one page."""
     total = sum(piece.words for piece in pieces)
     if not pieces or all(piece.heading for piece in pieces):
         return
@@ -178,7 +178,7 @@ def _overlap(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _joined(pieces: Sequence[_Piece]) -> tuple[str, list[SectionStart]]:
-    """The text of a passage, and where its sections begin in it: each at the first of the headings that open it."""
+    """Return the text of a passage and where its sections begin: each at the first of its headings."""
     text = ""
     sections: list[SectionStart] = []
     opened: int | None = None
@@ -209,7 +209,7 @@ def _pieces(page: PageContent, headings: _Headings) -> Iterator[_Piece]:
 
 
 def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
-    """Moves the rest of a sentence that runs over a page's end to the page on which it began."""
+    """Move the rest of a sentence that runs over a page's end to the page on which it began."""
     whole = list(pages)
     for at in range(len(whole) - 1):
         tail_at = _last_prose(whole[at].blocks)
@@ -229,7 +229,7 @@ def _with_whole_sentences(pages: Sequence[PageContent]) -> list[PageContent]:
 
 
 def _goes_on(tail: str, head: str) -> bool:
-    """True when ``head`` is the rest of the sentence that ``tail`` began on the page before."""
+    """Return whether ``head`` is the rest of the sentence that ``tail`` began on the page before."""
     last_word = tail.rpartition(" ")[2].lower()
     unfinished = tail.endswith((",", "-")) or last_word in _LEADING_WORDS
     return head[:1].islower() or (unfinished and not LIST_MARK.match(head))

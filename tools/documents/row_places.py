@@ -51,7 +51,7 @@ class _Place:
 
 
 def row_stands_on(path: Path, page_number: int, quote: str) -> bool:
-    """Whether each line of ``quote``, its cells parted by tabs, is a row of that page (from 1). Blocks."""
+    """Return whether each line of ``quote``, its cells parted by tabs, is a row of that page (from 1). Blocks."""
     document = open_pdf(path)
     try:
         return 1 <= page_number <= len(document) and bool(row_spans(document[page_number - 1].get_textpage(), quote))
@@ -60,7 +60,7 @@ def row_stands_on(path: Path, page_number: int, quote: str) -> bool:
 
 
 def row_spans(text_page: Any, quote: str) -> list[Span]:
-    """The spans of the rows in ``quote``; none where one of its lines is no row of the page."""
+    """Return the spans of the rows in ``quote``; none where one of its lines is no row of the page."""
     words = _PageWords(text_page)
     found: list[Span] = []
     for line in quote.splitlines():
@@ -82,7 +82,7 @@ class _PageWords:
         self._tries = 0
 
     def row(self, cells: Sequence[str]) -> list[_Place] | None:
-        """The places of ``cells`` from left to right, all within the height of the one that needs most lines."""
+        """Return the places of ``cells`` from left to right, all within the height of the one that needs most lines."""
         return self._row(cells, thorough=False) or self._row(cells, thorough=True)
 
     def _row(self, cells: Sequence[str], *, thorough: bool) -> list[_Place] | None:
@@ -93,7 +93,7 @@ class _PageWords:
         return next((row for cell in places for tallest in cell if (row := _beside(tallest.box, places))), None)
 
     def _places(self, words: str, before: _Place | None = None, *, thorough: bool) -> Iterator[_Place]:
-        """Where ``words`` stand: in one piece, or else as many as do, and the others behind or below them.
+        """Yield where ``words`` stand: in one piece, or else as many as do, and the others behind or below them.
 
         A short cell may stand in one piece somewhere, and yet be wrapped in its row: those are ``thorough`` places.
         """
@@ -106,7 +106,7 @@ class _PageWords:
                 yield from self._places(words[size:], piece, thorough=thorough)
 
     def _longest(self, words: str) -> int:
-        """How many of the first signs of ``words`` stand together somewhere, but not all of them."""
+        """Return how many of the first signs of ``words`` stand together somewhere, but not all of them."""
         size = 0
         while size < len(words) - 1 and words[: size + 1] in self._folded.text:
             size += 1
@@ -127,7 +127,7 @@ class _PageWords:
         return places(wanted, self._folded, self._text)
 
     def _boxes(self, span: Span) -> list[_Box]:
-        """The boxes of a span's letters, one for each line."""
+        """Return the boxes of a span's letters, one for each line."""
         boxes: list[_Box] = []
         for index in range(self._page.count_rects(span[0], span[1] - span[0])):
             box = _Box(*self._page.get_rect(index))
@@ -148,13 +148,13 @@ def _around(boxes: Sequence[_Box]) -> _Box:
 
 
 def _is_beside(first: _Box, second: _Box) -> bool:
-    """Whether two boxes share a line; raised figures do with the word that they belong to."""
+    """Return whether two boxes share a line; raised figures do with the word that they belong to."""
     shared = min(first.top, second.top) - max(first.bottom, second.bottom)
     return shared > 0.2 * min(first.top - first.bottom, second.top - second.bottom)
 
 
 def _is_column(boxes: Sequence[_Box]) -> bool:
-    """False for words that run on from one cell or column of the page into another."""
+    """Return False for words that run on from one cell or column of the page into another."""
     return all(_is_below(upper, upper, lower) for upper, lower in pairwise(boxes))
 
 
@@ -172,7 +172,7 @@ def _is_below(last: _Box, column: _Box, box: _Box) -> bool:
 
 
 def _beside(band: _Box, places: Sequence[Sequence[_Place]]) -> list[_Place] | None:
-    """One place of each cell, each to the right of the one before and no higher or lower than ``band``."""
+    """Return one place of each cell, each to the right of the one before and no higher or lower than ``band``."""
     row: list[_Place] = []
     for cell in places:
         right = row[-1].box.left if row else float("-inf")

@@ -26,7 +26,7 @@ async def run_job(
     limits: Limits | None = None,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> None:
-    """Runs ``job`` to its end.
+    """Run ``job`` to its end.
 
     Raises ``SourceRejected`` when the file is refused, or when the worker dies or goes quiet over it. The child is
     ended whenever this coroutine ends, also when it is cancelled.

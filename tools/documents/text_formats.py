@@ -135,7 +135,7 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def _inline(text: str) -> str:
-    """The words without the marks of emphasis and the addresses of links."""
+    """Return the words without the marks of emphasis and the addresses of links."""
     return clean(_MARKS.sub("", _LINK.sub(r"\1", text)))
 
 

@@ -38,7 +38,7 @@ class Lexicon(Frozen):
 
 
 def write_version(folder: Path, title: str, pages: Iterable[PageContent], passages: Iterable[StoredPassage]) -> None:
-    """Writes into ``folder`` all files of one version but for its facts."""
+    """Write into ``folder`` all files of one version but for its facts."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_lines(folder / "pages.jsonl", pages)
     kept = list(passages)
@@ -57,7 +57,7 @@ def write_version(folder: Path, title: str, pages: Iterable[PageContent], passag
 
 
 def parsed(model: type[Record], data: bytes) -> Record | None:
-    """The record that ``data`` holds, or None when it is another or none."""
+    """Return the record that ``data`` holds, or None when it is another or none."""
     try:
         return model.model_validate_json(data)
     except ValidationError:
@@ -65,7 +65,7 @@ def parsed(model: type[Record], data: bytes) -> Record | None:
 
 
 def parsed_lines(model: type[Record], path: Path) -> Iterator[Record]:
-    """The records of a file, one a line. Raises ``ToolUnavailable`` at a damaged one."""
+    """Yield the records of a file, one a line. Raises ``ToolUnavailable`` at a damaged one."""
     with path.open("rb") as lines:
         for line in lines:
             record = parsed(model, line)

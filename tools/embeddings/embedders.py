@@ -41,7 +41,7 @@ class Embedder(Protocol):
 
 
 def open_embedder(where: str, *, model: str = "", api_key: str | None = None) -> Embedder:
-    """The embedder at ``where``: a base URL such as ``http://host/v1`` (with ``model``), or an ONNX directory."""
+    """Open the embedder at ``where``: a base URL such as ``http://host/v1`` (with ``model``), or an ONNX folder."""
     if where.startswith(("http://", "https://")):
         return HttpEmbedder(where, model, api_key)
     return OnnxEmbedder(Path(where))
@@ -179,7 +179,7 @@ class _OnnxModel:
         return found
 
     def _read(self, texts: Sequence[str]) -> tuple[Sequence[Any], NDArray[np.float32]]:
-        """The texts in tokens, and what the model makes of them."""
+        """Return the texts in tokens, and what the model makes of them."""
         encoded: Sequence[Any] = self._tokenizer.encode_batch(list(texts))
         ids = np.array([each.ids for each in encoded], dtype=np.int64)
         mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)

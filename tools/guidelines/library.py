@@ -69,7 +69,7 @@ class GuidelineLibrary:
         chosen: SearchFilter | None = None,
         scope: Scope | None = None,
     ) -> GuidelineSearchResult:
-        """The passages that fit ``question`` best.
+        """Return the passages that fit ``question`` best.
 
         ``documents`` limits it to these ids; ``chosen`` also by issuer and date. With ``scope`` it searches what that
         conversation has for itself, too. Raises ``ToolUnavailable`` when the index does not answer within
@@ -87,26 +87,26 @@ class GuidelineLibrary:
     # -- documents
 
     async def documents(self) -> list[Document]:
-        """What is loaded and searchable, by id."""
+        """Return what is loaded and searchable, by id."""
         return await self._run(self._shelves.library.catalog.documents)
 
     async def damaged(self) -> tuple[str, ...]:
-        """The ids of documents whose record is damaged: not searched until added again, or removed."""
+        """Return the ids of documents whose record is damaged: not searched until added again, or removed."""
         return await self._run(self._shelves.library.store.damaged)
 
     async def document(self, document_id: str) -> Document | None:
         return next((found for found in await self.documents() if found.id == document_id), None)
 
     async def own_documents(self, scope: Scope) -> list[Document]:
-        """What a conversation has for itself beside the library."""
+        """Return the conversation's own documents."""
         return await self._run(lambda: self._shelves.of(scope).catalog.documents() if self._shelves.has(scope) else [])
 
     async def own_count(self) -> int:
-        """How many documents belong to conversations; what they are is their owners' affair."""
+        """Return how many documents belong to conversations."""
         return await self._run(self._shelves.own_count)
 
     async def add(self, path: Path, *, progress: Progress | None = None, scope: Scope | None = None) -> Document:
-        """Takes one file in; the same bytes again change nothing, other bytes under its name are a new version.
+        """Ingest one file. The same bytes change nothing; other bytes under its name are a new version.
 
         With ``scope`` it is for that conversation alone, unless the library has it already. Raises ``SourceRejected``
         with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
@@ -115,14 +115,14 @@ class GuidelineLibrary:
         return await self._intake.add(path, progress, scope)
 
     async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
-        """Adds a conversation's document to the library, for everybody; None when it has no such document.
+        """Add a conversation's document to the library, for everybody; None when it has no such document.
 
         What its answers cite stays readable there. Raises as ``add`` does.
         """
         return await self._intake.share(document_id, scope, progress)
 
     async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
-        """Takes in every guideline file under ``folder``; a refused file does not stop the others.
+        """Ingest every guideline file under ``folder``; a refused file does not stop the others.
 
         Hidden files and links are left alone. Raises ``SourceRejected`` when ``folder`` is none, and
         ``ToolUnavailable`` when the index cannot be written.
@@ -144,7 +144,7 @@ class GuidelineLibrary:
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
     async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
-        """Builds the index anew from the stored originals; documents that an older reader read are read again.
+        """Rebuild the index from the stored originals, reading again what an older reader read.
 
         Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
         it ends, searches find only what is already indexed again.
@@ -152,29 +152,29 @@ class GuidelineLibrary:
         return await self._intake.reindex(progress)
 
     async def load_demo(self, progress: Progress | None = None) -> None:
-        """Loads the demonstration guidelines; those that are loaded and unchanged are left alone."""
+        """Load the demonstration guidelines; those that are loaded and unchanged are left alone."""
         for path in sorted(DEMO_FOLDER.glob("*.pdf")):
             await self.add(path, progress=progress)
 
     async def remove(self, document_id: str) -> bool:
-        """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
+        """Remove a document from search and list, keeping what old answers cite. False if unknown."""
         return await self._intake.withdraw(document_id, None)
 
     async def erase(self, scope: Scope) -> bool:
-        """Erases all that a conversation has for itself: files, words, rows. False when it had nothing."""
+        """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
         return await self._intake.erase(scope)
 
     # -- what citations open
 
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
-        """The passage of that id, also of a superseded or removed document; None when there never was one.
+        """Return the passage of that id, also of a superseded or removed document; None when there never was one.
 
         One of a conversation's documents is found with that conversation's ``scope`` alone.
         """
         return await self._run(lambda: self._shelves.of(scope).cited.passage(passage_id))
 
     async def passages_of(self, document_id: str, *, sha256: str) -> tuple[Passage, ...]:
-        """All passages of a document in reading order, as they were last read from the file of that hash.
+        """Return all passages of a document in reading order, as they were last read from the file of that hash.
 
         ``sha256`` may be its first digits alone. Empty when the document never was that file.
         """
@@ -207,13 +207,13 @@ class GuidelineLibrary:
             await self._run(scratch.cleanup)
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
-        """The file as it was added. Raises ``SourceRejected`` when there is no such document."""
+        """Return the file as it was added. Raises ``SourceRejected`` when there is no such document."""
         return self._shelves.of(scope).cited.original(document_id)
 
     # -- running
 
     async def load(self) -> None:
-        """Loads the index into the server's memory and reads the catalogue, so that the first search is fast."""
+        """Load the index into the server's memory and reads the catalogue, so that the first search is fast."""
         await self._run(self._load)
 
     def _load(self) -> None:
@@ -230,11 +230,11 @@ class GuidelineLibrary:
         return []
 
     async def check(self) -> list[str]:
-        """What is wrong with the library, one sentence each, with what to do; empty when all is well."""
+        """Return what is wrong with the library, one sentence each, with what to do; empty when all is well."""
         return await self._checked(self._searcher.problems)
 
     async def check_own(self) -> list[str]:
-        """The same for what belongs to conversations, without saying what that is."""
+        """Return the same for what belongs to conversations, without saying what that is."""
         return await self._checked(self._searcher.own_problems)
 
     async def _checked(self, problems: Callable[[], list[str]]) -> list[str]:
@@ -244,6 +244,6 @@ class GuidelineLibrary:
             return [str(error)]
 
     async def aclose(self) -> None:
-        """Closes the connection; calls that still run are left to their own time limits."""
+        """Close the connection; calls that still run are left to their own time limits."""
         self._run.close()
         await asyncio.to_thread(self._connection.close)

@@ -18,14 +18,14 @@ with none, the sentences that do say it are missed."""
 
 
 def telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
-    """The question's terms but for "first-line", and for those that only ask and stand in none of ``passages``."""
+    """Return the question's terms without "first-line" and without asking words that no passage holds."""
     held = {term for passage in passages for term in passage}
     first_line = _first_line(question)
     return [term for term in question if term not in first_line and (term in held or term not in _ASKING)]
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:
-    """``weight`` with less of it for "first-line"."""
+    """Return ``weight`` with less of it for "first-line"."""
     first_line = _first_line(question)
     if not first_line:
         return weight

@@ -67,7 +67,7 @@ def squeeze(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def ordered_terms(text: str) -> tuple[str, ...]:
-    """The terms of ``text`` in order."""
+    """Return the terms of ``text`` in order."""
     return tuple(terms(text))
 
 
@@ -78,7 +78,7 @@ def term_set(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2_000)
 def units(text: str) -> tuple[Unit, ...]:
-    """The quotable units of a passage in reading order; every text is an exact part of it but for white space."""
+    """Return the quotable units of a passage in reading order, each an exact part of it but for white space."""
     found: list[Unit] = []
     heading, lead = "", -1
     table: Table | None = None
@@ -104,12 +104,12 @@ def units(text: str) -> tuple[Unit, ...]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of ``text``; list items and table rows are bounds, and lose their bullet or number."""
+    """Return the sentences of ``text``; list items and table rows are bounds, and lose their bullet or number."""
     return [sentence for line in lines(text) for sentence in split_sentences(squeeze(_LEAD.sub("", line)))]
 
 
 def _sentences(line: str, heading: str) -> Iterator[Unit]:
-    """The sentences of one line, each with what ties it to the one before."""
+    """Yield the sentences of one line, each with what ties it to the one before."""
     for place, sentence in enumerate(sentences(line)):
         if is_quotable(sentence):
             leans = int(place > 0 and _GOES_ON.match(sentence) is not None)
@@ -117,19 +117,19 @@ def _sentences(line: str, heading: str) -> Iterator[Unit]:
 
 
 def is_caption(line: str) -> bool:
-    """True for the line that names the table below it."""
+    """Return True for the line that names the table below it."""
     plain = squeeze(line)
     return _CAPTION.match(plain) is not None and "\t" not in line and not plain.endswith(".")
 
 
 def is_quotable(sentence: str) -> bool:
-    """False for headings, lone numbers and fragments."""
+    """Return False for headings, lone numbers and fragments."""
     letters = sum(character.isalpha() for character in sentence)
     return len(sentence) <= _LONGEST and letters >= _LEAST_LETTERS and len(sentence.split()) >= _LEAST_WORDS
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a passage, with those joined that a line break only wraps."""
+    """Return the lines of a passage, with those joined that a line break only wraps."""
     joined: list[str] = []
     for line in text.split("\n"):
         if not line.strip():
@@ -142,7 +142,7 @@ def lines(text: str) -> list[str]:
 
 
 def _continues(line: str, following: str) -> bool:
-    """True when ``following`` is the rest of a sentence that ``line`` began."""
+    """Return whether ``following`` is the rest of a sentence that ``line`` began."""
     if "\t" in line or "\t" in following or line.rstrip().endswith(_CLOSED) or _LEAD.match(following):
         return False
     return following.lstrip()[0].islower() or _OPEN.search(line.rstrip(" ,").lower()) is not None

@@ -97,7 +97,7 @@ def cuts_word(text: str, start: int, end: int) -> bool:
 
 
 def _joins(text: str, at: int) -> bool:
-    """True when the characters before and at ``at`` belong to one word or number."""
+    """Return whether the characters before and at ``at`` belong to one word or number."""
     if not 0 < at < len(text):
         return False
     before, behind = text[at - 1], text[at]
@@ -119,7 +119,7 @@ def places(needle: str, source: Folded, whole_in: str | None) -> Iterator[Span]:
 
 
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
+    """Return the largest size up to ``most`` that fits, where all smaller ones fit as well; 0 when none does."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -136,7 +136,7 @@ def _quotable_spans(candidate: str, source: str) -> Iterator[Span]:
 
 
 def _whole_quote(candidate: str, source: str) -> str | None:
-    """The first place of ``candidate`` at which it loses nothing. The source may lack its full stop."""
+    """Return the first place of ``candidate`` at which it loses nothing. The source may lack its full stop."""
     for wanted in dict.fromkeys((candidate, candidate.rstrip(". "))):
         for span in _quotable_spans(wanted, source):
             if _is_whole(source, span):
@@ -145,7 +145,7 @@ def _whole_quote(candidate: str, source: str) -> str | None:
 
 
 def _with_lead(statement: str, source: str) -> tuple[str, ...]:
-    """The lead-in and the items of a list, where ``statement`` is the lead-in followed by some of them."""
+    """Return the lead-in and the items of a list, where ``statement`` is the lead-in followed by some of them."""
     sentences = sentence_spans(source)
     for lead in dict.fromkeys(sentence.lead for sentence in sentences if sentence.lead):
         led = fold(source[lead.start : lead.end]).text
@@ -159,7 +159,7 @@ def _with_lead(statement: str, source: str) -> tuple[str, ...]:
 
 
 def _items(said: str, source: str, items: Sequence[Sentence]) -> tuple[str, ...]:
-    """The items whose words, in order, are all of ``said``."""
+    """Return the items whose words, in order, are all of ``said``."""
     found: list[str] = []
     for item in items:
         mark = LIST_MARK.match(source, item.start, item.end)

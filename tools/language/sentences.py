@@ -86,13 +86,13 @@ def sentence_spans(text: str) -> tuple[Sentence, ...]:
 
 
 def _kind(mark: str) -> str:
-    """The kind of a list mark: the bullet itself, or how its items are counted."""
+    """Return the kind of a list mark: the bullet itself, or how its items are counted."""
     sign = mark.strip(" \t(.)")
     return "1" if sign.isdigit() else "a" if sign.isalpha() else sign
 
 
 def _blocks(text: str) -> Iterator[Span]:
-    """The paragraphs, list items, headings and table rows, without white space around them."""
+    """Yield the paragraphs, list items, headings and table rows, without white space around them."""
     start = len(text) - len(text.lstrip())
     stop = len(text.rstrip())
     if start < stop and not _MAY_BREAK.search(text, start + 1, stop):
@@ -107,7 +107,7 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
-    """True when the line break after ``end`` only wraps the block that began at ``start``."""
+    """Return whether the line break after ``end`` only wraps the block that began at ``start``."""
     line_start = text.rfind("\n", start, end) + 1 or start
     line = text[max(line_start, start) : end]
     line_end = text.find("\n", following)
@@ -139,7 +139,7 @@ def _of_block(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _ends(text: str, start: int, match: re.Match[str]) -> bool:
-    """True when a sentence that began at ``start`` ends at ``match``."""
+    """Return whether a sentence that began at ``start`` ends at ``match``."""
     stop = match.start()
     follows = _after_space(text, match.end())
     opened = _OPENS.match(text, follows)
@@ -158,7 +158,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _is_abbreviated(text: str, start: int, stop: int, follows: int) -> bool:
-    """True when the full stop at ``stop`` belongs to the word before it."""
+    """Return whether the full stop at ``stop`` belongs to the word before it."""
     begin = max(start, stop - _ABBREVIATION_REACH)
     word = re.split(r"""[\s("'“‘„«\[]""", text[begin:stop])[-1]
     before = text[max(start, stop - len(word) - _BEFORE_REACH) : stop - len(word)].rstrip()
@@ -177,6 +177,6 @@ def _is_abbreviated(text: str, start: int, stop: int, follows: int) -> bool:
 
 
 def _begins_sentence(text: str, at: int) -> bool:
-    """True when the capitalised word at ``at`` is one that a name or title does not begin with."""
+    """Return whether the capitalised word at ``at`` is one that a name or title does not begin with."""
     word = text[at : at + _ABBREVIATION_REACH].partition(" ")[0].lower()
     return word in word_list("qualifiers") | word_list("conditions") | {"a", "an", "it", "the", "this", "these", "they"}

@@ -9,7 +9,7 @@ Weight = Callable[[str], float]
 
 
 def weight_of(counts: Mapping[str, int], passages: int) -> Weight:
-    """The BM25 weight of a term that stands in ``counts[term]`` of ``passages``; largest for an unknown one."""
+    """Return the BM25 weight of terms, from ``counts[term]`` of ``passages``; largest for unknown terms."""
 
     def weight(term: str) -> float:
         count = counts.get(term, 0)

@@ -33,7 +33,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def clean(text: str) -> str:
-    """One line of text: ligatures spelt out, invisible characters dropped, white space runs made one space."""
+    """Return one line: ligatures spelt out, invisible characters dropped, white space collapsed."""
     if (text.isascii() and text.isprintable() and "  " not in text) or not _UNCLEAN.search(text):
         return text.strip(" ")
     return _SPACE.sub(" ", _INVISIBLE.sub("", text.translate(_LIGATURES))).strip()

@@ -40,7 +40,7 @@ _SPELLINGS = tuple(
 
 @lru_cache(maxsize=200_000)
 def usual_form(word: str) -> str:
-    """The form that stands for the lower-case ``word`` and for all that mean the same."""
+    """Return the form under which a lower-case word and its synonyms are indexed."""
     for british, american in _SPELLINGS:
         word = british.sub(american, word)
     return _FORM_OF.get(word, word)

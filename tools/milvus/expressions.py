@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def quote(value: str) -> str:
-    """``value`` as a string literal of Milvus's filter language.
+    """Return ``value`` as a string literal of Milvus's filter language.
 
     Raises ``ValueError`` for control characters and lone surrogates, which no key or name of a record holds; the
     message does not repeat the value.
@@ -18,7 +18,7 @@ def quote(value: str) -> str:
 
 
 def one_of(field: str, values: Iterable[str]) -> str:
-    """The filter expression for ``field`` being one of ``values``."""
+    """Return the filter expression for ``field`` being one of ``values``."""
     if not field.isidentifier():
         raise ValueError("a filter needs a plain field name")
     return f"{field} in [{', '.join(map(quote, values))}]"

@@ -57,7 +57,7 @@ class _Servicer(MilvusServicer):  # type: ignore[misc]  # milvus_lite has no typ
 
 
 def serve(data_dir: Path, host: str, port: int) -> None:
-    """Serves until Ctrl-C comes, which closes the database."""
+    """Serve until Ctrl-C comes, which closes the database."""
     database = SharedMilvusLite(str(data_dir))
     options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
     # pymilvus asks every ten seconds whether the server is there; gRPC takes that for an attack, and hangs up.

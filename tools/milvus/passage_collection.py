@@ -54,7 +54,7 @@ class PassageCollection:
         self._checked = False
 
     def settle(self) -> None:
-        """Makes what was written fast to search: without this, Milvus Lite is 30 to 50 times slower."""
+        """Make written rows fast to search: without this, Milvus Lite is 30 to 50 times slower."""
         self._call(lambda client: client.flush(self.name, timeout=WRITE_SECONDS))
         for tries_left in reversed(range(SETTLE_TRIES)):
             try:
@@ -67,14 +67,14 @@ class PassageCollection:
                 time.sleep(SETTLE_PAUSE)
 
     def load(self) -> None:
-        """Loads the collection and searches once, for the first search builds what the others use."""
+        """Load the collection and search once: the first search builds what the others use."""
         self.check()
         self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
         # A strong search waits for all that was written: from then on the quick reads of others see it too.
         self._call(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS, waits=True))
 
     def check(self) -> None:
-        """Reaches the server and looks at the collection, which is made when it is not there.
+        """Check the server and the collection, and create the collection when it is missing.
 
         Raises ``IndexMismatch`` when it has other fields than this version of the app writes.
         """
@@ -97,7 +97,7 @@ class PassageCollection:
             self._call(lambda client: client.delete(self.name, filter=expression, timeout=WRITE_SECONDS))
 
     def count(self, version: str) -> int:
-        """How many passages of ``version`` are indexed."""
+        """Return how many passages of ``version`` are indexed."""
         self._ensure()
         expression = one_of("version", [version])
         found = self._searchable(
@@ -112,7 +112,7 @@ class PassageCollection:
         return int(found[0]["count(*)"])
 
     def drop(self) -> None:
-        """Removes the collection with all rows; the next call makes it anew."""
+        """Drop the collection with all rows; the next call creates it again."""
         self._call(lambda client: client.drop_collection(self.name, timeout=CALL_SECONDS))
         self._checked = False
 
@@ -158,7 +158,7 @@ class PassageCollection:
         )
 
     def _searchable(self, call: Callable[[Any], T]) -> T:
-        """Runs ``call``; waits and loads the collection while whoever adds a guideline has it released."""
+        """Run ``call``; while an ingest has the collection released, wait and load it."""
         for _ in range(SEARCH_TRIES):
             try:
                 return self._call(call)

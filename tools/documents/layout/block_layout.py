@@ -95,7 +95,7 @@ class Layout:
         return sizes.most_common(1)[0][0] if sizes else 10.0
 
     def _printed(self) -> Counter[str]:
-        """How often each string between white space is printed, in lower case."""
+        """Return how often each string between white space is printed, in lower case."""
         return Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
 
     def pages(self) -> Iterator[PageContent]:
@@ -123,7 +123,7 @@ class Layout:
         return Block(kind=kind, text=text, level=level, body=body)
 
     def _level(self, draft: _Draft, text: str, page: PdfPage) -> int:
-        """The outline knows best; a heading that it does not name stands right below the section it is in."""
+        """Return the outline's level of a heading; one that the outline lacks is below its section."""
         entry = self._entry(text, page.number)
         if entry is not None:
             return entry.level
@@ -145,7 +145,7 @@ class Layout:
         return _face(line) in self._levels and _could_be_heading(line)
 
     def _heading_levels(self) -> dict[tuple[int, bool], int]:
-        """The faces (size, weight) that set headings, the largest as level 1."""
+        """Return the faces (size, weight) that set headings, the largest as level 1."""
         faces: Counter[tuple[int, bool]] = Counter()
         for _, lines in self._pages:
             for line in lines:
@@ -157,7 +157,7 @@ class Layout:
         return {face: min(rank, MAX_LEVEL) for rank, face in enumerate(order, start=1)}
 
     def joined(self, lines: Sequence[Line]) -> str:
-        """The lines as one running text, words that were parted at line ends made whole."""
+        """Return the lines as one running text, words that were parted at line ends made whole."""
         text = lines[0].text
         parted = lines[0].hyphenated
         for line in lines[1:]:
@@ -183,7 +183,7 @@ class Layout:
 
 
 def _vocabulary(printed: Mapping[str, int]) -> Mapping[str, int]:
-    """How often each word is printed, in lower case."""
+    """Return how often each word is printed, in lower case."""
     words = defaultdict[str, int](int)
     for marked, count in printed.items():
         bare = marked if marked.isalpha() else marked.strip(_AROUND_WORDS)
@@ -193,12 +193,12 @@ def _vocabulary(printed: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def _is_closed(text: str) -> bool:
-    """True when the text ends with a sentence's end, a reference number behind it allowed."""
+    """Return whether the text ends a sentence, with or without a reference number."""
     return not text[-1:].isalpha() and _SENTENCE_CLOSED.search(text[-16:]) is not None
 
 
 def _is_unfinished(text: str) -> bool:
-    """True when the text ends with a comma, or a word that another must follow: "of", "the", "with"."""
+    """Return whether the text ends with a comma, or a word that another must follow: "of", "the", "with"."""
     return text.endswith(",") or text.rpartition(" ")[2].lower() in _LEADING_WORDS
 
 
@@ -230,7 +230,7 @@ def _by_page(outline: Sequence[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
 
 
 def _same_heading(printed: str, entry: OutlineEntry) -> bool:
-    """True when the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
+    """Return whether the words agree, or the longer holds the shorter: outlines drop and add chapter numbers."""
     named = folded(entry.title, ignore_case=True)
     short, long = sorted((printed, named), key=len)
     return short == long or (len(short) >= 6 and short in long)
@@ -259,14 +259,14 @@ def _group(lines: Sequence[Line], tables: Sequence[FoundTable], layout: Layout) 
 
 
 def _is_second_line(line: Line, last: _Draft | None) -> bool:
-    """True where a line goes on with one above it in the same type that is no heading, such as a table's header."""
+    """Return whether a line continues text above it in the same type, such as a table's header."""
     if last is None or last.kind == "heading" or not line.text[0].islower():
         return False
     return _face(line) == _face(last.last) and 0 < last.last.base - line.base <= 1.9 * line.size
 
 
 def _abreast(line: Line, lines: Sequence[Line]) -> int:
-    """How many lines of its type stand at the height of ``line``."""
+    """Return how many lines of the same type are level with ``line``."""
     return sum(abs(other.base - line.base) < 1 and _face(other) == _face(line) for other in lines)
 
 
@@ -280,7 +280,7 @@ def _kind(line: Line, layout: Layout) -> BlockKind:
 
 
 def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
-    """Whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
+    """Return whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
     last = draft.last
     goes_on = line.text[0].islower() or _is_unfinished(last.text)
     if draft.kind != "heading" or kind != "text" or not goes_on or _is_closed(last.text):

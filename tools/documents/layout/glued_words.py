@@ -86,7 +86,7 @@ class GluedWords:
         return _LETTERS.sub(lambda found: " ".join(self._parts(found[0])), chunk)
 
     def _parts(self, letters: str) -> tuple[str, ...]:
-        """The words in ``letters``; itself where nothing tells that they are several."""
+        """Return the words in ``letters``; itself where nothing tells that they are several."""
         whole = (letters,)
         if not LEAST_LETTERS <= len(letters) <= MOST_LETTERS or self._counts[letters] > MOST_PRINTED:
             return whole
@@ -109,7 +109,7 @@ class GluedWords:
         return best.get(len(letters))
 
     def _beginnings(self, letters: str, start: int) -> Iterator[tuple[str, float]]:
-        """The words that begin at ``start``; a number is taken whole."""
+        """Yield the words that begin at ``start``; a number is taken whole."""
         number = _DIGITS.match(letters, start)
         if number:
             yield number[0], NUMBER - len(number[0])
@@ -121,7 +121,7 @@ class GluedWords:
                 yield part, likelihood
 
     def _likelihood(self, part: str) -> float | None:
-        """The logarithm of the word's frequency; None for what is no word, or short and rare."""
+        """Return the logarithm of the word's frequency; None for what is no word, or short and rare."""
         rank, count = ranks("en").get(part), self._counts[part]
         short = len(part) < LEAST_CONTENT and part not in word_list("stop")
         seen = count >= (OFTEN if short else LEAST_SEEN) and part.isalpha()
@@ -132,7 +132,7 @@ class GluedWords:
 
 
 def _is_told(parts: Sequence[str]) -> bool:
-    """True where a function word or a number tells the parts from those of a compound."""
+    """Return True where a function word or a number tells the parts from those of a compound."""
     content = [part for part in parts if part not in word_list("stop") and not part.isdigit()]
     if len(parts) == 3:
         return sum(len(part) >= LEAST_CONTENT for part in content) == 2
@@ -140,7 +140,7 @@ def _is_told(parts: Sequence[str]) -> bool:
 
 
 def _parted(lines: Sequence[Line]) -> Counter[str]:
-    """The chunks at line ends that are only a part of a word."""
+    """Return the chunks at line ends that are only a part of a word."""
     parted = Counter[str]()
     for line, below in pairwise(lines):
         if line.hyphenated or line.text.endswith("-"):
@@ -149,7 +149,7 @@ def _parted(lines: Sequence[Line]) -> Counter[str]:
 
 
 def _spaced(chunk: str, repaired: str | None) -> str:
-    """``chunk`` with the white space of ``repaired``, which is its lower case."""
+    """Return ``chunk`` with the white space of ``repaired``, which is its lower case."""
     if repaired is None:
         return chunk
     signs = iter(chunk)

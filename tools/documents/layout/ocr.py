@@ -23,12 +23,12 @@ _KEPT = ("PATH", "HOME", "TESSDATA_PREFIX", "LD_LIBRARY_PATH")
 
 
 def tesseract() -> str | None:
-    """The program's path, or None when it is not installed."""
+    """Return the program's path, or None when it is not installed."""
     return shutil.which("tesseract")
 
 
 def recognise(page: Any, program: str) -> tuple[Block, ...]:
-    """The paragraphs on an open page; none when the program fails or takes longer than ``PAGE_SECONDS``."""
+    """Return the paragraphs on an open page; none when the program fails or takes longer than ``PAGE_SECONDS``."""
     picture = picture_of_page(page, SCALE)
     try:
         done = subprocess.run(
@@ -52,7 +52,7 @@ def _environment() -> dict[str, str]:
 
 
 def paragraphs(text: str) -> list[Block]:
-    """Blocks out of Tesseract's text: empty lines part paragraphs, a hyphen at a line's end joins two lines."""
+    """Return the paragraphs of Tesseract's text; a hyphen at a line end joins two lines."""
     found: list[Block] = []
     for part in re.split(r"\n\s*\n", text.replace("\f", "\n\n")):
         words = clean(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part).replace("\n", " "))

@@ -50,7 +50,7 @@ _DOI = re.compile(r"\b(?:https?://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s,;)]+)", re
 
 
 def pdf_facts(document: Any, pages: tuple[PageContent, ...]) -> Extraction:
-    """The facts alone, without pages."""
+    """Return the facts alone, without pages."""
     fields: dict[str, str] = {key: clean(value) for key, value in document.get_metadata_dict().items()}
     printed = "\n".join(block.text for page in pages[:LOOKED_AT] for block in page.blocks)[:20_000]
     title = fields.get("Title", "")
@@ -79,7 +79,7 @@ def _issuer(fields: dict[str, str], printed: str) -> str:
 
 
 def _is_printed_acronym(author: str, printed: str) -> bool:
-    """True for capitals that are in print, also as initials: National Heart, Lung, and Blood Institute."""
+    """Return True for capitals that are in print, also as initials: National Heart, Lung, and Blood Institute."""
     if not _ACRONYM.fullmatch(author):
         return False
     between = r"\w+(?:\W+(?:and|for|in|of|on|the))*\W+"
@@ -118,7 +118,7 @@ def _is_title(text: str) -> bool:
 
 
 def _printed_title(pages: tuple[PageContent, ...]) -> str:
-    """The headings that open the first page with text, in their order, and the few words set smaller between them."""
+    """Return the headings that open the first page with text, and the few smaller words between them."""
     for page in pages[:3]:
         levels = [block.level for block in page.blocks if block.kind == "heading"]
         if levels:
@@ -129,7 +129,7 @@ def _printed_title(pages: tuple[PageContent, ...]) -> str:
 
 
 def _title_of(blocks: Sequence[Block], lowest: int) -> str:
-    """The words of the headings down to level ``lowest``."""
+    """Return the words of the headings down to level ``lowest``."""
     named = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= lowest]
     inside = [at for at in range(named[0], named[-1]) if blocks[at].kind == "text"]
     if any(len(blocks[at].text.split()) > _BETWEEN for at in inside):
@@ -138,7 +138,7 @@ def _title_of(blocks: Sequence[Block], lowest: int) -> str:
 
 
 def _date(fields: dict[str, str], printed: str) -> str:
-    """A full date in keywords or print; else the day the file was made, if its year is printed; else a year."""
+    """Return a full date in keywords or print; else the day the file was made, if its year is printed; else a year."""
     printed = _OTHER_DATE.sub(" ", printed)
     iso = _ISO_DATE.search(fields.get("Keywords", "")) or _ISO_DATE.search(printed[:2000])
     if iso:

@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 
 def read_pdf(path: Path, progress: Progress) -> Extraction:
-    """Reads all pages. Raises ``SourceRejected`` for a file that is encrypted, damaged, empty or too large."""
+    """Read all pages. Raises ``SourceRejected`` for a file that is encrypted, damaged, empty or too large."""
     document = open_pdf(path)
     try:
         total = len(document)
@@ -68,7 +68,7 @@ def _read_pages(document: Any, total: int, progress: Progress) -> list[PdfPage]:
 
 
 def _outline(document: Any) -> list[OutlineEntry]:
-    """The PDF's outline; bookmarks that a word processor left (``_Ref123``) are no headings."""
+    """Return the PDF's outline; bookmarks that a word processor left (``_Ref123``) are no headings."""
     entries: list[OutlineEntry] = []
     try:
         for bookmark in document.get_toc(max_depth=6):
@@ -85,7 +85,7 @@ def _outline(document: Any) -> list[OutlineEntry]:
 
 
 def _with_scans(document: Any, pages: tuple[PageContent, ...], progress: Progress) -> tuple[PageContent, ...]:
-    """Reads the pages that are pictures, where Tesseract is installed."""
+    """Read the pages that are pictures, where Tesseract is installed."""
     program = tesseract()
     if program is None or all(page.searchable for page in pages):
         return pages

@@ -15,10 +15,10 @@ DOUBLE = ctypes.sizeof(ctypes.c_double)
 
 
 def typed(function: Any, result: Any, *given: Any) -> Any:
-    """``function`` of PDFium, taking ``given`` and giving ``result`` (both ctypes' types)."""
+    """Return ``function`` of PDFium, taking ``given`` and giving ``result`` (both ctypes' types)."""
     return ctypes.PYFUNCTYPE(result, *given)(address_of(function))
 
 
 def address_of(handle: Any) -> int:
-    """The plain address behind a handle of pypdfium2."""
+    """Return the plain address behind a handle of pypdfium2."""
     return ctypes.cast(handle, ctypes.c_void_p).value or 0

@@ -39,7 +39,7 @@ class Places(NamedTuple):
 def cells_of(
     text: str, parts: Parts, places: Places, chosen: Sequence[int], characters: PageCharacters
 ) -> list[tuple[Cell, ...]]:
-    """Parts the chosen lines where the space between two words is far wider than between words of a sentence."""
+    """Part the chosen lines where the space between two words is far wider than between words of a sentence."""
     found: list[tuple[Cell, ...]] = [()] * len(parts.words)
     lefts, _ = characters.sides([parts.firsts[at] for at in chosen])
     rights = _with_hyphens(parts, places.rights, chosen, characters)
@@ -60,7 +60,7 @@ def cells_of(
 def _with_hyphens(
     parts: Parts, ends: Sequence[float], chosen: Sequence[int], characters: PageCharacters
 ) -> list[float]:
-    """The right ends of the lines. The sign of a hyphen at a line's end is a part of its last cell."""
+    """Return the right ends of the lines. The sign of a hyphen at a line's end is a part of its last cell."""
     rights = list(ends)
     broken = [at for at in chosen if parts.hyphenated[at]]
     _, further = characters.sides([parts.lasts[at] + 1 for at in broken])
@@ -81,7 +81,7 @@ class _Gap(NamedTuple):
 def _gaps(
     text: str, parts: Parts, sizes: Sequence[float], chosen: Sequence[int], characters: PageCharacters
 ) -> dict[int, list[_Gap]]:
-    """The wide spaces of each line that has some."""
+    """Return the wide spaces of each line that has some."""
     firsts = [parts.firsts[at] for at in chosen]
     lasts = [parts.lasts[at] for at in chosen]
     spaces = [

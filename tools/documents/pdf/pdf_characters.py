@@ -36,22 +36,22 @@ class PageCharacters:
         """PDFium writes the bottoms and tops of boxes, too."""
 
     def origins(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
-        """Where each stands: the left ends, and the heights of the base line."""
+        """Return the left end and base line of each character."""
         values = self._filled(_ORIGIN, indices, 2)
         return values[::2], values[1::2]
 
     def sides(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
-        """The left and the right sides of their boxes."""
+        """Return the left and the right sides of their boxes."""
         unused, _ = self._unused.buffer_info()
         values = self._filled(_BOX, indices, 2, repeat(unused), repeat(unused))
         return values[::2], values[1::2]
 
     def weights(self, indices: Sequence[int]) -> list[int]:
-        """The weight of each one's font: 400 is regular, 700 bold."""
+        """Return the weight of each one's font: 400 is regular, 700 bold."""
         return list(map(_WEIGHT, repeat(self._page), indices))
 
     def sizes(self, indices: Sequence[int]) -> list[float]:
-        """The height of each one's type, to a tenth of a point."""
+        """Return the height of each one's type, to a tenth of a point."""
         matrices = array("f", bytes(6 * FLOAT * len(indices)))
         address, _ = matrices.buffer_info()
         step = 6 * FLOAT
@@ -59,7 +59,7 @@ class PageCharacters:
         return list(map(_height, map(_SIZE, repeat(self._page), indices), matrices[2::6], matrices[3::6]))
 
     def _filled(self, function: Any, indices: Sequence[int], width: int, *rest: Iterable[int]) -> array[float]:
-        """What ``function`` writes for each index: ``width`` numbers in a row; ``rest`` are its further places."""
+        """Call ``function`` per index and collect its ``width`` doubles; ``rest`` are extra out-pointers."""
         step = width * DOUBLE
         values = array("d", bytes(step * len(indices)))
         start, _ = values.buffer_info()
@@ -71,5 +71,5 @@ class PageCharacters:
 
 @lru_cache(maxsize=1024)
 def _height(size: float, c: float, d: float) -> float:
-    """The font's own size is 1 in files that scale it by the text matrix, of which c and d are the upward part."""
+    """Return the height of type: its font size scaled by the text matrix, whose upward part is c and d."""
     return round(size * (math.hypot(c, d) or 1.0), 1)

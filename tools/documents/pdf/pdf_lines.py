@@ -78,7 +78,7 @@ class PageTooLarge(ValueError):
 
 
 def read_page(document: Any, index: int) -> PdfPage:
-    """Reads page ``index`` (from 0) of an open ``PdfDocument``."""
+    """Read page ``index`` (from 0) of an open ``PdfDocument``."""
     page = document[index]
     text_page = page.get_textpage()
     try:
@@ -101,7 +101,7 @@ def _label(document: Any, index: int) -> str | None:
 
 
 def _pictures(page: Any) -> int:
-    """Counts images; paths count as well, for some scanners trace what they see."""
+    """Count images; paths count as well, for some scanners trace what they see."""
     found = 0
     for thing in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH), max_depth=3):
         found += 1
@@ -112,7 +112,7 @@ def _pictures(page: Any) -> int:
 
 
 def _lines(text_page: Any) -> tuple[list[Line], bool]:
-    """The lines of a page, and whether some stand as those of a table do."""
+    """Return the lines of a page, and whether some are placed like table rows."""
     text: str = text_page.get_text_range()
     parts = parts_of(text)
     if not parts.words:
@@ -132,9 +132,10 @@ def _lines(text_page: Any) -> tuple[list[Line], bool]:
 
 
 def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
-    """The type's height of each line. The larger counts of its ends, where it begins otherwise than most of the page:
+    """Return the type size of each line.
 
-    a raised reference number or small capitals may stand at its head. A bullet there says nothing of the words.
+    Where a line begins in another size than most of the page, the larger of its two ends counts: a raised reference
+    number or small capitals may open it. A bullet at its beginning is ignored.
     """
     sizes = characters.sizes(parts.firsts)
     usual = mode(sizes)
@@ -146,7 +147,7 @@ def _sizes(parts: Parts, characters: PageCharacters) -> list[float]:
 
 
 def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
-    """Whether each line begins and ends in bold type."""
+    """Return whether each line begins and ends in bold type."""
     bold = [weight >= BOLD_WEIGHT for weight in characters.weights(parts.firsts)]
     begun = [at for at, heavy in enumerate(bold) if heavy]
     for at, weight in zip(begun, characters.weights([parts.lasts[at] for at in begun]), strict=True):
@@ -155,12 +156,12 @@ def _bold(parts: Parts, characters: PageCharacters) -> list[bool]:
 
 
 def _has_cells(text: str) -> bool:
-    """False for a list of contents, and for what has characters beyond the basic plane: no simple places for cells."""
+    """Return False for a table of contents, and for text with characters beyond the basic plane."""
     return text.count(". . .") < MAX_LEADERS and units(text) == len(text)
 
 
 def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
-    """Whether some lines are far wider than their words, or go on beside or above the line before, as rows do."""
+    """Return whether some lines are far wider than their words, or beside the line before, as rows are."""
     # Built of C loops, for every line of every page comes through here.
     risen = map(sub, islice(places.bases, 1, None), places.bases)
     widths, usual = map(sub, places.rights, places.lefts), map(mul, places.sizes, map(len, words))
@@ -170,7 +171,7 @@ def _stand_as_rows(words: Sequence[str], places: Places) -> bool:
 
 
 def _under_captions(text: str, parts: Parts, bases: Sequence[float], bold: Sequence[bool]) -> list[int]:
-    """Which lines may belong to a table: those that stand no higher than the first caption of one on the page."""
+    """Return the lines that may belong to a table: those below the first table caption of the page."""
     if not _names_table(text) or not _has_cells(text):
         return []
     captions = [base for words, base, heavy in zip(parts.words, bases, bold, strict=True) if is_caption(words, heavy)]
@@ -183,7 +184,7 @@ def _names_table(text: str) -> bool:
 
 
 def is_caption(words: str, bold: bool) -> bool:
-    """A caption names its table and is set apart; a sentence that begins with ``Table 3 provides`` is not one."""
+    """Return whether ``words`` are a caption; a sentence that begins with ``Table 3 provides`` is not."""
     if words[:5] not in {"Table", "TABLE"} or not TABLE_CAPTION.match(words):
         return False
     parts = words.split()

@@ -12,7 +12,7 @@ from tools.errors import SourceRejected
 
 
 def open_pdf(path: Path) -> Any:
-    """Opens a PDF, or raises ``SourceRejected`` with the reason for which it cannot be read."""
+    """Open a PDF. Raises ``SourceRejected`` with the reason when it cannot be read."""
     try:
         document = pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:

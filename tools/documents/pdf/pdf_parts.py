@@ -25,7 +25,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(text: str) -> Parts:
-    """The lines of ``text`` that hold words. Behind what PDFium writes for a hyphen and a line break there is none."""
+    """Return the lines of ``text`` that hold words; a line-end hyphen of PDFium ends a line too."""
     # Characters beyond the basic plane count twice on the text page.
     wide = units(text) > len(text)
     broken = text.replace("\r\n", "\n ").replace("\r", "\n")
@@ -53,5 +53,5 @@ def parts_of(text: str) -> Parts:
 
 
 def units(text: str) -> int:
-    """How many characters PDFium counts in ``text``."""
+    """Return how many characters PDFium counts in ``text``."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

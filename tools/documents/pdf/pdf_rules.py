@@ -45,7 +45,7 @@ class Rule(NamedTuple):
 
 
 def read_rules(page: Any) -> tuple[Rule, ...]:
-    """The rules of an open page from top to bottom."""
+    """Return the rules of an open page from top to bottom."""
     pieces = sorted(_pieces(page), key=lambda piece: (-piece[2], piece[0]))
     rules: list[Rule] = []
     start = 0
@@ -78,7 +78,7 @@ def _pieces(page: Any) -> list[tuple[float, float, float]]:
 
 
 def _joined(pieces: Sequence[tuple[float, float, float]]) -> list[Rule]:
-    """The rules that pieces at one height make, those that touch made one."""
+    """Return the rules that pieces at one height make, those that touch made one."""
     rules: list[list[tuple[float, float, float]]] = []
     for piece in pieces:
         if rules and piece[0] <= max(right for _, right, _ in rules[-1]) + _SAME:
@@ -110,5 +110,5 @@ def stacks(rules: Sequence[Rule], page_width: float) -> list[list[Rule]]:
 
 
 def ruled_areas(rules: Sequence[Rule], page_width: float) -> list[tuple[float, float]]:
-    """The heights from the last to the first rule of each stack."""
+    """Return the heights from the last to the first rule of each stack."""
     return [(stack[-1].height, stack[0].height) for stack in stacks(rules, page_width)]

@@ -47,7 +47,7 @@ class RunningHeads:
     margins: dict[int, list[Marginal]]
 
     def kept(self, page: PdfPage) -> list[Line]:
-        """The lines of ``page`` that are its text."""
+        """Return the lines of ``page`` that are its text."""
         marked = self.marked
         lines = [line for line in page.lines if not (line.text in marked and _exact(line) in self.watermarks)]
         bases = [line.base for line in lines]
@@ -106,7 +106,7 @@ def _exact(line: Line) -> Place:
 
 
 def _near(line: Line) -> frozenset[Place]:
-    """The places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
+    """Return the places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
     shape = _NUMBER.sub("#", line.text)
     across, up = line.left / _ZONE, line.base / _GRID
     # The neighbour on the nearer side alone, in each direction.
@@ -116,7 +116,7 @@ def _near(line: Line) -> frozenset[Place]:
 
 
 def in_margins(page: PdfPage) -> list[Line]:
-    """The short lines in the strips at the top and the bottom of a page where running heads stand.
+    """Return the short lines in the strips at the top and the bottom of a page where running heads stand.
 
     Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
     """

@@ -35,7 +35,7 @@ class _Space(NamedTuple):
 
 
 def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str:
-    """``text`` of a page, with ``JOINER`` for the spaces that part words in small capitals, or signs from them."""
+    """Return the text of a page with ``JOINER`` in place of spaces inside words in small capitals."""
     lines = zip(parts.words, parts.firsts, parts.lasts, strict=True)
     capitals = [(first, last + 1) for words, first, last in lines if words.isupper()]
     if not capitals:
@@ -48,7 +48,7 @@ def with_whole_words(text: str, parts: Parts, characters: PageCharacters) -> str
 
 
 def _inside_words(text: str, lines: Sequence[tuple[int, int]], characters: PageCharacters) -> list[tuple[int, int]]:
-    """The spaces behind the first letters of words in small capitals, of lines in capitals."""
+    """Return the spaces behind the first letters of words in small capitals, of lines in capitals."""
     spans = [found.span() for start, end in lines for found in _BETWEEN_LETTERS.finditer(text, start, end)]
     if not any(_stands_alone(text, start - 1) for start, _ in spans):
         return []

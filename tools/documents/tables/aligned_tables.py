@@ -53,7 +53,7 @@ class _Group:
 
 
 def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
-    """The tables among the lines whose cells were looked up and that no other table has ``taken``."""
+    """Return the tables among the lines whose cells were looked up and that no other table has ``taken``."""
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []
@@ -88,7 +88,7 @@ def _group(lines: Sequence[Line], group: Sequence[int]) -> _Group:
 
 
 def _runs(groups: Sequence[_Group]) -> Iterator[list[_Group]]:
-    """Rows that follow each other downwards, from the first to the last with several cells."""
+    """Yield rows that follow each other downwards, from the first to the last with several cells."""
     run: list[_Group] = []
     for group in groups:
         if run and not 0 < run[-1].base - group.base < _LEADING * max(group.size, run[-1].size):
@@ -108,7 +108,7 @@ def _whole(run: Sequence[_Group]) -> Iterator[list[_Group]]:
 
 
 def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
-    """The table of the rows that have as many cells as most, and of what stands between them."""
+    """Return the table of the rows that have as many cells as most, and of what stands between them."""
     rows = rows_of([lines[index] for index in group])
     usual = Counter(len(row.cells) for row in rows if len(row.cells) > 1).most_common(1)[0][0]
     columns = columns_of([row for row in rows if len(row.cells) == usual])
@@ -131,7 +131,7 @@ def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
 
 
 def _fitting(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The rows from the first to the last with several cells; none where one of them does not keep to the columns."""
+    """Return the rows from the first to the last with several cells; none if one breaks the columns."""
     fits = [all(sum(_shared(cell, column) > 0 for column in columns) == 1 for cell in row.cells) for row in rows]
     whole = [at for at, row in enumerate(rows) if fits[at] and len(row.cells) > 1]
     inside = range(whole[0], whole[-1] + 1) if whole else range(0)
@@ -144,7 +144,7 @@ def _shared(cell: Cell, column: Column) -> float:
 
 
 def _merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
-    """The lines of each row, and names of groups. None at all where a line may go on either up or down."""
+    """Return the lines of each row, and names of groups. None at all where a line may go on either up or down."""
     groups: list[list[Row]] = []
     for at, row in enumerate(rows):
         if len(row.cells) > 1 or not groups:
@@ -161,13 +161,13 @@ def _merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
 
 
 def _has_figures(rows: Sequence[Row]) -> bool:
-    """Whether most rows hold a figure behind their first cell."""
+    """Return whether most rows hold a figure behind their first cell."""
     counted = sum(any(char.isdigit() for cell in row.cells[1:] for char in cell.text) for row in rows)
     return counted > 0.5 * len(rows)
 
 
 def _is_aligned(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
-    """True where each column has an edge or a middle in common, and cells are short."""
+    """Return True where each column has an edge or a middle in common, and cells are short."""
     cells: list[list[Cell]] = [[] for _ in columns]
     for row in rows:
         if len(row.cells) > 1:

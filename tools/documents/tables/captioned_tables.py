@@ -23,7 +23,7 @@ MAX_CAPTION_LINES = 4
 
 
 def captioned_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
-    """The tables of a page whose captions begin with ``Table`` and a number, in the order of their captions."""
+    """Return the tables of a page whose captions begin with ``Table`` and a number, in the order of their captions."""
     return _PageTables(lines, page, body_size).find()
 
 
@@ -51,7 +51,7 @@ class _PageTables:
         return found
 
     def _region(self, caption: Sequence[int]) -> list[int]:
-        """The lines under the caption down to where text, notes, another caption or white begins."""
+        """Return the lines under the caption down to where text, notes, another caption or white begins."""
         first, last = self._lines[caption[0]], self._lines[caption[-1]]
         region: list[int] = []
         before, leftmost, largest = last.base, math.inf, 0.0
@@ -68,9 +68,10 @@ class _PageTables:
         return region
 
     def _ends(self, line: Line, leftmost: float, largest: float) -> bool:
-        """True where notes, running text or a heading follow the table, in which no line begins further left than
+        """Return whether ``line`` ends the table: notes, running text or a heading.
 
-        ``leftmost`` and none is set larger than ``largest``, 0 before its first line.
+        Lines of the table begin no further left than ``leftmost`` and are no larger than ``largest`` (0 before its
+        first line).
         """
         if line.text.lower().startswith(_NOTES) and len(line.text) > 3:
             return True
@@ -87,7 +88,7 @@ class _PageTables:
 
 
 def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[int]:
-    """The caption's line and those right below it in the same weight that go on with it."""
+    """Return the caption's line and those right below it in the same weight that go on with it."""
     caption = [at]
     for index in downwards:
         line, last = lines[index], lines[caption[-1]]
@@ -109,7 +110,7 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
 
 
 def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
-    """True for running text in the column beside the one in which the table stands."""
+    """Return True for running text in the column beside the one in which the table stands."""
     middle = page.width / 2
     prose = abs(line.size - body_size) < 0.6 and _runs(line) and line.right - line.left > 0.22 * page.width
     other_side = (line.left > middle - 20 and caption.left < middle - 40) or (
@@ -119,5 +120,5 @@ def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
 
 
 def _runs(line: Line) -> bool:
-    """True for words that run on: a wide space after a full stop is no gap between cells."""
+    """Return True for words that run on: a wide space after a full stop is no gap between cells."""
     return all(second.left - first.right < 1.3 * line.size for first, second in pairwise(line.cells))

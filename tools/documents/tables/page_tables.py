@@ -14,7 +14,7 @@ from tools.language.folding import CELL_BREAK, folded
 
 
 def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[FoundTable]:
-    """All tables of a page; no line belongs to two of them."""
+    """Return all tables of a page; no line belongs to two of them."""
     if not any(line.cells for line in lines):
         return []
     found = captioned_tables(lines, page, body_size)
@@ -24,7 +24,7 @@ def find_tables(lines: Sequence[Line], page: PdfPage, body_size: float) -> list[
 
 
 def _with_whole_rows(found: FoundTable, page: PdfPage) -> FoundTable:
-    """The table, without marks in the rows whose words follow each other in the file itself."""
+    """Return the table, without marks in the rows whose words follow each other in the file itself."""
     if not any(cell.startswith(CELL_BREAK) for row in found.table.rows for cell in row):
         return found
     printed = folded("".join(line.text for line in page.lines))
@@ -40,7 +40,7 @@ def _taken(found: Sequence[FoundTable]) -> frozenset[int]:
 
 
 def table_text(table: TableRows) -> str:
-    """A table as text: its caption, header and rows, a line each, cells parted by tabs."""
+    """Return a table as text: its caption, header and rows, a line each, cells parted by tabs."""
     lines = [table.caption, row_text(table.header), *(row_text(row) for row in table.rows)]
     return "\n".join(line for line in lines if line)
 

@@ -51,7 +51,7 @@ class _Band:
 
 
 def ruled_tables(lines: Sequence[Line], page: PdfPage, taken: frozenset[int]) -> list[FoundTable]:
-    """The tables between the page's rules, of lines that no other table has ``taken``."""
+    """Return the tables between the page's rules, of lines that no other table has ``taken``."""
     found: list[FoundTable] = []
     for rules in stacks(page.rules, page.width):
         bands = [band for upper, lower in pairwise(rules) if (band := _band(lines, upper, lower, taken)).lines]
@@ -76,7 +76,7 @@ def _band(lines: Sequence[Line], upper: Rule, lower: Rule, taken: frozenset[int]
 
 
 def _columns(rules: Sequence[Rule], bands: Sequence[_Band]) -> list[Column]:
-    """Where most of the rules have joints, or else where white runs through all rows."""
+    """Return where most of the rules have joints, or else where white runs through all rows."""
     joints = sorted(joint for rule in rules for joint in rule.joints)
     pieced = sum(bool(rule.joints) for rule in rules)
     edges: list[float] = []
@@ -91,7 +91,7 @@ def _columns(rules: Sequence[Rule], bands: Sequence[_Band]) -> list[Column]:
 
 
 def _parts(bands: Sequence[_Band]) -> list[list[_Band]]:
-    """The bands of each table, where tables of one width stand one above the other, each with the same header."""
+    """Return the bands of each table, where stacked tables of one width repeat a header."""
     parts: list[list[_Band]] = []
     for band in bands:
         if not parts or (band.bold and band.words == parts[0][0].words):
@@ -121,5 +121,5 @@ def _table(bands: Sequence[_Band], columns: Sequence[Column], *, pieced: bool) -
 
 
 def _full_lines(band: _Band, columns: Sequence[Column]) -> int:
-    """How many lines go through all columns: those of one row whose cells are all wrapped, or of several rows."""
+    """Return how many lines cross all columns: one row of wrapped cells, or several rows."""
     return sum(len({column_of(cell, columns) for cell in row.cells}) == len(columns) for row in band.rows)

@@ -70,7 +70,7 @@ def table_of(caption: str, lines: Sequence[Line]) -> TableRows | None:
 def laid_out(
     caption: str, header: Sequence[Row], groups: Sequence[Sequence[Row]], columns: Sequence[Column]
 ) -> TableRows:
-    """The table whose header and rows are made of these lines each."""
+    """Return the table whose header and rows are made of these lines each."""
     return TableRows(
         caption=caption,
         header=tuple(joined_cells(header, columns)) if header else (),
@@ -87,7 +87,7 @@ def _marked(group: Sequence[Row], columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:
-    """True where each cell is in one piece or wrapped line by line, and none is higher or lower than the tallest."""
+    """Return whether each cell is in one piece or wrapped, and none exceeds the tallest."""
     pieces: list[list[tuple[Row, Cell]]] = [[] for _ in columns]
     for row in group:
         for cell in row.cells:
@@ -103,7 +103,7 @@ def _stands_together(group: Sequence[Row], columns: Sequence[Column]) -> bool:
 
 
 def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
-    """True where a last line, in the first column alone, begins like a name: it may belong to the rows below."""
+    """Return True where a last line, in the first column alone, begins like a name: it may belong to the rows below."""
     first, *others = filled
     row, cell = first[-1]
     lower = not others or row.base < min(column[-1][0].base for column in others) - SAME_BASE
@@ -111,7 +111,7 @@ def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
 
 
 def _goes_on(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
-    """Whether the second piece of a cell stands behind the first one or right below it."""
+    """Return whether the second piece of a cell stands behind the first one or right below it."""
     (upper, above), (lower, below) = first, second
     size = max(upper.size, lower.size)
     if upper is lower:
@@ -120,7 +120,7 @@ def _goes_on(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
 
 
 def is_tabular(rows: Sequence[Sequence[str]]) -> bool:
-    """False for what only looks like a table: a list with its bullets, a list of contents, text in two columns."""
+    """Return False for what only looks like a table: bullets, contents, text in two columns."""
     filled = [row for row in rows if sum(map(bool, row)) >= 2]
     cells = [cell for row in rows for cell in row if cell]
     if len(filled) < 2 or len(filled) < 0.5 * len(rows):
@@ -136,7 +136,7 @@ def is_tabular(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_list(rows: Sequence[Sequence[str]], *, headed: bool) -> bool:
-    """True for items behind their marks, for notes behind their numbers, and for titles before those of their pages."""
+    """Return True for items after marks, notes after numbers, and titles before page numbers."""
     marked = sum(bool(_MARK.match(row[0])) for row in rows)
     noted = not headed and all(len(row[0]) < 3 and not row[0].isalpha() for row in rows)
     if marked > 0.2 * len(rows) or (noted and any(len(row[-1].split()) > _PROSE_WORDS for row in rows)):
@@ -161,7 +161,7 @@ def rows_of(lines: Sequence[Line]) -> list[Row]:
 
 
 def split_header(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """The header is the bold rows at the top that stand close together, or else a first row without figures."""
+    """Return the header: the bold rows at the top, or else a first row without figures."""
     count = 0
     for at, row in enumerate(rows):
         near = at == 0 or rows[at - 1].base - row.base <= 15
@@ -214,7 +214,7 @@ def _holds_prose(rows: Sequence[Row], columns: Sequence[Column]) -> bool:
 
 
 def column_of(cell: Cell, columns: Sequence[Column]) -> int:
-    """The column of which the cell covers most, or the nearest one."""
+    """Return the column of which the cell covers most, or the nearest one."""
     around = bisect(columns, (cell.left, math.inf)) - 1
     if around >= 0 and cell.right <= columns[around][1]:
         return around

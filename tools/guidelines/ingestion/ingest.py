@@ -60,7 +60,7 @@ class Source:
 
 
 def in_loop(progress: Progress | None) -> Progress | None:
-    """``progress`` for a thread: it is called in the running event loop, where the caller expects it."""
+    """Return ``progress`` for a thread: it is called in the running event loop, where the caller expects it."""
     if progress is None:
         return None
     loop = asyncio.get_running_loop()
@@ -87,7 +87,7 @@ class Reporter:
 
 
 def check_source(path: Path) -> Source:
-    """Looks at size and first bytes, and names the version by its hash. Raises ``SourceRejected``."""
+    """Check size and first bytes, and hash the file. Raises ``SourceRejected``."""
     try:
         if not path.is_file():
             raise SourceRejected(f"{path.name} is no file.")
@@ -123,7 +123,7 @@ def _suffix(path: Path, start: bytes) -> str:
 
 
 def files_under(folder: Path) -> list[Path]:
-    """The files of known endings under ``folder``, in order of their names. Raises ``SourceRejected``."""
+    """Return the files of known endings under ``folder``, in order of their names. Raises ``SourceRejected``."""
     if not folder.is_dir():
         raise SourceRejected(f"{folder.name} is no folder.")
     found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_symlink())
@@ -135,7 +135,7 @@ def files_under(folder: Path) -> list[Path]:
 
 
 def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> Source:
-    """The original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
+    """Return the original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
     path = store.original(version)
     if not path.is_file():
         raise SourceRejected(f"The original of {version.file_name} is gone from the library: add it again.")
@@ -143,7 +143,7 @@ def stored_source(store: LibraryStore, record: DocumentRecord, version: Document
 
 
 def unchanged(store: LibraryStore, source: Source) -> Document | None:
-    """The document that already holds these very bytes, read by this version of the reader."""
+    """Return the document that already holds these very bytes, read by this version of the reader."""
     for record in store.records():
         version = current_version(record)
         if version is not None and version.sha256 == source.sha256 and version.reader == READER:
@@ -173,7 +173,7 @@ def publish(store: LibraryStore, retriever: Retriever, source: Source, facts: Ex
 
 
 def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
-    """Takes a document out of search and list. Blocks; holds the lock. False when there is no such one.
+    """Remove a document from search and list, under the lock. Blocks. False if unknown.
 
     What it was is kept for old citations, unless its record is damaged: that one is dropped.
     """
@@ -198,7 +198,7 @@ def withdraw(store: LibraryStore, retriever: Retriever, document: str) -> bool:
 
 
 def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, report: Reporter) -> None:
-    """Writes the rows of a version that lies in the store, vectors first, for they take longest."""
+    """Write the rows of a stored version, vectors first because they take longest."""
     passages = [stored for stored in store.passages(ref) if stored.kind != "reference"]
     embedder, vectors = retriever.embedder, retriever.vectors
     if embedder is not None and vectors is not None:
@@ -218,7 +218,7 @@ def write_rows(store: LibraryStore, retriever: Retriever, ref: VersionRef, repor
 
 
 def clean_up(store: LibraryStore, retriever: Retriever) -> None:
-    """Removes the rows that a run left which was killed. Call with the lock held."""
+    """Remove rows left by a killed run. The caller holds the lock."""
     for ref in store.pending():
         record = store.record(ref.document)
         if record is None or record.current != ref.key:

@@ -48,7 +48,7 @@ class Intake:
         self._reading = asyncio.Semaphore(2)
 
     async def add(self, path: Path, progress: Progress | None, scope: Scope | None) -> Document:
-        """Takes one file in, for everybody or for one conversation; see ``GuidelineLibrary.add``."""
+        """Ingest one file for everybody or for one conversation; see ``GuidelineLibrary.add``."""
         report = ingest.Reporter(path.name, progress)
         source = await self._run(lambda: ingest.check_source(path))
         if scope is not None:
@@ -61,7 +61,7 @@ class Intake:
         return await self._take(shelf.store, source, progress)
 
     def _known(self, source: ingest.Source, scope: Scope | None) -> Document | None:
-        """The document that is these very bytes; for a conversation also the library's, which it searches anyway."""
+        """Return the document with these bytes; for a conversation, one of the library counts as well."""
         shelves = dict.fromkeys((self._shelves.of(scope), self._shelves.library))
         found = (ingest.unchanged(shelf.store, source) for shelf in shelves)
         return next((document for document in found if document is not None), None)
@@ -79,7 +79,7 @@ class Intake:
         return shelf
 
     async def share(self, own: str, scope: Scope, progress: Progress | None) -> Document | None:
-        """Adds a conversation's document to the library; its own copy is kept for the answers that cite it.
+        """Add a conversation's document to the library; its own copy is kept for the answers that cite it.
 
         None when the conversation has no such document.
         """
@@ -105,7 +105,7 @@ class Intake:
         return document
 
     async def _read(self, store: LibraryStore, source: ingest.Source, report: ingest.Reporter) -> Extraction:
-        """Reads the file in the worker, unless a run that was broken off had read it already."""
+        """Read the file in the worker unless an interrupted run has already done so."""
         known = await self._run(lambda: store.facts(source.ref) if store.is_whole(source.ref) else None)
         if known is not None:
             return known
@@ -129,7 +129,7 @@ class Intake:
     # -- out
 
     async def withdraw(self, document: str, scope: Scope | None) -> bool:
-        """Takes a document out of search and list; what old answers cite stays. False when there is no such one."""
+        """Remove a document from search and list, keeping what old answers cite. False if unknown."""
         store = self._shelves.of(scope).store
         if scope is not None and not self._shelves.has(scope):
             return False
@@ -137,7 +137,7 @@ class Intake:
             return await self._run(lambda: ingest.withdraw(store, self._retriever, document))
 
     async def erase(self, scope: Scope) -> bool:
-        """Erases all files of a conversation, with their words and rows. False when it had none."""
+        """Erase all files of a conversation, with their words and rows. False when it had none."""
         async with self._changing:
             return await self._run(lambda: self._erase(scope))
 
@@ -167,7 +167,7 @@ class Intake:
                     ingest.clean_up(self._shelves.of(scope).store, self._retriever)
 
     async def reindex(self, progress: Progress | None) -> FolderReport:
-        """Builds the index anew from the stored originals; see ``GuidelineLibrary.reindex``."""
+        """Rebuild the index from the stored originals; see ``GuidelineLibrary.reindex``."""
         async with self._changing:
             await self._run(self._drop_index)
         library = await self._reindex_shelf(self._shelves.library, progress)

@@ -46,7 +46,7 @@ class LibrarySearch:
         scope: Scope | None = None,
         expansion: QueryExpansion | None = None,
     ) -> GuidelineSearchResult:
-        """The best ``limit`` passages of the documents that ``chosen`` lets through, those of ``scope`` among them."""
+        """Return the best ``limit`` passages of the documents in ``chosen``, including those of ``scope``."""
         snapshot = self._shelves.snapshot(scope)
         refs = names(_without_doubles(snapshot.refs(chosen), snapshot))
         expansion = expansion or QueryExpansion()
@@ -62,7 +62,7 @@ class LibrarySearch:
         )
 
     def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
-        """The candidates as passages; what was replaced since the search began is left out."""
+        """Yield the candidates as passages; what was replaced since the search began is left out."""
         rows: Counter[tuple[str, int]] = Counter()
         for candidate in found.candidates:
             parsed = parse_passage_id(candidate.id)
@@ -83,7 +83,7 @@ class LibrarySearch:
         return tuple(map(sys.intern, self._shelves.holding(passage_id).store.passage_terms(*parsed)))
 
     def problems(self) -> list[str]:
-        """What is wrong, one sentence each, with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
+        """Return each problem in a sentence with what to do. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self._retriever.check()
         store, snapshot = self._shelves.library.store, self._shelves.library.catalog.snapshot()
         problems = [damaged_record(name) for name in store.damaged()]
@@ -108,7 +108,7 @@ class LibrarySearch:
         return problems
 
     def own_problems(self) -> list[str]:
-        """The same for the files of conversations, which are counted and not named."""
+        """Return the problems of conversations' files, which are counted and not named."""
         self._retriever.check()
         gone, older = 0, 0
         for scope in self._shelves.scopes():
@@ -135,7 +135,7 @@ class LibrarySearch:
 
 
 def damaged_record(document: str) -> str:
-    """What a reader is told of a document whose record cannot be read."""
+    """Return the message on a document whose record cannot be read."""
     return (
         f"Guideline {document}: its record in the library's folder is damaged, and it is not searched. "
         f"Add its file again, or run `asclepius guidelines remove {document}`."
@@ -143,11 +143,11 @@ def damaged_record(document: str) -> str:
 
 
 def _other_words(term: str, expansion: QueryExpansion) -> tuple[str, ...]:
-    """The words that mean the same as the asked word or phrase to which ``term`` belongs."""
+    """Return the words that mean the same as the asked word or phrase to which ``term`` belongs."""
     return tuple(same for one in expansion.expansions if term in term_set(one.asked) for same in one.same)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:
-    """``refs`` without a conversation's copies of what the library has: nothing is to be found twice."""
+    """Return ``refs`` without a conversation's copies of library documents."""
     shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
     return [ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared]

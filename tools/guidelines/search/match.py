@@ -18,7 +18,7 @@ STRONG_FROM = 0.53
 
 
 def match_of(terms: Sequence[QuestionTerm], passages: Sequence[Passage]) -> Match:
-    """The hint on the best of ``passages``."""
+    """Return the hint on the best of ``passages``."""
     total = sum(term.weight for term in terms)
     best = max((_most_held(terms, passage) for passage in passages), default=0.0)
     if not best:
@@ -27,7 +27,7 @@ def match_of(terms: Sequence[QuestionTerm], passages: Sequence[Passage]) -> Matc
 
 
 def _most_held(terms: Sequence[QuestionTerm], passage: Passage) -> float:
-    """The largest weight that one unit of ``passage`` holds, with its headings; 0 where no unit holds any."""
+    """Return the largest weight that one unit of ``passage`` holds, with its headings; 0 where no unit holds any."""
     headings = term_set(f"{passage.title} {passage.section}")
     best = 0.0
     for unit in units(passage.text):

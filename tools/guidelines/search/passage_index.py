@@ -62,13 +62,13 @@ class TermsIndex(PassageCollection):
     search_field = "weights"
 
     def add(self, rows: Sequence[TermsRow], *, progress: Callable[[int, int], None] | None = None) -> None:
-        """Writes ``rows``; they are searched fast only after ``settle``."""
+        """Write ``rows``; they are searched fast only after ``settle``."""
         self._write(
             [{"id": row.id, "version": row.version, "weights": passage_weights(row.terms)} for row in rows], progress
         )
 
     def search(self, terms: Sequence[str], weight: Weight, versions: Sequence[str], limit: int) -> list[Hit]:
-        """The best passages of ``versions`` for stemmed ``terms`` by BM25, best first."""
+        """Return the best passages of ``versions`` for stemmed ``terms`` by BM25, best first."""
         return self._find(question_weights(terms, weight), versions, limit) if terms and versions else []
 
     def _probe(self) -> dict[int, float]:
@@ -88,19 +88,19 @@ class TermsIndex(PassageCollection):
 
 
 def passage_weights(terms: Sequence[str]) -> dict[int, float]:
-    """The passage's side of BM25 (Robertson and Zaragoza, 2009): how much each term counts, by its dimension."""
+    """Return the passage's side of BM25 (Robertson and Zaragoza, 2009): how much each term counts, by its dimension."""
     share = K1 * (1 - B + B * len(terms) / USUAL_TERMS)
     weights = {dimension_of(term): count * (K1 + 1) / (count + share) for term, count in Counter(terms).items()}
     return weights or {0: 0.0001}
 
 
 def question_weights(terms: Sequence[str], weight: Weight) -> dict[int, float]:
-    """The question's side: each term's weight in the library."""
+    """Return the question's side: each term's weight in the library."""
     return {dimension_of(term): count * weight(term) for term, count in Counter(terms).items()}
 
 
 def dimension_of(term: str) -> int:
-    """A number for a term, from 1 to 2^32 - 3; two terms of a library hardly ever share one."""
+    """Return a number for a term, from 1 to 2^32 - 3; two terms of a library hardly ever share one."""
     return 1 + zlib.crc32(term.encode()) % (2**32 - 3)
 
 
@@ -115,11 +115,11 @@ class VectorIndex(PassageCollection):
         self.dimension = dimension
 
     def add(self, rows: Sequence[VectorRow], *, progress: Callable[[int, int], None] | None = None) -> None:
-        """Writes ``rows``; they are searched fast only after ``settle``."""
+        """Write ``rows``; they are searched fast only after ``settle``."""
         self._write([{"id": row.id, "version": row.version, "vector": list(row.vector)} for row in rows], progress)
 
     def search(self, vector: Sequence[float], versions: Sequence[str], limit: int) -> list[Hit]:
-        """The passages of ``versions`` whose vectors have the largest cosine with ``vector``, best first."""
+        """Return the passages of ``versions`` whose vectors have the largest cosine with ``vector``, best first."""
         return self._find(list(vector), versions, limit) if versions else []
 
     def _probe(self) -> list[float]:

@@ -30,7 +30,7 @@ class Candidate:
 
 
 def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Candidate]:
-    """One list out of two, best first. With an empty second list the first one's order stays."""
+    """Merge two lists by rank, best first. An empty second list leaves the order of the first."""
     bm25 = {hit.id: hit.score for hit in by_terms}
     cosine = {hit.id: hit.score for hit in by_vector}
     if not cosine:
@@ -59,7 +59,7 @@ def _scaled(scores: Mapping[str, float]) -> dict[str, float]:
 def by_closeness(
     candidates: Sequence[Candidate], question: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
 ) -> list[Candidate]:
-    """Raises candidates in which the question's terms stand close together."""
+    """Raise candidates in which the question's terms are close together."""
     raised = [
         Candidate(
             each.id,
@@ -73,7 +73,7 @@ def by_closeness(
 
 
 def closeness(question: Sequence[str], passage: Sequence[str], weight: Weight) -> float:
-    """The largest share of the question's weight that ``STRETCH`` terms in a row of the passage cover, 0 to 1."""
+    """Return the largest share (0 to 1) of the question's weight in ``STRETCH`` successive terms."""
     wanted = {term: weight(term) for term in question}
     total = sum(wanted.values())
     if not total:

@@ -66,7 +66,7 @@ class Retriever:
         weight: Weight,
         expansion: QueryExpansion | None = None,
     ) -> Found:
-        """The best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
+        """Return the best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
         wanted = tuple(terms(question))
         expansion = expansion or QueryExpansion()
         shares = _shares(expansion, wanted)
@@ -78,7 +78,7 @@ class Retriever:
         return Found(wanted, tuple(ordered))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
-        """A failing embedder costs the dense half of a search, never the answer."""
+        """Return the dense hits; none when the embedder fails, which never fails the search."""
         if self.embedder is None or not question.strip() or not versions:
             return []
         try:
@@ -91,7 +91,7 @@ class Retriever:
             return []
 
     def load(self) -> None:
-        """Loads the collections so that the first search is fast."""
+        """Load the collections so that the first search is fast."""
         self.terms.load()
         if self.vectors is not None:
             self.vectors.load()
@@ -107,13 +107,13 @@ class Retriever:
             self.vectors.settle()
 
     def drop(self) -> None:
-        """Removes the collections with all rows."""
+        """Remove the collections with all rows."""
         self.terms.drop()
         if self.vectors is not None:
             self.vectors.drop()
 
     def check(self) -> None:
-        """Reaches the server and looks at the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
+        """Check the server and the collections. Raises ``ToolUnavailable`` or ``IndexMismatch``."""
         self.terms.check()
         if self.vectors is not None:
             self.vectors.check()

@@ -26,7 +26,7 @@ class Snapshot:
     """Documents whose words are gone from the folder or damaged; they are not searched."""
 
     def refs(self, chosen: SearchFilter) -> list[VersionRef]:
-        """The versions that ``chosen`` lets through; an empty filter lets all through."""
+        """Return the versions that ``chosen`` lets through; an empty filter lets all through."""
         return [
             VersionRef(document, version.key)
             for document, version in self.live.items()
@@ -34,7 +34,7 @@ class Snapshot:
         ]
 
     def weight(self, term: str) -> float:
-        """How telling a term is: its BM25 weight, largest for a term that no passage holds."""
+        """Return the BM25 weight of a term, largest for one that no passage holds."""
         return weight_of(self.counts, self.passages)(term)
 
 
@@ -72,11 +72,11 @@ class Catalog:
         return Snapshot(stamp, live, total, counts, frozenset(unreadable))
 
     def documents(self) -> list[Document]:
-        """What is loaded, but for what ``LibraryStore.damaged`` names."""
+        """Return the loaded documents without those in ``LibraryStore.damaged``."""
         return [document for record in self._store.records() if (document := as_document(record)) is not None]
 
     def version(self, name: str) -> tuple[VersionRef, DocumentVersion] | None:
-        """The version that ``name`` means: ``id@key``, or ``id`` for its current version."""
+        """Return the version of a name: ``id@key``, or ``id`` for its current version."""
         ref = VersionRef.parse(name)
         record = self._store.record(ref.document if ref else name)
         if record is None:
@@ -103,13 +103,13 @@ def current_version(record: DocumentRecord) -> DocumentVersion | None:
 
 
 def as_document(record: DocumentRecord) -> Document | None:
-    """The entry of the list, or None for a document that was removed."""
+    """Return the entry of the list, or None for a document that was removed."""
     version = current_version(record)
     return document_of(record, version) if version is not None else None
 
 
 def document_of(record: DocumentRecord, version: DocumentVersion) -> Document:
-    """``version`` of ``record`` as the list shows it."""
+    """Return ``version`` of ``record`` as the list shows it."""
     facts = version.model_dump(exclude={"key", "suffix", "paged", "reader"})
     return Document(
         id=record.id, superseded=tuple(other.key for other in record.versions if other.key != version.key), **facts
@@ -117,7 +117,7 @@ def document_of(record: DocumentRecord, version: DocumentVersion) -> Document:
 
 
 def as_passage(ref: VersionRef, version: DocumentVersion, stored: StoredPassage, score: float = 0.0) -> Passage:
-    """A stored passage as the app cites it; its ``document_id`` names the version, so that its page can be shown."""
+    """Return a stored passage as the app cites it; its ``document_id`` names the version."""
     return Passage(
         id=passage_id(ref, stored.number),
         kind="guideline",

@@ -61,12 +61,12 @@ class LibraryStore:
     # -- documents
 
     def records(self) -> list[DocumentRecord]:
-        """The documents whose record can be read; ``damaged`` names the others."""
+        """Return the documents whose record can be read; ``damaged`` names the others."""
         found = (parsed(DocumentRecord, path.read_bytes()) for path in self._record_paths())
         return [record for record in found if record is not None]
 
     def damaged(self) -> tuple[str, ...]:
-        """The ids of documents whose record is there and is none, after a fault of the disk or an edit by hand."""
+        """Return the ids of documents whose record exists and cannot be parsed."""
         return tuple(path.stem for path in self._record_paths() if parsed(DocumentRecord, path.read_bytes()) is None)
 
     def record(self, document_id: str) -> DocumentRecord | None:
@@ -103,7 +103,7 @@ class LibraryStore:
         return self.version_folder(ref).is_dir()
 
     def is_whole(self, ref: VersionRef) -> bool:
-        """Whether all files of the version are there and can be read: what is not whole is read anew."""
+        """Return whether all files of the version exist and can be read; others are read again."""
         lexicon = self.lexicon(ref)
         if lexicon is None or self.facts(ref) is None:
             return False
@@ -116,12 +116,12 @@ class LibraryStore:
         return pages > 0 and passages == len(found) and lexicon.counts.keys() <= known
 
     def version_refs(self, document_id: str) -> list[VersionRef]:
-        """The versions of a document that have a folder, whatever its record says."""
+        """Return the versions of a document that have a folder, whatever its record says."""
         found = (VersionRef.parse(path.name) for path in (self.folder / "versions").glob(f"{document_id}@*"))
         return [ref for ref in found if ref is not None]
 
     def save_version(self, ref: VersionRef, made: Path) -> None:
-        """Moves the folder ``made`` (written by ``write_version``) into its place."""
+        """Move the folder ``made`` (written by ``write_version``) into its place."""
         place = self.version_folder(ref)
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.exists():
@@ -131,12 +131,12 @@ class LibraryStore:
             del self._offsets[known]
 
     def facts(self, ref: VersionRef) -> Extraction | None:
-        """What the reader found out about the document, without its pages; None when it is not there or damaged."""
+        """Return the document's facts without its pages; None when they are missing or damaged."""
         path = self.version_folder(ref) / "facts.json"
         return parsed(Extraction, path.read_bytes()) if path.is_file() else None
 
     def passages(self, ref: VersionRef) -> Iterator[StoredPassage]:
-        """All passages of a version in order. Raises ``ToolUnavailable`` at a damaged one."""
+        """Return all passages of a version in order. Raises ``ToolUnavailable`` at a damaged one."""
         return parsed_lines(StoredPassage, self.version_folder(ref) / "passages.jsonl")
 
     def passage(self, ref: VersionRef, number: int) -> StoredPassage | None:
@@ -145,7 +145,7 @@ class LibraryStore:
         return parsed(StoredPassage, line) if line is not None else None
 
     def passage_terms(self, ref: VersionRef, number: int) -> list[str]:
-        """The indexed terms of one passage, in order."""
+        """Return the indexed terms of one passage, in order."""
         line = self._line(ref, "terms.txt", number)
         return line.decode(errors="replace").split() if line is not None else []
 
@@ -166,7 +166,7 @@ class LibraryStore:
         return parsed_lines(PageContent, self.version_folder(ref) / "pages.jsonl")
 
     def indexed_terms(self, ref: VersionRef) -> list[str]:
-        """The stemmed terms of each passage of a version, by its number."""
+        """Return the stemmed terms of each passage of a version, by its number."""
         return (self.version_folder(ref) / "terms.txt").read_text(encoding="utf-8", errors="replace").splitlines()
 
     def lexicon(self, ref: VersionRef) -> Lexicon | None:
@@ -199,12 +199,12 @@ class LibraryStore:
         return [ref for path in sorted(folder.iterdir()) if (ref := VersionRef.parse(path.name)) is not None]
 
     def scratch(self) -> tempfile.TemporaryDirectory[str]:
-        """A temporary folder on the same file system, from which results are renamed into place."""
+        """Return a temporary folder on the same file system, from which results are renamed into place."""
         self._make()
         return tempfile.TemporaryDirectory(prefix="scratch-", dir=self.folder)
 
     def clear_scratch(self) -> None:
-        """Removes the temporary folders of processes that were killed; a live one needs its own for minutes at most."""
+        """Remove the temporary folders of processes that were killed; a live one needs its own for minutes at most."""
         for folder in self.folder.glob("scratch-*"):
             with suppress(FileNotFoundError):
                 if time.time() - folder.stat().st_mtime > _SCRATCH_SECONDS:
@@ -212,7 +212,7 @@ class LibraryStore:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Holds the library for changes, waiting for another process that does; a dead process holds nothing."""
+        """Hold the library for changes, waiting for another process that does; a dead process holds nothing."""
         self._make()
         with (self.folder / "lock").open("a") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -220,7 +220,7 @@ class LibraryStore:
 
     @contextmanager
     def locked_if_free(self) -> Generator[bool]:
-        """Holds the library when no other process does; says whether."""
+        """Hold the library if no other process does; yield whether it is held."""
         self._make()
         with (self.folder / "lock").open("a") as handle:
             try:
@@ -240,7 +240,7 @@ class LibraryStore:
 
 
 def document_id(file_name: str) -> str:
-    """The id of a document from its file's name: lower case letters, digits and single hyphens.
+    """Return the id of a document from its file's name: lower case letters, digits and single hyphens.
 
     Accents are dropped; a name without any Latin letter or digit gets a number made of it. The ending is part of the
     id unless it is ``.pdf``, so that a text beside its PDF is a document of its own.

@@ -19,7 +19,7 @@ class Threads:
         self._executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="guidelines")
 
     async def __call__(self, call: Callable[[], T], *, seconds: float | None = None) -> T:
-        """The result of ``call``. Raises ``ToolUnavailable`` when it does not come within ``seconds``."""
+        """Return the result of ``call``. Raises ``ToolUnavailable`` when it does not come within ``seconds``."""
         future = asyncio.get_running_loop().run_in_executor(self._executor, call)
         try:
             async with asyncio.timeout(seconds):
@@ -35,5 +35,5 @@ class Threads:
             ) from None
 
     def close(self) -> None:
-        """Takes no more calls; those that still run are left to their own time limits."""
+        """Take no more calls; those that still run are left to their own time limits."""
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -17,17 +17,17 @@ _OWN = re.compile(r"(?:guideline:)?own-([0-9a-f]{32})-[0-9a-f]{16}(?![a-z0-9-])"
 
 
 def as_scope(text: str) -> Scope | None:
-    """``text`` as a conversation's key; None when it is none."""
+    """Return ``text`` as a conversation's key; None when it is none."""
     return Scope(text) if _SCOPE.fullmatch(text) else None
 
 
 def own_id(scope: Scope, file_name: str) -> str:
-    """The id of a conversation's own document; a changed file of the same name is another version of it."""
+    """Return the id of a conversation's own document; a changed file of the same name is another version of it."""
     digest = hashlib.sha256(f"{scope}:{file_name}".encode(errors="surrogatepass")).hexdigest()
     return f"own-{scope}-{digest[:16]}"
 
 
 def scope_of(name: str) -> Scope | None:
-    """The conversation that a document belongs to, by its id, its version's or a passage's; None for the library's."""
+    """Return the conversation that owns a document, version or passage id; None for the library."""
     match = _OWN.match(name)
     return Scope(match[1]) if match else None

@@ -51,7 +51,7 @@ class ConversationStore(LibraryStore):
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Holds the library: the index is one. Raises ``SourceRejected`` when the conversation was deleted."""
+        """Hold the library: the index is one. Raises ``SourceRejected`` when the conversation was deleted."""
         with self._library.locked():
             self._make()
             yield
@@ -90,11 +90,11 @@ class Shelves:
         self._together: dict[Scope, tuple[Snapshot, Snapshot, Snapshot]] = {}
 
     def has(self, scope: Scope) -> bool:
-        """Whether the conversation ever had documents of its own, and was not erased since."""
+        """Return whether the conversation ever had documents of its own, and was not erased since."""
         return (self._folder / scope).is_dir()
 
     def of(self, scope: Scope | None) -> Shelf:
-        """The shelf of a conversation; that of the library for None."""
+        """Return the shelf of a conversation; that of the library for None."""
         if scope is None:
             return self.library
         with self._lock:
@@ -108,29 +108,29 @@ class Shelves:
             return self._own[scope]
 
     def holding(self, name: str) -> Shelf:
-        """The shelf that a document, a version or a passage stands on, by its id."""
+        """Return the shelf of a document, version or passage id."""
         return self.of(scope_of(name))
 
     def made(self, scope: Scope | None) -> Shelf:
-        """The shelf of a conversation, there to be written to."""
+        """Return the shelf of a conversation, created if missing."""
         shelf = self.of(scope)
         if isinstance(shelf.store, ConversationStore):
             shelf.store.make()
         return shelf
 
     def scopes(self) -> list[Scope]:
-        """The conversations that have documents of their own."""
+        """Return the conversations that have documents of their own."""
         if not self._folder.is_dir():
             return []
         return [scope for path in sorted(self._folder.iterdir()) if (scope := as_scope(path.name)) is not None]
 
     def own_count(self) -> int:
-        """How many documents belong to conversations."""
+        """Return how many documents belong to conversations."""
         records = [record for scope in self.scopes() for record in self.of(scope).store.records()]
         return sum(current_version(record) is not None for record in records)
 
     def snapshot(self, scope: Scope | None) -> Snapshot:
-        """What a question is answered from: the library, and what its conversation has beside it."""
+        """Return what a question is searched in: the library and its conversation's documents."""
         library = self.library.catalog.snapshot()
         if scope is None or not self.has(scope):
             return library
@@ -143,7 +143,7 @@ class Shelves:
         return known[2]
 
     def erase(self, scope: Scope) -> bool:
-        """Erases what a conversation has: files, words and records. False when it had nothing.
+        """Erase what a conversation has: files, words and records. False when it had nothing.
 
         Its rows in the index, which hold no words, are marked for ``ingest.clean_up``.
         """
@@ -160,7 +160,7 @@ class Shelves:
 
 
 def erase_files(folder: Path, scope: Scope) -> bool:
-    """``Shelves.erase`` for a library that is not open; the index is mended when it is opened next."""
+    """Erase like ``Shelves.erase`` while the library is closed; the next opening repairs the index."""
     return Shelves(folder).erase(scope)
 
 
