@@ -95,6 +95,20 @@ async def test_one_json_answer_says_where_each_citation_stands(redis_url: str, t
     assert answer["usage"]["total_tokens"] == 30
 
 
+async def test_a_statement_that_is_not_in_its_source_is_in_the_stream_and_in_the_json_answer(
+    redis_url: str, tmp_path: Path
+) -> None:
+    said = "Start metformin at 850 mg once daily with food."
+    wrong = [calls_reply(CALL, response_id="resp_1"), chained(text_reply(f"{said} [1]", response_id="resp_2"))]
+    expected = {"text": said, "numbers": [1], "reasons": ["number"], "details": ["850 mg"]}
+    async with asked(wrong, redis_url, tmp_path / "json") as (running, _), running.client() as client:
+        answer = (await client.post("/api/v1/consult", json={"message": "How much?", "stream": False})).json()
+    assert answer["unsupported"] == [expected]
+    async with asked(wrong, redis_url, tmp_path / "stream") as (running, _), running.client() as client:
+        (checked,) = [frame.data for frame in await ask(client) if frame.data["type"] == "statements_checked"]
+    assert checked["unsupported"] == [expected]
+
+
 async def test_an_ended_turn_can_be_taken_up_behind_any_of_its_events(redis_url: str, tmp_path: Path) -> None:
     """Cut after each event in turn: what was read and what comes then are the turn, nothing missing, nothing twice."""
     async with asked(CITED, redis_url, tmp_path) as (running, _), running.client() as client:
