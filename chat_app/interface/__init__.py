@@ -1,0 +1,1 @@
+"""Page and HTTP API."""

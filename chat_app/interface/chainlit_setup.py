@@ -70,10 +70,12 @@ def install_routes(app: FastAPI, router: object) -> None:
 
 
 async def open_standalone(runtime: Runtime) -> None:
+    """Open the services when Chainlit serves alone."""
     await _standalone.enter_async_context(runtime.running())
 
 
 async def close_standalone() -> None:
+    """Close the services that ``open_standalone`` opened."""
     await _standalone.aclose()
 
 

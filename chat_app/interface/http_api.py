@@ -22,7 +22,7 @@ from chat_app.settings import Settings
 
 
 def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) -> FastAPI:
-    """The whole web app for ``settings``. Raises ``ConfigurationError`` when they are unsafe.
+    """Create the web app for ``settings``. Raises ``ConfigurationError`` when they are unsafe.
 
     ``open_app`` builds what answers; tests put a stand-in there.
     """

@@ -154,7 +154,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
         turn_id: TurnId,
         last_event_id: Annotated[str | None, Header(max_length=400, description="The last `id` that was read.")] = None,
     ) -> Response:
-        """The turn's events after `Last-Event-ID`, or all of them; 204 when there are no more.
+        """Resume a turn's events after `Last-Event-ID`, or read all; 204 when there are no more.
 
         Possible while the turn runs, and for five minutes after.
         """

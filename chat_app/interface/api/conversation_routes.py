@@ -76,7 +76,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/{conversation_id}", responses=api_docs.NOT_FOUND)
     async def read_conversation(request: Request, conversation_id: ConversationId) -> StoredConversation:
-        """A conversation: its messages with the passages they cite."""
+        """Read a conversation: its messages with the passages they cite."""
         user = asker(request)
         store = (await runtime.ready()).sessions
         session = await store.get(conversation_id, user)

@@ -23,14 +23,19 @@ class FeedbackBody(BaseModel):
 
 
 class PutFeedback(BaseModel):
+    """Body of the route that sets feedback."""
+
     feedback: FeedbackBody
 
 
 class DeleteFeedback(BaseModel):
+    """Body of the route that deletes feedback."""
+
     feedback_id: str = Field(alias="feedbackId", max_length=64)
 
 
 def feedback_router(runtime: Runtime) -> APIRouter:
+    """Return the routes that set and delete feedback."""
     router = APIRouter()
 
     @router.put("/feedback")

@@ -28,6 +28,7 @@ class FileFor(BaseModel):
 
 
 def file_router(runtime: Runtime) -> APIRouter:
+    """Return the route that decides who can use an uploaded file."""
     router = APIRouter()
 
     @router.post("/threads/{thread_id}/files/{document_id}")

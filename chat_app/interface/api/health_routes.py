@@ -24,17 +24,18 @@ _MODEL_SECONDS = 30.0
 
 
 def health_router(runtime: Runtime) -> APIRouter:
+    """Return the probes of the process and its parts."""
     router = APIRouter()
     model = _ModelCheck()
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """The process answers."""
+        """Answer while the process is alive."""
         return {"status": "ok"}
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        """Each part and whether it can be used; 503 while one cannot."""
+        """Check each part; 503 while one cannot be used."""
         parts = await _parts(runtime, model)
         ready = all(part["ready"] for part in parts.values())
         return JSONResponse({"status": "ready" if ready else "not ready", "parts": parts}, 200 if ready else 503)
@@ -43,11 +44,12 @@ def health_router(runtime: Runtime) -> APIRouter:
 
 
 def status_router(runtime: Runtime) -> APIRouter:
+    """Return the route of what is loaded."""
     router = APIRouter()
 
     @router.get("/status")
     async def status(request: Request) -> dict[str, Any]:
-        """What the start page says: what is loaded, how old it is, and who answers."""
+        """Return what the start page shows: loaded sources, their dates and the models."""
         user = runtime.identity.from_cookies(request.cookies)
         language = language_of(request.headers.get("accept-language"))
         found: dict[str, Any] = {

@@ -41,7 +41,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 
 def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
-    """A problem document."""
+    """Return a problem document."""
     content = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": detail, **more}
     return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
 

@@ -25,6 +25,7 @@ class SourceSettings(BaseModel):
 
 
 def settings_router(runtime: Runtime) -> APIRouter:
+    """Return the route that changes an open conversation's settings."""
     router = APIRouter()
 
     @router.post("/threads/{thread_id}/settings", status_code=204, response_class=Response)

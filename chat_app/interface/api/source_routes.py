@@ -22,7 +22,8 @@ _MOST_PAGES = 100_000
 def source_router(runtime: Runtime) -> APIRouter:
     """Return the routes of passages and pages.
 
-    Every signed-in user may read the library's guidelines; a conversation's files only its owner."""
+    Every signed-in user may read the library's guidelines; a conversation's files only its owner.
+    """
     router = APIRouter()
 
     def signed_in(request: Request) -> str:
@@ -30,7 +31,7 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/guidelines")
     async def guidelines(request: Request) -> list[dict[str, Any]]:
-        """What is loaded and searchable."""
+        """List the loaded guidelines."""
         signed_in(request)
         app = await runtime.ready()
         return [document.model_dump(mode="json") for document in await app.guidelines.documents()]
@@ -43,7 +44,7 @@ def source_router(runtime: Runtime) -> APIRouter:
         quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
-        """A page as PNG, the words of each ``quote`` marked."""
+        """Render a page as PNG with each ``quote`` highlighted."""
         scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
@@ -51,7 +52,7 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/guidelines/{document_id}/original.pdf")
     async def original(request: Request, document_id: str) -> FileResponse:
-        """The document as it was added. A PDF opens in the browser; any other format is downloaded."""
+        """Return the original document. A PDF opens in the browser; any other format is downloaded."""
         scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         path = app.guidelines.original(document_id, scope=scope)
@@ -66,7 +67,7 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     @router.get("/passages/{passage_id:path}")
     async def passage(request: Request, passage_id: str) -> Response:
-        """A passage, also of a version that has been superseded."""
+        """Return a passage, also of a superseded version."""
         scope = await require_readable(runtime.history, signed_in(request), passage_id)
         app = await runtime.ready()
         found = await app.guidelines.passage(passage_id, scope=scope)

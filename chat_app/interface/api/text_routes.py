@@ -19,7 +19,7 @@ def text_router() -> APIRouter:
 
     @router.get("/texts/{language}.js")
     async def texts(language: str) -> Response:
-        """The texts as a script, so that they are there before any other script runs."""
+        """Return the texts as a script, so that they are loaded before any other script runs."""
         body = _script(language_of(language))
         return Response(body, media_type="text/javascript", headers={"cache-control": _FOREVER})
 

@@ -13,11 +13,12 @@ from chat_app.interface.security.identity import require_owner
 
 
 def thread_router(runtime: Runtime) -> APIRouter:
+    """Return the route that exports a conversation."""
     router = APIRouter()
 
     @router.get("/threads/{thread_id}/export.md")
     async def export(request: Request, thread_id: Annotated[str, Path(max_length=64)]) -> Response:
-        """The conversation as Markdown: questions, answers as they were sent, references."""
+        """Export the conversation as Markdown: questions, answers as they were sent, references."""
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         thread = await runtime.history.get_thread(thread_id)

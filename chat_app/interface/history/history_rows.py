@@ -48,7 +48,7 @@ def decoded_value(value: Any, default: Any) -> Any:
 
 
 def thread_of(row: Row) -> ThreadDict:
-    """A conversation without its messages."""
+    """Decode a conversation without its messages."""
     return ThreadDict(
         id=row["id"],
         createdAt=row["createdAt"],
@@ -63,7 +63,7 @@ def thread_of(row: Row) -> ThreadDict:
 
 
 def step_of(row: Row) -> StepDict:
-    """A message or step with its feedback."""
+    """Decode a message or step with its feedback."""
     shown = row["showInput"] not in (None, "false")
     feedback = None
     if row["feedback_value"] is not None:
@@ -93,5 +93,5 @@ def step_of(row: Row) -> StepDict:
 
 
 def element_of(row: Row) -> ElementDict:
-    """An element with its properties."""
+    """Decode an element with its properties."""
     return cast("ElementDict", {**row, "props": decoded_value(row["props"], {})})

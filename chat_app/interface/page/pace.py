@@ -54,7 +54,8 @@ class Pace:
         Args:
             session: The browser.
             growing: Number of characters that the page renders again with every piece.
-            spent: Seconds that sending the last window took."""
+            spent: Seconds that sending the last window took.
+        """
         # A table or list is rendered again with each row: the longer it is, the longer the window.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         marks = self._marks.setdefault(session, _Marks())

@@ -13,6 +13,8 @@ _LONGEST = 80
 
 
 class FollowUp(NamedTuple):
+    """A button that asks ``question``."""
+
     label: str
     question: str
 

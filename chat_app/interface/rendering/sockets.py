@@ -13,6 +13,7 @@ from chat_app.interface.rendering.chainlit_renderer import Emission
 
 
 def owner_of(session: WebsocketSession) -> str | None:
+    """Return the user of a socket."""
     return session.user.identifier if session.user else None
 
 
@@ -48,5 +49,6 @@ async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]
 
 
 async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:
+    """Send ``emissions`` to one browser in order."""
     for emission in emissions:
         await emit(session, emission.event, emission.payload)

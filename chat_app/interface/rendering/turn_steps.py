@@ -121,10 +121,12 @@ def phase_id(turn_id: str) -> str:
 
 
 def now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def iso(at: datetime) -> str:
+    """Format a time as Chainlit does: UTC with milliseconds."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
