@@ -1,5 +1,5 @@
-// What the page adds to Chainlit: the source panel that a citation opens, the line on the start page that says what is
-// loaded, a theme that follows the system. No library, no request beyond this origin.
+// Additions to Chainlit's page: the source panel of a citation, the line on the start page about loaded sources, and a
+// theme that follows the system. No library, no request to another origin.
 (() => {
   'use strict';
 
@@ -40,7 +40,7 @@
 
   const squeezed = (text) => text.replace(/[\s\u00a0\u2060]+/g, ' ').trim();
 
-  // The quote that a number stands behind: the last one in the text before it.
+  // Find the quote that a citation number belongs to: the last one in the text before it.
   function quoteBefore(link, reference) {
     const block = link.closest('[role="article"], li, td, th, p, div');
     if (!block || reference.quotes.length < 2) return reference.quotes[0] || '';
@@ -53,7 +53,7 @@
     return reference.quotes[places[best] < 0 ? 0 : best];
   }
 
-  // The lines of a printed page end where its column did: what goes on in the next line is put in one.
+  // Join lines that were wrapped at the column edge of a printed page.
   function unwrapped(segments) {
     const text = segments.map(([part]) => part).join('');
     const goesOn = (at) => {
@@ -76,7 +76,7 @@
   }
 
   function pageAddress(reference, page, wanted) {
-    // Those that the answer quotes of this passage, the one behind the number first: an address may not grow too long.
+    // Quotes of this passage, the cited one first; limited to keep the address short.
     const quotes = page === reference.page ? [...new Set([wanted, ...reference.quotes])].filter(Boolean).slice(0, MOST_QUOTES) : [];
     const query = quotes.map((quote) => `quote=${encodeURIComponent(quote)}`).join('&');
     return `${api}/guidelines/${encodeURIComponent(reference.document_id)}/pages/${page}.png${query && `?${query}`}`;
@@ -131,7 +131,7 @@
     returnTo = null;
   }
 
-  // An empty panel; the focus goes to its title now, and back to ``from`` when it is closed.
+  // Open an empty panel and focus its title; closing it returns the focus to `from`.
   function raise(text, from, attributes) {
     if (panel) panel.remove();
     else returnTo = from || document.activeElement;
@@ -210,7 +210,7 @@
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Over plain HTTP on another host there is no clipboard; the old way still works.
+      // The clipboard API is missing over plain HTTP on another host.
       const area = make('textarea', { class: 'asc-hidden' });
       area.value = text;
       document.body.append(area);
@@ -255,7 +255,7 @@
     if (!screen) return;
     const there = document.getElementById('asc-statement');
     if (there && there.dataset.settled) return;
-    // Chainlit draws the screen anew while it connects; what was known a moment ago stands there until it is asked again.
+    // Chainlit re-renders the screen while it connects; show the last known status until the next answer.
     if (!there && known) showStatement(screen, known, false);
     if (asking) return;
     asking = true;
@@ -266,7 +266,7 @@
       const now = document.getElementById('welcome-screen');
       if (now) showStatement(now, known, !known.loading);
     } catch {
-      // The server is not there: Chainlit says so itself.
+      // The server is unreachable, which Chainlit reports itself.
     } finally {
       setTimeout(() => {
         asking = false;
@@ -276,9 +276,9 @@
   }
   new MutationObserver(fillStart).observe(document.documentElement, { childList: true, subtree: true });
 
-  // -- trying something else ----------------------------------------------------------------------------------------
+  // -- suggestions --------------------------------------------------------------------------------------------------
 
-  // Changes which sources a conversation searches; false when the server did not take it.
+  // Change the sources that a conversation searches; return whether the server accepted it.
   async function change(thread, settings) {
     const request = { method: 'POST', credentials: 'same-origin', headers: { 'content-type': 'application/json' }, body: JSON.stringify(settings) };
     try {
@@ -288,7 +288,7 @@
     }
   }
 
-  // Puts a question back into the box, to be put in other words.
+  // Put a question back into the box to be rephrased.
   function rephrase(question) {
     const box = document.getElementById('chat-input');
     if (!box) return;

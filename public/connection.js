@@ -1,10 +1,10 @@
-// Which conversation the page is connected to, and its address.
+// Keeps the page connected to the conversation of its address.
 (() => {
   'use strict';
 
-  // A page that is loaded with a conversation's address connects twice: for a new one, and then for that one. Each time it
-  // first asks for a cookie, and of two answers the one that comes last would win, so that what is asked next went into
-  // the new conversation. Only the newest goes on; the cookies are asked for in order.
+  // A page loaded at a conversation's address connects twice: for a new conversation and then for that one. Each time it
+  // requests a cookie first, and the last response would win, so that the next question could go into the new
+  // conversation. Request the cookies in order and resolve only the newest request.
   const fetched = window.fetch.bind(window);
   let before = Promise.resolve();
   let newest = null;
@@ -19,8 +19,8 @@
     });
   };
 
-  // Chainlit's page gives a new conversation its address only where the list of conversations is shown; without one a
-  // reload would lose it.
+  // Chainlit's page sets a new conversation's address only where the list of conversations is shown. Without the address
+  // a reload would lose the conversation.
   window.addEventListener('message', (event) => {
     const thread = event.source === window && event.data && event.data.asclepius_thread;
     const address = `/thread/${thread}`;

@@ -1,7 +1,7 @@
-// What is typed outlives the box it is typed into. Chainlit draws its box anew, and empty, once it knows its user, when a
-// conversation is taken up again, and when the box moves under the first answer: the text goes on in the new box, with the
-// caret where it was, and what is typed while there is none comes with it. Each conversation has its own. Kept in memory
-// alone, for it may be about a patient.
+// Keeps drafts of questions. Chainlit replaces its question box by an empty one when it learns its user, when a
+// conversation is resumed and when the box moves below the first answer. The draft moves to the new box with its caret,
+// including what was typed in between. Each conversation has its own draft, in memory only, because it may be about a
+// patient.
 (() => {
   'use strict';
 
@@ -20,7 +20,7 @@
   }
 
   function fill(area, text, start = text.length, end = start) {
-    // Around the page's own setter, or it would not notice the change.
+    // Bypass React's setter, or the page would not notice the change.
     Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(area, text);
     area.dispatchEvent(new Event('input', { bubbles: true }));
     area.setSelectionRange(start, end);
@@ -48,7 +48,7 @@
 
   document.addEventListener('focusin', ({ target }) => (typing = target.id === BOX));
   document.addEventListener('focusout', ({ target }) => {
-    // A box that is taken off the page loses the focus, too; whoever types in it goes on.
+    // A removed box loses the focus, too; typing continues in its replacement.
     if (target.id === BOX) queueMicrotask(() => (typing = typing && (!target.isConnected || document.activeElement === target)));
   });
 
@@ -81,7 +81,7 @@
 
   window.asclepiusDraft = {
     fill,
-    // A conversation got its address: what was typed since its first question belongs to it.
+    // A new conversation got its address: move its draft there.
     moveTo(address) {
       const typed = drafts.get('/');
       drafts.delete('/');

@@ -1,4 +1,4 @@
-// What is loaded, for the panel beside the chat: each guideline with its date, and what of it an answer cannot rest on.
+// Content of the panel of loaded sources: each guideline with its date and its gaps.
 (() => {
   'use strict';
 
@@ -11,7 +11,7 @@
     return Boolean(year) && new Date(Number(year) + OLD_YEARS, Number(month || 12)) < new Date();
   }
 
-  // 3, 4, 5, 9 as 3–5, 9.
+  // Format page numbers as ranges: 3, 4, 5, 9 as 3–5, 9.
   function ranges(pages) {
     const runs = [];
     for (const page of pages) {
@@ -64,7 +64,7 @@
     return answer.json();
   }
 
-  // The panel's content. Rejects when the server does not answer.
+  // Build the panel's content. Rejects when the server does not answer.
   window.asclepiusLibrary = async (page) => {
     const { t, make } = page;
     const [guidelines, status] = await Promise.all([fetched('guidelines'), fetched('status')]);

@@ -1,4 +1,4 @@
-// What Chainlit's page lacks for whoever uses it by ear or by keyboard: names, roles, keys. Mended soon after each change.
+// Accessibility fixes to Chainlit's page: names, roles and keys, applied soon after each change.
 (() => {
   'use strict';
 
@@ -17,26 +17,26 @@
   function mend() {
     for (const [selector, name] of names) {
       for (const node of document.querySelectorAll(selector)) {
-        // Chainlit's own names are English, for whoever hears them alone.
+        // Chainlit's own labels are English and for screen readers only.
         const named = node.textContent.trim() && !node.querySelector(':scope > .sr-only');
-        if (!node.getAttribute('aria-label') && !named) node.setAttribute('aria-label', t(name));
+        if (node.matches('button, input, a, textarea, [role]') && !node.getAttribute('aria-label') && !named) node.setAttribute('aria-label', t(name));
       }
     }
-    // Chainlit tells some errors in its own words.
+    // Some error messages are built into Chainlit.
     for (const node of document.querySelectorAll('[data-sonner-toast] [data-title]')) {
       const known = toasts.find(([words]) => node.textContent.includes(words));
       if (known) node.textContent = t(known[1]);
     }
-    // Inside a link nothing may be a button; the menu opens by keyboard with F2 (below).
+    // A link must not contain a button; F2 opens the menu by keyboard (below).
     for (const node of document.querySelectorAll('div#thread-options[aria-haspopup]')) {
       for (const name of ['aria-haspopup', 'aria-expanded', 'aria-controls', 'aria-label', 'type']) node.removeAttribute(name);
     }
-    // A field of several choices names neither its box nor what takes a choice away.
+    // A multi-select labels neither its box nor its remove buttons.
     for (const label of document.querySelectorAll('label[cmdk-label]:empty')) {
       const field = label.closest('.space-y-2')?.querySelector('label');
       if (field && field !== label) label.textContent = field.textContent;
     }
-    // Its list is there only while it is open.
+    // Its list exists only while it is open.
     for (const box of document.querySelectorAll('[cmdk-input]')) {
       box.dataset.list = box.dataset.list || box.getAttribute('aria-controls');
       const list = document.getElementById(box.dataset.list);
@@ -48,7 +48,11 @@
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
       node.setAttribute('aria-label', t('remove', { name: node.parentElement.textContent.trim() }));
     }
-    // A table that is wider than the screen is scrolled by keyboard, too.
+    // A closed sidebar must not take the focus.
+    for (const bar of document.querySelectorAll('[data-sidebar="sidebar"]')) {
+      bar.inert = bar.closest('[data-state]')?.dataset.state === 'collapsed';
+    }
+    // Make a table that is wider than the screen scrollable by keyboard.
     for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {
       const wide = box.scrollWidth > box.clientWidth;
       for (const [name, value] of [['tabindex', '0'], ['role', 'group'], ['aria-label', t('table')]]) {
@@ -56,13 +60,13 @@
         else box.removeAttribute(name);
       }
     }
-    // A list whose groups are no list items is none.
+    // A list whose children are not list items must not be announced as a list.
     for (const list of document.querySelectorAll('ul[data-sidebar="menu"]:not([role])')) {
       if ([...list.children].some((child) => child.tagName !== 'LI')) list.setAttribute('role', 'presentation');
     }
   }
 
-  // The whole of such a field opens it, not only the narrow box in it.
+  // A click anywhere in a multi-select opens it, not only in its narrow box.
   document.addEventListener('click', (event) => {
     const field = event.target.closest ? event.target.closest('[cmdk-root] .group') : null;
     if (field && !event.target.closest('button')) field.querySelector('[cmdk-input]').focus();
@@ -74,7 +78,7 @@
     if (menu) menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
   });
 
-  // A conversation's new name is no form to the browser: Enter would do nothing.
+  // The rename dialog is not a form, so Enter would do nothing.
   document.addEventListener('keydown', (event) => {
     const field = event.key === 'Enter' && event.target.matches ? event.target.matches('[role="dialog"] input#name') : false;
     const confirm = field && event.target.parentElement.nextElementSibling?.lastElementChild;

@@ -61,7 +61,7 @@ function Reference({ message, reference }) {
   );
 }
 
-// What to try when nothing answers, or when a name was perhaps another one.
+// Suggestions when no source answers, or when a name may be misspelt.
 function Tries({ tries, abstained, extracts, question, thread }) {
   const [failed, setFailed] = useState(false);
   const go = async (entry) => {
@@ -86,7 +86,7 @@ function Tries({ tries, abstained, extracts, question, thread }) {
   );
 }
 
-// Leaves a file to its conversation, or adds it to the library. Why it did not work, or null.
+// Keep a file in its conversation or add it to the library; return the problem or null.
 async function share(thread, file, whom) {
   const request = {
     method: 'POST',
@@ -102,7 +102,7 @@ async function share(thread, file, whom) {
   }
 }
 
-// For whom a file is that was dropped into the chat: for this conversation, unless its owner says otherwise.
+// Choice of who can use an uploaded file: this conversation, unless its owner decides otherwise.
 function OwnFile({ thread, file }) {
   const [state, setState] = useState(file.state);
   const [failed, setFailed] = useState('');
@@ -143,8 +143,8 @@ function stepOf(steps, id) {
   return null;
 }
 
-// What the reader thinks of one of several models' answers, kept with its column. Read once and not with every word that
-// another column gets.
+// Feedback on one of several compared answers, stored with its column. Read once instead of with every token of another
+// column.
 function useFeedback(column) {
   const stored = useRecoilCallback(({ snapshot }) => () => stepOf(snapshot.getLoadable(messagesState).contents, column)?.feedback, [column]);
   const [feedback, setFeedback] = useState(stored);
@@ -291,12 +291,15 @@ export default function References() {
       ) : null}
       {tries.length ? <Tries tries={tries} abstained={props.abstained} extracts={extracts} question={question} thread={thread} /> : null}
       {followUps.length ? (
-        <div className="asc-follow-ups" role="group" aria-label={t('goOn')}>
-          {followUps.map((followUp) => (
-            <button type="button" className="asc-action" key={followUp.question} onClick={() => sendUserMessage(followUp.question)}>
-              {followUp.label}
-            </button>
-          ))}
+        <div className="asc-tries" role="group" aria-label={t('goOn')}>
+          <p className="asc-tries-heading">{t('goOn')}</p>
+          <div className="asc-follow-ups">
+            {followUps.map((followUp) => (
+              <button type="button" className="asc-action" key={followUp.question} onClick={() => sendUserMessage(followUp.question)}>
+                {followUp.label}
+              </button>
+            ))}
+          </div>
         </div>
       ) : null}
       <p className="asc-foot">
@@ -308,7 +311,7 @@ export default function References() {
           </button>
         ) : null}
         {thread ? (
-          <a className="asc-action" href={`/api/v1/threads/${thread}/export.md`} download="conversation.md">
+          <a className="asc-action" href={`/api/v1/threads/${thread}/export.md`} download>
             {t('export')}
           </a>
         ) : null}

@@ -124,6 +124,18 @@ async def test_axe_finds_nothing_on_an_abstention_an_upload_a_comparison_and_its
         await axe.judge("rated")
 
 
+async def test_a_closed_sidebar_is_not_in_the_tab_order(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "sidebar") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        sidebar = page.locator('[data-sidebar="sidebar"]').first
+        await expect(sidebar).to_have_js_property("inert", True)
+        await page.locator("#sidebar-trigger-button").first.click()
+        await expect(sidebar).to_have_js_property("inert", False)
+
+
 async def test_the_end_of_an_answer_is_announced(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "announced") as context:
         page = await context.new_page()

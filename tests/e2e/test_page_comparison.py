@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import Browser, expect
 
 from tests.support.browser import PHONE, answered, ask, choose_models, recorded
@@ -93,7 +95,9 @@ async def test_compared_answers_stay_in_the_history_and_each_model_goes_on_in_a_
         assert all(name.startswith("session_") for name in kept)
         assert kept[0] != kept[1]
         thread = page.url.rpartition("/")[2]
-        exported = await (await page.request.get(f"{fake.url}/api/v1/threads/{thread}/export.md")).text()
+        download = await page.request.get(f"{fake.url}/api/v1/threads/{thread}/export.md")
+        assert re.search(r"filename\*=UTF-8''.+\.md$", download.headers["content-disposition"])
+        exported = await download.text()
         assert f"## Answer of {FIRST}\n\nI am {FIRST}" in exported
         assert f"## Answer of {SECOND}\n\nI am {SECOND}" in exported
 

@@ -193,3 +193,10 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         ):
             await ask_with_file(page, "say: next", name, content)
             await expect(page.locator(".ai-message").last).to_contain_text(reason)
+
+
+async def test_a_conversation_that_is_gone_is_told_in_plain_words(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "gone") as context:
+        page = await context.new_page()
+        await page.goto(f"{fake.url}/thread/{uuid4()}")
+        await expect(page.locator("[data-sonner-toast]").first).to_contain_text("This conversation no longer exists.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Request, Response
 
@@ -10,6 +12,8 @@ from chat_app.interface.api.export import conversation_markdown
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
+
+_LONGEST_NAME = 80
 
 
 def thread_router(runtime: Runtime) -> APIRouter:
@@ -25,7 +29,13 @@ def thread_router(runtime: Runtime) -> APIRouter:
         return Response(
             conversation_markdown(thread or {}, language_of(request.headers.get("accept-language"))),
             media_type="text/markdown; charset=utf-8",
-            headers={"content-disposition": 'attachment; filename="conversation.md"'},
+            headers={"content-disposition": _attachment(str((thread or {}).get("name") or ""))},
         )
 
     return router
+
+
+def _attachment(title: str) -> str:
+    """Return a ``Content-Disposition`` with the conversation's title as file name."""
+    name = re.sub(r"[^\w .()-]+", " ", title)[:_LONGEST_NAME].strip() or "conversation"
+    return f"attachment; filename=\"conversation.md\"; filename*=UTF-8''{quote(name)}.md"
