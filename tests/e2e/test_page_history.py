@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.browser import answer_text, answered, ask, ask_with_file, recorded
