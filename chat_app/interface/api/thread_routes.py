@@ -29,7 +29,7 @@ def thread_router(runtime: Runtime) -> APIRouter:
         return Response(
             conversation_markdown(thread or {}, language_of(request.headers.get("accept-language"))),
             media_type="text/markdown; charset=utf-8",
-            headers={"content-disposition": _attachment(str((thread or {}).get("name") or ""))},
+            headers={"content-disposition": _attachment(str(thread["name"] or "") if thread else "")},
         )
 
     return router
