@@ -30,8 +30,8 @@ from chat_app.interface.i18n.translation import (
 from chat_app.interface.page.starters import TOPICS
 from chat_app.interface.rendering.tool_steps import finished_name, progress_name
 from tools.errors import ToolErrorCode
-from tools.guidelines.guideline_tool import as_tool_result
-from tools.guidelines.models import GuidelineSearchResult, IngestStage
+from tools.guidelines.models import IngestStage
+from tools.search_presentation import passage_count
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -213,9 +213,9 @@ def test_counts_take_the_plural_form_of_the_language() -> None:
 
 
 def test_the_tools_own_words_are_known() -> None:
-    nothing = as_tool_result("?", GuidelineSearchResult(passages=(), answerable=False, score=0.0))
-    assert isinstance(nothing.summary, Phrase)
-    assert say_phrase("de", nothing.summary, {}) == "keine Textstelle, keine klare Antwort"
+    assert say_phrase("de", passage_count(0, answerable=False), {}) == "keine Textstelle, keine klare Antwort"
+    assert say_phrase("de", passage_count(1), {}) == "1 Textstelle"
+    assert say_phrase("de", passage_count(4), {}) == "4 Textstellen"
 
 
 def test_a_custom_tool_brings_its_own_translations() -> None:

@@ -53,14 +53,14 @@ class ConsultBody(Frozen):
 
     message: str = Field(description="The question.", examples=["What are the contraindications for ACE inhibitors?"])
     conversation_id: str | None = Field(
-        None, max_length=100, description="Go on with this conversation; one that is unknown or over begins anew."
+        None, max_length=100, description="Continue this conversation; an unknown or expired one starts a new one."
     )
     use_clinical_guidelines: bool = Field(True, description="Search the guidelines.")
     use_drug_database: bool = Field(True, description="Look drugs up.")
     enable_tool_execution: bool = Field(True, description="False: no tool at all.")
     model: ModelName | None = Field(None, description="Ask this model; see `models` of `/api/v1/status`.")
     models: tuple[ModelName, ...] = Field(
-        (), max_length=8, description="Ask each of these models side by side, each in a conversation of its own."
+        (), max_length=8, description="Ask each of these models side by side, each in a separate conversation."
     )
     language: AnswerLanguage = Field(
         "auto", description="The answer's language by its ISO 639-1 code; `auto` is that of the question."

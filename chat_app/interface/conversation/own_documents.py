@@ -100,7 +100,7 @@ class ConversationFiles:
         try:
             await self._history.claim_thread(self._thread_id, self._owner)
         except (SQLAlchemyError, OSError, NotOwner) as error:
-            logger.warning("A file was not taken into a conversation: %s", type(error).__name__)
+            logger.warning("A file was not added to a conversation: %s", type(error).__name__)
             raise SourceRejected(NOT_KEPT, code="conversation_closed") from None
         document = await self._guidelines.add(path, progress=progress, scope=scope)
         self.added = (*self.added, document.id)

@@ -235,5 +235,5 @@ _RULES: dict[str, Callable[[str, int, InlineLine, bool], Piece | None]] = {
     "w": _www,
     "#": _number_sign,
 }
-# The page shows its blinking cursor wherever a zero width space stands: another invisible character takes its place.
+# The page shows its cursor at any zero-width space, so another invisible character replaces it.
 _ALONE = {"\u200b": "\u2060"}

@@ -35,8 +35,8 @@ class PageQuestion:
     author: str = "Asclepius"
     language: Language = "en"
     turns: dict[str, LiveTurn] = field(init=False)
-    taken_in: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the files that came with the question are taken in, or refused."""
+    ingested: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the files of the question are ingested or refused."""
     titles: dict[str, str] = field(default_factory=dict)
     """Titles of the guidelines to choose from by id, once they are known."""
     added: Sequence[str] = ()

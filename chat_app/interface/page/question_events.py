@@ -43,7 +43,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield Notice(code="starting", params={"part": runtime.loading_part}, message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
-    async for event in _taken_in(runtime, app, question, first=next(iter(own)) is turn):
+    async for event in _ingest(runtime, app, question, first=next(iter(own)) is turn):
         if isinstance(event, TextDelta):
             written.append(event.text)
         yield event
@@ -77,10 +77,10 @@ async def _loaded(app: App) -> Sequence[LoadedGuideline]:
         raise InputRejected(NOT_KNOWN, code="guidelines_unavailable") from None
 
 
-async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
+async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:
     """Ingest the question's files in the ``first`` turn; the others wait for it."""
     if not first:
-        await _until_taken_in(question)
+        await _wait_for_files(question)
         return
     try:
         may_share = app.settings.server.may_upload(question.owner)
@@ -90,13 +90,13 @@ async def _taken_in(runtime: Runtime, app: App, question: PageQuestion, *, first
                 yield event
         question.added = shelf.added
     finally:
-        question.taken_in.set()
+        question.ingested.set()
 
 
-async def _until_taken_in(question: PageQuestion) -> None:
+async def _wait_for_files(question: PageQuestion) -> None:
     """Wait until the files are ingested or refused, or the turn that ingests them has ended."""
     first = next(iter(question.turns.values()))
-    waits = {asyncio.ensure_future(event.wait()) for event in (question.taken_in, first.saved)}
+    waits = {asyncio.ensure_future(event.wait()) for event in (question.ingested, first.saved)}
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -31,7 +31,7 @@ class Suggestion(NamedTuple):
 
 
 @dataclass
-class LookUps:
+class ToolOutputs:
     """Outputs of a turn's tool calls."""
 
     outputs: list[FunctionOutput] = field(default_factory=list)
@@ -46,20 +46,20 @@ class LookUps:
         return any(output.error is None for output in self.outputs)
 
 
-def abstained(outcome: Outcome, look_ups: LookUps, options: PageOptions, *, cited: bool) -> bool:
+def abstained(outcome: Outcome, tool_outputs: ToolOutputs, options: PageOptions, *, cited: bool) -> bool:
     """Return whether an answer has no source although one was searched for or none may be searched."""
     may_look = options.guidelines or options.drugs
-    return outcome.kind == "completed" and not cited and (look_ups.done or not may_look)
+    return outcome.kind == "completed" and not cited and (tool_outputs.done or not may_look)
 
 
 def suggestions(
-    question: str, look_ups: LookUps, options: PageOptions, language: Language, *, extracts: bool
+    question: str, tool_outputs: ToolOutputs, options: PageOptions, language: Language, *, extracts: bool
 ) -> list[Suggestion]:
     """Return what to try instead of ``question``, most likely first."""
     # Extracts are found by the question's words, so it stays in the language of the sources.
-    near = follow_ups(look_ups.passages, (), "en" if extracts else language)
+    near = follow_ups(tool_outputs.passages, (), "en" if extracts else language)
     return [
-        *other_names(question, look_ups, language),
+        *other_names(question, tool_outputs, language),
         *_other_sources(question, options, language),
         *(Suggestion(heading.label, heading.question) for heading in near),
         Suggestion(say(language, "suggestion.rephrase")),
@@ -75,10 +75,10 @@ def _other_sources(question: str, options: PageOptions, language: Language) -> I
         yield Suggestion(say(language, "suggestion.drugs"), question, {"drugs": True})
 
 
-def other_names(question: str, look_ups: LookUps, language: Language) -> list[Suggestion]:
+def other_names(question: str, tool_outputs: ToolOutputs, language: Language) -> list[Suggestion]:
     """Return the question with each name that a drug tool suggests instead of the one it was given."""
     found: dict[str, Suggestion] = {}
-    for output in look_ups.outputs:
+    for output in tool_outputs.outputs:
         for asked, name in _meant(output):
             word = _misspelt(asked, name)
             asked_again = name.join(re.split(re.escape(word), question, flags=re.IGNORECASE)) if word else question

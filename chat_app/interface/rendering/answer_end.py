@@ -22,7 +22,7 @@ from chat_app.events import (
 from chat_app.interface.conversation.page_options import PageOptions, left_out
 from chat_app.interface.conversation.uploads import files_of
 from chat_app.interface.i18n.translation import say_notice, say_outcome
-from chat_app.interface.rendering.abstentions import LookUps, abstained, other_names, suggestions
+from chat_app.interface.rendering.abstentions import ToolOutputs, abstained, other_names, suggestions
 from chat_app.interface.rendering.follow_ups import follow_ups
 from chat_app.interface.rendering.reference_cards import card, reference_list
 from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds
@@ -43,7 +43,7 @@ class AnswerEnd:
     _notices: list[Notice] = field(default_factory=list)
     _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
     _unsupported: tuple[UnsupportedStatement, ...] = ()
-    _look_ups: LookUps = field(default_factory=LookUps)
+    _tool_outputs: ToolOutputs = field(default_factory=ToolOutputs)
     _model: str = ""
 
     def see(self, event: AgentEvent) -> None:
@@ -58,7 +58,7 @@ class AnswerEnd:
             case Notice() if not event.is_transient:
                 self._notices.append(event)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
-                self._look_ups.outputs.append(item.function_output)
+                self._tool_outputs.outputs.append(item.function_output)
             case StatementsChecked():
                 self._unsupported = event.unsupported
             case ReferencesReady():
@@ -90,7 +90,7 @@ class AnswerEnd:
             "question": self.ids.question,
             "thread": self.ids.thread_id,
             **self._next_steps(outcome),
-            "files": files_of(self._look_ups.outputs),
+            "files": files_of(self._tool_outputs.outputs),
             "extracts": self.extracts,
             "model": self._model,
             "compared": bool(self.ids.column),
@@ -108,12 +108,12 @@ class AnswerEnd:
 
     def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
         """Return follow-up questions, or suggestions where no source answers the question."""
-        question, language, look_ups = self.ids.question, self.ids.language, self._look_ups
+        question, language, tool_outputs = self.ids.question, self.ids.language, self._tool_outputs
         cited = [reference.passage.id for reference in self._references.references]
-        if question and abstained(outcome, look_ups, self.options, cited=bool(cited)):
-            tries = suggestions(question, look_ups, self.options, language, extracts=self.extracts)
+        if question and abstained(outcome, tool_outputs, self.options, cited=bool(cited)):
+            tries = suggestions(question, tool_outputs, self.options, language, extracts=self.extracts)
             return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
         # Extracts are found by the question's words, so it stays in the language of the sources.
-        further = follow_ups(look_ups.passages, cited, "en" if self.extracts else language)
-        names = other_names(question, look_ups, language)
+        further = follow_ups(tool_outputs.passages, cited, "en" if self.extracts else language)
+        names = other_names(question, tool_outputs, language)
         return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}

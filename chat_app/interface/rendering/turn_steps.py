@@ -36,7 +36,7 @@ class TurnIds:
     language: Language = "en"
     """The reader's, for the server's own phrases."""
     column: str = ""
-    """The model whose answer stands beside others'; empty for an answer of its own."""
+    """The model of a compared answer; empty for a single answer."""
 
     def part(self, name: str) -> str:
         return _part(self.turn_id, name)
