@@ -132,7 +132,7 @@ async def test_a_closed_sidebar_is_not_in_the_tab_order(browser: Browser, fake: 
         await answered(page)
         sidebar = page.locator('[data-sidebar="sidebar"]').first
         await expect(sidebar).to_have_js_property("inert", True)
-        await page.locator("#sidebar-trigger-button").first.click()
+        await page.locator("#header #sidebar-trigger-button").click()
         await expect(sidebar).to_have_js_property("inert", False)
 
 

@@ -117,7 +117,7 @@ async def test_a_conversation_is_exported_with_its_references(browser: Browser, 
         assert "ACE inhibitors are contraindicated in pregnancy.[1]" in exported
         assert "HER2:negative" in exported
         assert "1. Demonstration. Hypertension in adults" in exported
-        assert "**This answer is not complete (incomplete).** The stream ended early." in exported
+        assert "**This answer is not complete.** The stream ended early." in exported
 
 
 async def test_an_edited_question_takes_the_place_of_the_old_one_and_what_followed(
