@@ -195,6 +195,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
         default_model=settings.default_model,
         max_message_length=settings.server.max_message_length,
         only_extracts=settings.uses_offline_model,
+        emergency_text=settings.server.emergency_notice,
     )
     return App(settings, services, agent, adapter, tools, drugs, guidelines, sessions, route, trace, recorder)
 

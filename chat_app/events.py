@@ -209,6 +209,7 @@ class CitationAdded(Frozen):
 NoticeCode = Literal[
     "answer_resumed",
     "citation_dropped",
+    "emergency",
     "history_not_saved",
     "language_of_sources",
     "new_conversation",
@@ -236,6 +237,11 @@ class Notice(Frozen):
     def is_transient(self) -> bool:
         """Whether the notice says what the turn waits for, and is over when the turn goes on."""
         return self.code in _TRANSIENT
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether the notice stands above the answer, which it takes the place of advice in."""
+        return self.code == "emergency"
 
 
 class Reference(Frozen):

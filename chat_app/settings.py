@@ -148,6 +148,10 @@ class ServerSettings(BaseSettings):
     """Users, separated by commas, who may add a guideline to the library for everybody by dropping it into the chat.
     `*` lets every user, `-` nobody. Unset: the demo user alone. What others drop is searched in their conversation
     alone."""
+    emergency_notice: str | None = None
+    """Text shown first for a question that tells of an overdose, self-harm or another danger to life, with the numbers
+    to call. Unset: a text with common emergency numbers, in English or German. `off`: none, and no question is treated
+    as an emergency."""
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
     questions_per_minute: int = Field(60, ge=1)

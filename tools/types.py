@@ -18,7 +18,7 @@ from tools.sync_calls import iterate_sync
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
-ToolSource = Literal["guidelines", "drugs"]
+ToolSource = Literal["guidelines", "drugs", "overdosage"]
 """A source that readers can switch off for a question; tools without one are always offered."""
 FunctionType = Literal["sync", "async", "sync_generator", "async_generator"]
 

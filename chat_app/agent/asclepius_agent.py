@@ -6,6 +6,7 @@ Clinical decisions are made here; streaming, steps and sessions are below.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ from chat_app.answer_options import LANGUAGES, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
+from chat_app.safety.emergency_notice import emergency_notice
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
-    preset={"length": "standard", "language": "", "some": False, "own": False},
+    preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": False},
 )
+NO_NOTICE = "off"
+"""Emergency text with which no question is treated as an emergency."""
 ONLY_EXTRACTS = Notice(
     code="language_of_sources",
     message="Answers are extracts in the language of their sources; nothing is translated.",
@@ -50,6 +54,7 @@ class AsclepiusHealthcareAgent:
         default_model: str,
         max_message_length: int = 20_000,
         only_extracts: bool = False,
+        emergency_text: str | None = None,
     ) -> None:
         self._responses = responses
         self.chats = chats
@@ -57,6 +62,7 @@ class AsclepiusHealthcareAgent:
         self._default_model = default_model
         self._max_length = max_message_length
         self._only_extracts = only_extracts
+        self._emergency_text = emergency_text
 
     def consult(self, message: str, options: ConsultOptions | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Answer ``message`` as a stream of events; closing the stream stops the turn.
@@ -94,11 +100,26 @@ class AsclepiusHealthcareAgent:
 
     def _request(self, message: str, options: ConsultOptions) -> TurnRequest:
         self.check_message(message)
+        emergency = None if self._emergency_text == NO_NOTICE else emergency_notice(message, self._emergency_text)
+        request = self._ordinary(message, options)
+        if emergency is None:
+            return request
+        # A usual dose is never the answer to an emergency, so no tool that could quote one is offered.
+        return replace(
+            request,
+            tools=self._tools.names("overdosage") if options.enable_tool_execution else (),
+            guideline_tools=frozenset(),
+            notices=(emergency, *request.notices),
+            prompt_kwargs={**request.prompt_kwargs, "guidelines": False, "drugs": False, "emergency": True},
+        )
+
+    def _ordinary(self, message: str, options: ConsultOptions) -> TurnRequest:
         enabled = options.enable_tool_execution
         guidelines, drugs = enabled and options.use_clinical_guidelines, enabled and options.use_drug_database
         left_out = {
             *(() if guidelines else self._tools.names("guidelines")),
             *(() if drugs else self._tools.names("drugs")),
+            *self._tools.names("overdosage"),
         }
         return TurnRequest(
             message=message,

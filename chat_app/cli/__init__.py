@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, doctor, drugs, evaluate, guidelines, serve
+from chat_app.cli import ask, doctor, drugs, evaluate, evaluate_safety, guidelines, serve
 
 _ALLOCATIONS = 50_000
 """Allocations between garbage collections, instead of 700: imports create little garbage."""
@@ -30,6 +30,8 @@ app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
+evaluate.app.command()(evaluate_safety.interactions)
+evaluate.app.command()(evaluate_safety.emergencies)
 app.add_typer(evaluate.app, name="eval")
 
 

@@ -93,7 +93,7 @@ class Plain:
             case CitationAdded():
                 self._write(f"[{event.number}]")
             case Notice():
-                self._note(event.message)
+                self._notice(event)
             case RunItemStreamEvent():
                 self._item(event)
             case RawResponsesStreamEvent():
@@ -119,6 +119,13 @@ class Plain:
             sys.stdout.write(text)
             sys.stdout.flush()
             self._at_line_start = text.endswith("\n")
+
+    def _notice(self, notice: Notice) -> None:
+        """Write a notice that comes first to standard output, where the answer goes; others are for the terminal."""
+        if notice.comes_first:
+            self._write(f"{notice.message}\n\n")
+        else:
+            self._note(notice.message)
 
     def _note(self, message: str) -> None:
         if not self._at_line_start and sys.stderr.isatty():

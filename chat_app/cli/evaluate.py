@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
 
 
-def _print_figures(report: BaseModel) -> None:
+def print_figures(report: BaseModel) -> None:
     """Print the report's plain values, one per line."""
     for name, value in report.model_dump(by_alias=True).items():
         if isinstance(value, int | float | str):
@@ -52,7 +52,7 @@ def retrieval(
     if json:
         shell.print_json(report)
     else:
-        _print_figures(report)
+        print_figures(report)
 
 
 async def _retrieval(folder: Path, embeddings: str | None, model: str) -> RetrievalReport:
@@ -85,7 +85,7 @@ def pages(
     if json:
         shell.print_json(report)
         return
-    _print_figures(report)
+    print_figures(report)
     for miss in report.misses:
         wanted = ", ".join(map(str, miss.gold_pages))
         typer.echo(f"missed: {miss.question} ({miss.document}: {wanted}); found {', '.join(miss.found) or 'nothing'}")
@@ -144,7 +144,7 @@ def citations(
     if json:
         shell.print_json(report)
     else:
-        _print_figures(report)
+        print_figures(report)
         for finding in report.findings:
             typer.echo(f"{finding.what}: {finding.question} [{finding.number}] {finding.detail}")
     if not report.clean:
@@ -192,7 +192,7 @@ def answers(
     if json:
         shell.print_json(report)
         return
-    _print_figures(report)
+    print_figures(report)
     for miss in report.misses:
         typer.echo(f"{miss.what}: {miss.question}")
 

@@ -113,7 +113,7 @@ async def test_one_name_lists_the_statements_about_others_by_severity(drugs: Dru
     assert isinstance(output.output, dict)
     assert {row["label_of"] for row in output.output["results"]} == {"lithium"}
     assert "Interactions" in {row["section"] for row in output.output["results"]}
-    assert output.output["pairs"] == []
+    assert [pair["medicines"] for pair in output.output["pairs"]] == [["lithium"]]
 
 
 async def test_no_name_is_too_few(drugs: DrugDatabase) -> None:

@@ -30,6 +30,8 @@ SOURCES: Mapping[str, ToolSource] = {
     "search_clinical_guidelines": "guidelines",
     "search_drug_database": "drugs",
     "get_drug_label": "drugs",
+    "check_drug_interactions": "drugs",
+    "search_overdosage": "overdosage",
 }
 KEY = "sk-test-canary-key"
 
@@ -171,6 +173,7 @@ async def clinic(
     route: GuidelineRoute | None = None,
     hosted: HostedPassages | None = None,
     statements: StatementCheck | None = None,
+    emergency_text: str | None = None,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """Open the whole agent with this model server, Redis and tools."""
     sessions = store or RedisSessionStore(redis_url)
@@ -202,6 +205,7 @@ async def clinic(
         chats=chats,
         tool_manager=manager,
         default_model=model,
+        emergency_text=emergency_text,
     )
     try:
         yield agent

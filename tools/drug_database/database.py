@@ -64,6 +64,15 @@ class DrugDatabase:
         except ToolError:
             return QueryExpander(NameIndex(()), aliases()).expand(question)
 
+    async def named(self, text: str) -> list[DrugRecord]:
+        """Return the medicines that ``text`` names, in their order; near spellings do not count."""
+
+        def read(client: Client) -> list[DrugRecord]:
+            state = self._searcher.snapshot(client)
+            return self._searcher.named(client, state, text) if state else []
+
+        return await self._read(read, SEARCH_SECONDS)
+
     async def record(self, key: str) -> DrugRecord | None:
         """Return the whole record of a key such as ``metformin``; None when there is none."""
 

@@ -27,6 +27,7 @@ from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import base_moieties, fold, joined
 from tools.drug_database.names.name_resolution import NameCandidate
+from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.names.query_words import LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
@@ -42,6 +43,7 @@ from tools.milvus.connection import Client
 from tools.milvus.expressions import one_of
 
 CALL_SECONDS: Final = 5.0
+_MOST_NAMED: Final = 8
 _TEXT_HITS: Final = 20
 _RRF_K: Final = 10
 _MOST_PIECES: Final = 16
@@ -135,6 +137,14 @@ class Searcher:
         hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
+
+    def named(self, client: Client, state: DrugSnapshot, text: str) -> list[DrugRecord]:
+        """Return the records of the medicines whose names are inside ``text``, in their order."""
+        spans = find_spans(state.index, aliases(), understand(text))
+        named = [span.found[0] for span in spans if not span.aside and span.found[0].how != "class"]
+        keys = list(dict.fromkeys(state.index.keys[one.entry] for one in named))[:_MOST_NAMED]
+        records = self.records(client, state, keys)
+        return [records[key] for key in keys if key in records]
 
     def records(self, client: Client, state: DrugSnapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
         """Whole records by key."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.labels.label_tools import label_result
+from tools.drug_database.labels.overdosage import overdosage_result
 from tools.drug_database.labels.record_rendering import tool_result
 from tools.drug_database.records import SectionName
 from tools.drug_database.records.queries import DrugQuery
@@ -35,6 +36,20 @@ INTERACTIONS = ToolPresentation(
     subjects=("names",),
 )
 
+OVERDOSAGE = ToolPresentation(
+    title="Overdosage",
+    icon="siren",
+    subjects=("question",),
+    translations={
+        "de": {
+            "Overdosage": "Überdosierung",
+            "1 section": "1 Abschnitt",
+            "{count} sections": "{count} Abschnitte",
+            "no section": "kein Abschnitt",
+        }
+    },
+)
+
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     """Return the read-only tools over ``database``."""
@@ -42,6 +57,7 @@ def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
         FunctionTool(_search_tool(database), presentation=SEARCH, source="drugs", idempotent=True),
         FunctionTool(_label_tool(database), presentation=LABEL, source="drugs", idempotent=True),
         FunctionTool(_interaction_tool(database), presentation=INTERACTIONS, source="drugs", idempotent=True),
+        FunctionTool(_overdosage_tool(database), presentation=OVERDOSAGE, source="overdosage", idempotent=True),
     ]
 
 
@@ -124,6 +140,19 @@ def _interaction_tool(database: DrugDatabase) -> Tool:
         return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
 
     return check_drug_interactions
+
+
+def _overdosage_tool(database: DrugDatabase) -> Tool:
+    async def search_overdosage(question: str) -> ToolResult:
+        """Search the labels of the medicines that a question names for their Overdosage sections alone.
+
+        Args:
+            question: The whole question, with the medicines as the user named them.
+        """
+        _check_lengths([question])
+        return overdosage_result(question, await database.named(question))
+
+    return search_overdosage
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -45,6 +45,7 @@ class AnswerEnd:
     _unsupported: tuple[UnsupportedStatement, ...] = ()
     _tool_outputs: ToolOutputs = field(default_factory=ToolOutputs)
     _model: str = ""
+    _emergency: bool = False
 
     def see(self, event: AgentEvent) -> None:
         """Collect the parts of ``event`` that are shown under the answer."""
@@ -55,6 +56,8 @@ class AnswerEnd:
                 self._plain.append(f"[{event.number}]")
             case TurnStarted():
                 self._model = event.model
+            case Notice(comes_first=True):
+                self._emergency = True
             case Notice() if not event.is_transient:
                 self._notices.append(event)
             case RunItemStreamEvent(item=ToolOutputRunItem() as item):
@@ -108,6 +111,8 @@ class AnswerEnd:
 
     def _next_steps(self, outcome: Outcome) -> dict[str, Any]:
         """Return follow-up questions, or suggestions where no source answers the question."""
+        if self._emergency:
+            return {"tries": [], "abstained": False, "follow_ups": []}
         question, language, tool_outputs = self.ids.question, self.ids.language, self._tool_outputs
         cited = [reference.passage.id for reference in self._references.references]
         if question and abstained(outcome, tool_outputs, self.options, cited=bool(cited)):

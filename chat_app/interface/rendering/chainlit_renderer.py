@@ -170,6 +170,8 @@ class TurnRenderer:
         match event:
             case TurnStarted():
                 return self._enter_phase(say(self.ids.language, "phase.reading"))
+            case Notice(comes_first=True):
+                return self._first(say_notice(self.ids.language, event))
             case Notice():
                 return self._enter_phase(say_notice(self.ids.language, event)) if not self.written else []
             case RunItemStreamEvent():
@@ -180,6 +182,11 @@ class TurnRenderer:
                 return []
             case _:
                 assert_never(event)
+
+    def _first(self, notice: str) -> list[Emission]:
+        """Show ``notice`` above the answer: as a part, or in a comparison as the beginning of the column."""
+        shown = self._write(f"> **{notice}**\n\n")
+        return [*shown, self._seal_part()] if not self.ids.column else shown
 
     def _run_item(self, item: AnyRunItem) -> list[Emission]:
         match item:

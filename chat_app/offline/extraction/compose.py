@@ -29,7 +29,7 @@ from chat_app.offline.extraction.selection import ENOUGH_WORDS, Selection, selec
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit, units
 
-_MOST_OF_A_PAIR: Final = 5
+_MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 2
 """Sentences on the interaction of two drugs where the question asks for something else."""
 _BESIDE_INTERACTIONS: Final = 40
@@ -132,7 +132,7 @@ def _group(quote: Scored) -> object:
 
 def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
     """Adds what labels say of one another; of a pair that is silent it is said that it is."""
-    most = _MOST_OF_A_PAIR if asks_interaction(question) or not evidence.passages else _MOST_ASIDE
+    most = _MOST_ASIDE if record_parts(question) and not asks_interaction(question) else _MOST_OF_A_PAIR
     for pair in evidence.pairs:
         left = most
         for record in pair.said:
@@ -142,8 +142,8 @@ def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
                         draft.block(passage.title)
                     draft.quote(sentence, passage, first=not place)
                     left -= 1
-        if not pair.said and (asks_interaction(question) or not evidence.passages):
-            draft.block(phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
+        if pair.note or not pair.said:
+            draft.block(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
 def _record(draft: Draft, question: str, record: DrugRecord) -> bool:

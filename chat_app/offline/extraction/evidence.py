@@ -79,6 +79,8 @@ class Pair:
 
     names: tuple[str, ...]
     said: tuple[DrugRecord, ...]
+    note: str = ""
+    """What the check says where it found nothing, or about how it was done."""
 
 
 @dataclass(frozen=True)

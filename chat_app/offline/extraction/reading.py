@@ -139,7 +139,7 @@ def _read_pairs(body: Json, evidence: Evidence) -> None:
             names = _texts(row.get("medicines"))
             said = [found for found in results if {found.get("label_of"), found.get("about")} <= set(names)]
             records = tuple(_record({**found, "generic_name": found.get("label_of")}) for found in said)
-            evidence.pairs.append(Pair(names, records))
+            evidence.pairs.append(Pair(names, records, _text(row.get("note"))))
     for row in _list(body.get("unknown")):
         if isinstance(row, dict):
             evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))

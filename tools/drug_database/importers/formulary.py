@@ -164,7 +164,8 @@ def _label(row: Row, source: Source) -> Label | None:
         found = tuple(sentence for text in texts for sentence in sentences(text))
         if found:
             sections[name] = found
-    return Label(source=source, sections=sections) if sections else None
+    brand = next(iter(_values(row, "brand_names")), "")
+    return Label(source=source, sections=sections, brand_name=brand) if sections else None
 
 
 IMPORTER = Importer("a formulary of your own", role, read, source=SOURCE_ID, name_rank=0, label_rank=0)

@@ -28,6 +28,7 @@ _FIELDS: Final[dict[SectionName, tuple[str, ...]]] = {
     "warnings": ("warnings_and_cautions", "warnings", "precautions", "ask_doctor", "ask_doctor_or_pharmacist"),
     "interactions": ("drug_interactions",),
     "pregnancy": ("pregnancy", "pregnancy_or_breast_feeding", "teratogenic_effects"),
+    "overdosage": ("overdosage",),
 }
 _OTHER: Final = ("use_in_specific_populations", "warnings_and_cautions", "pharmacokinetics", "precautions")
 

@@ -33,6 +33,7 @@ _CODES: Final[dict[str, SectionName]] = {
     "42232-9": "warnings",
     "34073-7": "interactions",
     "42228-7": "pregnancy",
+    "34088-5": "overdosage",
     "88828-9": "renal_dosing",
     "88829-7": "hepatic_dosing",
 }

@@ -35,6 +35,7 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
     pairs: list[JsonValue] = []
     if len(parties) == 1:
         rows += _rows(single_statements(parties[0]), parties, passages)
+        pairs.append(_single(parties[0], rows))
     for one, other in combinations(parties, 2):
         statements = pair_statements(one, other)
         found_rows = _rows(statements, (one, other), passages)
@@ -46,9 +47,7 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
         "pairs": pairs,
         "results": [row.data() for row in rows],
         "unknown": [{"name": result.query.name, "did_you_mean": list(result.did_you_mean)} for result in unknown],
-        "note": " ".join(
-            [*alias_notes(found), *_single_notes(parties, found=bool(rows)), *([_NO_RECORD] if unknown else [])]
-        ),
+        "note": " ".join([*alias_notes(found), *([_NO_RECORD] if unknown else [])]),
     }
     return ToolResult(data=data, passages=tuple(passages.values()), summary=_summary(rows))
 
@@ -150,14 +149,16 @@ def _contents(party: Party) -> tuple[str, ...]:
     return base_moieties(party.record.ingredients) if party.record else ()
 
 
-def _single_notes(parties: Sequence[Party], *, found: bool) -> list[str]:
-    """The note of a check of one name."""
-    if len(parties) != 1 or parties[0].record is None:
-        return []
-    record = parties[0].record
-    if not record.labels:
-        return [f"{record.generic_name}: {NO_LABEL}"]
-    return [] if found else [f"The label of {record.generic_name} has no statement about other medicines."]
+def _single(party: Party, rows: Sequence[_Row]) -> dict[str, JsonValue]:
+    note = ""
+    if party.record is None:
+        note = _NO_RECORD
+    elif not party.record.labels:
+        note = f"{party.name}: {NO_LABEL}"
+    elif not rows:
+        note = f"The label of {party.name} has no statement about other medicines."
+    severity = rows[0].statements[0].severity if rows else None
+    return {"medicines": [party.name], "mentions": len(rows), "severity": severity, "shared_risks": [], "note": note}
 
 
 def _summary(rows: Sequence[_Row]) -> Phrase:

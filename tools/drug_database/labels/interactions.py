@@ -64,7 +64,7 @@ def pair_statements(one: Party, other: Party) -> list[Statement]:
 def single_statements(party: Party) -> list[Statement]:
     """What the labels of one medicine say about its combinations, the most severe first."""
     found = [
-        _statement(party, "", "own section", (), section, sentence, label)
+        _statement(party, party.name, "own section", (), section, sentence, label)
         for label, section, sentence in _sentences(party.record)
         if section == "interactions" or (section != "dosage" and _TOGETHER.search(sentence))
     ]

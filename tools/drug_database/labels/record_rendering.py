@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
@@ -12,6 +13,7 @@ from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, La
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.types import Passage, Phrase, ToolResult
 
+_OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
@@ -24,7 +26,10 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
     passages = tuple(passage(hit.record, score=hit.score) for hit in result.hits)
     data: dict[str, JsonValue] = {
         "query": {name: value for name, value in result.query.model_dump().items() if value is not None},
-        "results": [_hit(hit, cited.id) for hit, cited in zip(result.hits, passages, strict=True)],
+        "results": [
+            _hit(hit, cited.id, _shown_sections(result.query.name))
+            for hit, cited in zip(result.hits, passages, strict=True)
+        ],
         "did_you_mean": list(result.did_you_mean),
         "note": result.note,
     }
@@ -158,7 +163,12 @@ def _cited(record: DrugRecord) -> list[Source]:
     return [*(label.source for label in record.labels[:1]), *record.sources]
 
 
-def _hit(hit: DrugHit, cite: str) -> dict[str, JsonValue]:
+def _shown_sections(question: str) -> tuple[SectionName, ...]:
+    """The sections of a search result: amounts of an overdose are no doses, so they are shown only when asked for."""
+    return tuple(name for name in SECTIONS if name != "overdosage" or _OVERDOSE.search(question))
+
+
+def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, JsonValue]:
     record = hit.record
     label = record.labels[0] if record.labels else None
     source = main_source(record)
@@ -170,7 +180,7 @@ def _hit(hit: DrugHit, cite: str) -> dict[str, JsonValue]:
         "matched": hit.matched.model_dump(),
         "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
         "label": {
-            name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in SECTIONS if label.sections.get(name)
+            name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in sections if label.sections.get(name)
         }
         if label
         else {},

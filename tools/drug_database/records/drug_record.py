@@ -21,6 +21,7 @@ SectionName = Literal[
     "renal_dosing",
     "hepatic_dosing",
     "pregnancy",
+    "overdosage",
 ]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 
@@ -34,6 +35,7 @@ SECTION_TITLES: Final[dict[SectionName, str]] = {
     "renal_dosing": "Renal impairment",
     "hepatic_dosing": "Hepatic impairment",
     "pregnancy": "Pregnancy",
+    "overdosage": "Overdosage",
 }
 
 

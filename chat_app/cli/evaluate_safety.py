@@ -1,0 +1,74 @@
+"""``asclepius eval interactions`` and ``emergencies``: the measures of clinical safety."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.cli.evaluate import print_figures
+
+if TYPE_CHECKING:
+    from chat_app.evaluation.interaction_evaluation import InteractionReport
+
+
+def interactions(
+    file: Annotated[Path, typer.Argument(help="JSON lines of annotated labels.", exists=True)],
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about the first so many pairs only.")] = None,
+    ask: Annotated[bool, typer.Option(help="Also ask about each pair in eight phrasings.")] = True,
+    classes: Annotated[bool, typer.Option("--classes", help="Also check pairs with a class of medicines.")] = False,
+    json: shell.Json = False,
+) -> None:
+    """Load labels into a scratch database, and check every documented pair, called and asked in ordinary words."""
+    report = shell.run(lambda: _interactions(file, limit, ask=ask, classes=classes))
+    if json:
+        shell.print_json(report)
+        return
+    print_figures(report)
+    for miss in report.misses:
+        typer.echo(f"not quoted: {miss.label} + {miss.other} ({miss.asked}): {miss.sentence}")
+
+
+async def _interactions(file: Path, limit: int | None, *, ask: bool, classes: bool) -> InteractionReport:
+    import tempfile
+
+    from chat_app.bootstrap import open_app
+    from chat_app.cli.progress import progress_bars
+    from chat_app.evaluation import interaction_evaluation as evaluation
+    from chat_app.settings import Settings
+    from chat_app.tracing import guard_logs
+
+    guard_logs()
+    labels = evaluation.read_labels(file)
+    kinds = (*evaluation.KINDS, "Drug_Class") if classes else evaluation.KINDS
+    cases = evaluation.cases_of(labels, kinds)[:limit]
+    with tempfile.TemporaryDirectory() as folder:
+        # A database of its own: what is loaded for care is neither searched nor changed.
+        own = {"data_dir": folder, "milvus_uri": None, "redis_url": None, "database_url": None}
+        async with open_app(Settings(storage=own), on_progress=shell.note_if_terminal) as asclepius:
+            await asclepius.warm_up()
+            await asclepius.drugs.import_paths([evaluation.write_formulary(labels, cases, Path(folder))])
+            with progress_bars() as show:
+                called = await evaluation.evaluate_called(asclepius.drugs, labels, cases, show)
+                return await evaluation.evaluate_asked(asclepius.agent, cases, called, show) if ask else called
+
+
+def emergencies(
+    file: Annotated[
+        Path | None, typer.Argument(help="JSON lines of text, emergency and language; default: our own.", exists=True)
+    ] = None,
+    json: shell.Json = False,
+) -> None:
+    """Measure how many emergencies are recognised, and how many ordinary questions are taken for one."""
+    from chat_app.evaluation.emergency_evaluation import evaluate_emergencies, read_emergencies
+
+    report = evaluate_emergencies(read_emergencies(file))
+    if json:
+        shell.print_json(report)
+        return
+    print_figures(report)
+    for what, questions in (("missed", report.missed), ("alarmed", report.alarmed)):
+        for question in questions:
+            typer.echo(f"{what}: {question}")

@@ -1,0 +1,1 @@
+"""Recognise questions about an immediate danger to life, and say first what to do."""

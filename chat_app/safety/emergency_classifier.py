@@ -1,0 +1,48 @@
+"""Decides whether a question tells of an immediate danger to life.
+
+Overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like. A linear model over ``emergency_features``:
+the sum of the weights of a question's features, as a probability. ``emergency_training`` makes the weights from
+``data/emergency_training.jsonl``; ``asclepius eval emergencies`` measures them on questions that were written apart. A
+missed emergency costs more than a needless notice, so an emergency weighs more in the training.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from chat_app.safety.emergency_features import DATA, features, windows
+from tools.types import Frozen
+
+WEIGHTS: Final[Path] = DATA / "emergency_weights.json"
+_LONGEST: Final = 20_000
+_STEEPEST: Final = 50.0
+
+
+class EmergencyModel(Frozen):
+    """The weights of a trained classifier."""
+
+    bias: float
+    threshold: float
+    weights: dict[str, float]
+
+    def probability(self, text: str) -> float:
+        """Return the probability of the most alarming part of ``text``."""
+        return max((self._of(features(part)) for part in windows(text[:_LONGEST])), default=0.0)
+
+    def is_emergency(self, text: str) -> bool:
+        """Return whether ``text`` tells of an immediate danger to life."""
+        return self.probability(text) >= self.threshold
+
+    def _of(self, found: frozenset[str]) -> float:
+        score = self.bias + sum(self.weights.get(name, 0.0) for name in found)
+        return 1.0 / (1.0 + math.exp(-max(-_STEEPEST, min(_STEEPEST, score))))
+
+
+@cache
+def emergency_model() -> EmergencyModel:
+    """Return the shipped classifier."""
+    return EmergencyModel.model_validate(json.loads(WEIGHTS.read_text(encoding="utf-8")))

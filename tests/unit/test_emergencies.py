@@ -1,0 +1,75 @@
+"""The emergency classifier on questions that were written apart from its training set, and its notice on the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat_app.evaluation.emergency_evaluation import evaluate_emergencies, read_emergencies
+from chat_app.events import Notice, TextDelta
+from chat_app.safety.emergency_classifier import emergency_model
+from chat_app.safety.emergency_features import DATA, concepts
+from chat_app.safety.emergency_notice import ENGLISH, GERMAN, emergency_notice
+from chat_app.safety.emergency_training import read_examples, train
+from tests.unit.test_page_painter import ENDED, STARTED, painter
+
+NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
+
+
+def test_unseen_questions_are_judged_as_measured() -> None:
+    report = evaluate_emergencies(read_emergencies())
+    assert report.emergencies >= 60
+    assert report.recognised >= 0.9 * report.emergencies, report.missed
+    assert report.false_alarms <= 0.06 * report.ordinary, report.alarmed
+
+
+def test_no_test_question_is_in_the_training_set() -> None:
+    trained = {one.text for one in read_examples((DATA / "emergency_training.jsonl").read_text(encoding="utf-8"))}
+    assert trained.isdisjoint(one.text for one in read_emergencies())
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("I want to kill myself", ENGLISH),
+        ("Ich will mich umbringen", GERMAN),
+        ("What is the maximum dose of metformin?", None),
+        ("What does the Overdosage section of the label say?", None),
+        ("", None),
+    ],
+)
+def test_the_notice_is_in_the_questions_language(question: str, text: str | None) -> None:
+    notice = emergency_notice(question)
+    assert (notice.message if notice else None) == text
+
+
+def test_an_emergency_inside_a_long_message_is_found() -> None:
+    calm = "The ward round was quiet. Blood pressure is 120/80. The diet is unchanged. "
+    assert emergency_model().is_emergency(f"{calm * 5}He swallowed 40 tablets an hour ago. {calm * 5}")
+    assert not emergency_model().is_emergency(calm * 10)
+
+
+def test_names_of_medicines_are_no_features() -> None:
+    assert concepts("Digoxin?") == concepts("Metformin?") == frozenset()
+
+
+def test_training_separates_what_it_was_shown() -> None:
+    examples = read_examples(
+        '{"text": "I swallowed {n} tablets", "emergency": true, "language": "en"}\n'
+        '{"text": "What is the dose?", "emergency": false, "language": "en"}\n' * 4
+    )
+    model = train(examples)
+    assert model.is_emergency("I swallowed 30 tablets")
+    assert not model.is_emergency("What is the dose?")
+
+
+def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> None:
+    page = painter()
+    shown = page.paint([STARTED, NOTICE, TextDelta(text="Overdosage: call."), ENDED])
+    messages = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
+    assert messages == ["> **Call for help.**\n\n", "Overdosage: call."]
+    first = next(emission for emission in shown if emission.event == "stream_start")
+    assert "Call for help." in first.payload["output"]
+    (element,) = page.elements.values()
+    assert element["props"]["follow_ups"] == element["props"]["tries"] == []
+    assert element["props"]["abstained"] is False
+    assert element["props"]["plain"] == "Overdosage: call."

@@ -1,0 +1,50 @@
+"""The output of ``search_overdosage``: the Overdosage sections of the medicines that a question names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from tools.drug_database.labels.label_tools import section_passage
+from tools.drug_database.records import SECTION_TITLES, DrugRecord, SectionName
+from tools.types import Passage, Phrase, ToolResult
+
+_SECTION: Final[SectionName] = "overdosage"
+_UNNAMED: Final = "Call the emergency number. No medicine of the drug database is named, so no label was searched."
+
+
+def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResult:
+    """Return the Overdosage section of the first label of each record that has one."""
+    passages: list[Passage] = []
+    pairs: list[JsonValue] = []
+    results: list[JsonValue] = []
+    for record in records:
+        name = record.generic_name
+        label = next((one for one in record.labels if one.sections.get(_SECTION)), None)
+        pairs.append({"medicines": [name], "mentions": int(label is not None), "note": "" if label else _none(name)})
+        if label is not None:
+            passage = section_passage(record, label, _SECTION)
+            passages.append(passage)
+            quotes: list[JsonValue] = list(label.sections[_SECTION])
+            results.append(
+                {
+                    "cite": passage.id,
+                    "label_of": name,
+                    "about": name,
+                    "section": SECTION_TITLES[_SECTION],
+                    "label": {_SECTION: quotes},
+                }
+            )
+    note = "" if records else _UNNAMED
+    if not records:
+        pairs.append({"medicines": [], "mentions": 0, "note": note})
+    data: dict[str, JsonValue] = {"question": question, "pairs": pairs, "results": results, "note": note}
+    count = len(passages)
+    summary = "no section" if not count else "1 section" if count == 1 else "{count} sections"
+    return ToolResult(data=data, passages=tuple(passages), summary=Phrase(text=summary, values={"count": count}))
+
+
+def _none(name: str) -> str:
+    return f"No label of {name} with an Overdosage section is loaded. Call the emergency number or a poison centre."
