@@ -15,7 +15,7 @@ ENOUGH_WORDS: Final = 70
 """From so many words on nothing is added to an answer."""
 MOST_WORDS: Final = 120
 """A unit that would make the answer longer than this is left out, unless it is the first."""
-WORSE: Final = 4.0
+WORSE: Final = 3.0
 """Units that score so much less than the best one are left out."""
 MOST: Final = 8
 REPEATED: Final = 0.6
