@@ -47,10 +47,10 @@ run: install ## Start the app on http://127.0.0.1:8000
 browser: dev
 	@$(BIN)/python -m tests.support.install_browser
 
-test: browser ## Run all tests (about 15 minutes on 2 cores)
+test: browser ## Run all tests
 	@$(BIN)/python -m tests.run
 
-test-fast: dev ## Run the tests that need neither a browser nor the served app (about 2 minutes)
+test-fast: dev ## Run the tests that need neither a browser nor the served app
 	@$(BIN)/python -m tests.run fast
 
 test-postgres: browser ## Install PostgreSQL and run the tests that need it
