@@ -168,6 +168,10 @@ class ResponseAPIAdapter:
             except (httpx2.HTTPError, openai.APIConnectionError):
                 raise StreamTruncated("The connection to the model server broke off.") from None
             if chunk is None:
+                # Some servers omit the last blank line; a partial event is a broken connection.
+                batch, _ = _decoded(decoder, b"\n\n")
+                if batch:
+                    yield batch
                 return
             batch, violation = _decoded(decoder, chunk)
             if batch:
@@ -188,7 +192,8 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
     batch: list[ResponseEvent] = []
     try:
         for data in decoder.feed(chunk):
-            if data != b"[DONE]":
+            # Some servers send pings without data.
+            if data and data != b"[DONE]":
                 batch.append(parse_event(_json(data)))
                 if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
                     break

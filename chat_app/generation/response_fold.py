@@ -5,19 +5,24 @@
 * The text is exactly what the server sent, once: every delta counts, repeats of a finished message are not shown again,
   and text that arrives only in a later event is added. Where the server contradicts itself (the finished text differs
   from the streamed text, the numbering has a gap) it raises ``ProtocolViolation``; nothing is lost silently.
-* State is keyed by ``item_id``; ``output_index`` is never used, because it collides on some servers.
-* A function call is ready when its item is done, once for each ``call_id``.
+* State is keyed by ``item_id``. Text under an id that no item announced belongs to the open message, because some
+servers
+  change the id between the events of a message. ``output_index`` is never used, because it collides on some servers.
+* A function call is ready when its item is done, once for each ``call_id``. A call of the terminal event with another
+id
+  but the same name and arguments is the same call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
 from chat_app.generation.outcomes import NO_TERMINAL_EVENT, error_outcome, terminal_outcome
-from chat_app.generation.text_parts import TextParts
+from chat_app.generation.text_parts import MessageIds, PartKey, TextParts
 from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
@@ -76,6 +81,7 @@ class ResponseFold:
     unknown_events: int = 0
     ended: bool = False
     _texts: TextParts = field(default_factory=TextParts)
+    _ids: MessageIds = field(default_factory=MessageIds)
     _refusals: TextParts = field(default_factory=TextParts)
     _thinking: list[str] = field(default_factory=list)
     _arguments: dict[str, list[str]] = field(default_factory=dict)
@@ -112,12 +118,14 @@ class ResponseFold:
             return []
         match event:
             case OutputTextDelta():
-                text = self._texts.delta((event.item_id, event.content_index or 0), event.delta)
-                return [TextUpdate(event.item_id, text)] if text else []
+                message = self._ids.streaming(event.item_id)
+                text = self._texts.delta((message, event.content_index or 0), event.delta)
+                return [TextUpdate(message, text)] if text else []
             case OutputTextDone():
-                return self._text(event.item_id, self._texts.done(_key(event), event.text))
+                key = self._done_key(event, self._texts, event.text)
+                return self._text(key[0], self._texts.done(key, event.text))
             case AnnotationAdded():
-                return self._citation(event.item_id, event.annotation)
+                return self._citation(self._ids.streaming(event.item_id), event.annotation)
             case OutputItemEvent():
                 return self._item_done(event.item) if event.type.endswith("done") else self._item_added(event.item)
             case ContentPartEvent():
@@ -129,9 +137,11 @@ class ResponseFold:
             case FileSearchEvent():
                 return self._search_started(event.item_id)
             case RefusalDelta():
-                return self._text(event.item_id, self._refusals.delta(_key(event), event.delta))
+                message = self._ids.streaming(event.item_id)
+                return self._text(message, self._refusals.delta((message, event.content_index or 0), event.delta))
             case RefusalDone():
-                return self._text(event.item_id, self._refusals.done(_key(event), event.refusal))
+                key = self._done_key(event, self._refusals, event.refusal)
+                return self._text(key[0], self._refusals.done(key, event.refusal))
             case ReasoningDelta():
                 self._thinking.append(event.delta)
                 return [ReasoningUpdate(event.delta)]
@@ -175,6 +185,10 @@ class ResponseFold:
         self._numbered = False
         return False
 
+    def _done_key(self, event: OutputTextDone | RefusalDone | ContentPartEvent, parts: TextParts, text: str) -> PartKey:
+        index = event.content_index or 0
+        return self._ids.finished(event.item_id, text, parts.streamed((self._ids.open or "", index))), index
+
     def _text(self, item_id: str, text: str) -> list[Update]:
         return [TextUpdate(item_id, text)] if text else []
 
@@ -190,19 +204,23 @@ class ResponseFold:
         return [CitationUpdate(item_id, annotation, statement)]
 
     def _part_done(self, event: ContentPartEvent) -> list[Update]:
-        part, key = event.part, (event.item_id, event.content_index or 0)
+        part = event.part
         if isinstance(part, OutputText):
-            updates = self._text(event.item_id, self._texts.done(key, part.text))
+            key = self._done_key(event, self._texts, part.text)
+            updates = self._text(key[0], self._texts.done(key, part.text))
             for annotation in part.annotations:
-                updates += self._citation(event.item_id, annotation)
+                updates += self._citation(key[0], annotation)
             return updates
         if isinstance(part, Refusal):
-            return self._text(event.item_id, self._refusals.done(key, part.refusal))
+            key = self._done_key(event, self._refusals, part.refusal)
+            return self._text(key[0], self._refusals.done(key, part.refusal))
         return []
 
     def _item_added(self, item: OutputItem) -> list[Update]:
         if isinstance(item, FunctionCallItem):
             self._open_calls[item.id or item.call_id] = item
+        if isinstance(item, MessageItem):
+            self._ids.announce(item.id)
         if isinstance(item, FileSearchCallItem):
             return self._search_started(item.id)
         return []
@@ -211,7 +229,10 @@ class ResponseFold:
         self.items.append(item)
         match item:
             case MessageItem():
-                return self._message_done(item, item.id)
+                message = self._finished_message(item)
+                updates = self._message_done(item, message)
+                self._ids.close(message)
+                return updates
             case FunctionCallItem():
                 return self._call_done(item)
             case FileSearchCallItem():
@@ -264,10 +285,13 @@ class ResponseFold:
         self.response, self.response_id, self.usage = response, response.id, response.usage
         updates: list[Update] = []
         done = {_identity(item) for item in self.items}
+        repeated = [call for call in self.calls if _identity(call) not in map(_identity, response.output)]
         # Items that only the terminal event contains; on some servers its output is empty.
         for item in response.output:
             if isinstance(item, MessageItem):
                 updates += self._terminal_message(item)
+            elif isinstance(item, FunctionCallItem) and (same := _same_call(item, repeated)) is not None:
+                repeated.remove(same)
             elif _identity(item) not in done:
                 updates += self._item_done(item)
         if event.type == "response.completed":
@@ -287,11 +311,16 @@ class ResponseFold:
                 if known.strip() == text:
                     return [u for part in parts for a in part.annotations for u in self._citation(known_id, a)]
         self.items.append(item)
-        return self._message_done(item, item.id)
+        return self._message_done(item, self._finished_message(item))
+
+    def _finished_message(self, item: MessageItem) -> str:
+        text = "".join(part.text for part in item.content if isinstance(part, OutputText))
+        return self._ids.finished(item.id, text, self._texts.messages().get(self._ids.open or "", ""))
 
 
-def _key(event: OutputTextDelta | OutputTextDone | RefusalDelta | RefusalDone) -> tuple[str, int]:
-    return event.item_id, event.content_index or 0
+def _same_call(item: FunctionCallItem, calls: Sequence[FunctionCallItem]) -> FunctionCallItem | None:
+    asked = (item.name, item.arguments or "{}")
+    return next((call for call in calls if (call.name, call.arguments or "{}") == asked), None)
 
 
 def _identity(item: OutputItem) -> tuple[str, Any]:

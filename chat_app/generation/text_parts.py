@@ -15,6 +15,47 @@ from chat_app.generation.text_buffer import TextBuffer
 PartKey = tuple[str, int]
 
 
+class MessageIds:
+    """Decides which message an event belongs to; some servers change the id between the events of a message."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._announced = False
+        self.open: str | None = None
+        """The message that was announced or begun and is not done."""
+
+    def announce(self, item_id: str) -> None:
+        """Open message ``item_id``, which the server announced."""
+        self._open(item_id)
+        self._announced = True
+
+    def streaming(self, item_id: str) -> str:
+        """Return the message of streamed text; an unknown id means the announced open message, or else a new one."""
+        if item_id in self._known:
+            return item_id
+        if self.open is not None and self._announced:
+            return self.open
+        return self._open(item_id)
+
+    def finished(self, item_id: str, text: str, streamed: str) -> str:
+        """Return the message of a finished ``text``; under an unknown id it is the open one that it continues."""
+        if item_id in self._known:
+            return item_id
+        if self.open is not None and text.startswith(streamed):
+            return self.open
+        return self._open(item_id)
+
+    def close(self, item_id: str) -> None:
+        """End message ``item_id``: text under unknown ids no longer belongs to it."""
+        if self.open == item_id:
+            self.open = None
+
+    def _open(self, item_id: str) -> str:
+        self._known.add(item_id)
+        self.open, self._announced = item_id, False
+        return item_id
+
+
 @dataclass(slots=True)
 class _Part:
     streamed: TextBuffer = field(default_factory=TextBuffer)
@@ -73,6 +114,10 @@ class TextParts:
         fresh = self._part(key).finish(text)
         self._shown.append(fresh)
         return fresh
+
+    def streamed(self, key: PartKey) -> str:
+        """Return the text of a part so far."""
+        return str(self._parts[key].streamed) if key in self._parts else ""
 
     def knows(self, item_id: str) -> bool:
         """Return whether message ``item_id`` has any text."""

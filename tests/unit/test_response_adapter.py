@@ -23,7 +23,7 @@ from chat_app.errors import (
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.response_api_adapter import _provider_error
-from chat_app.response_events import ResponseEvent
+from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
     Disconnect,
@@ -112,7 +112,7 @@ async def test_events_come_typed_and_end_with_the_terminal_one() -> None:
 
 
 async def test_done_marks_and_streams_without_a_content_type_are_taken() -> None:
-    steps = [Raw(b"\xef\xbb\xbfdata: [DONE]\n\n"), Raw(b"data\n\n"), *text_reply("a")]
+    steps = [Raw(b"\xef\xbb\xbfdata: [DONE]\n\n"), Raw(b"data: {\n\n"), *text_reply("a")]
     async with ScriptedServer([Turn(steps[:1] + steps[2:], headers={})]) as server:
         assert len(await read(server)) == 9
     async with ScriptedServer([steps[1:]]) as server:
@@ -271,3 +271,15 @@ async def test_a_client_that_was_closed_opens_again() -> None:
                 assert len([event async for batch in events for event in batch]) == 9
             await client.aclose()
             await client.aclose()
+
+
+async def test_a_ping_without_data_and_a_missing_last_blank_line_lose_nothing() -> None:
+    steps = text_reply("a", "b")
+    last = steps[-1]
+    assert isinstance(last, Event)
+    async with ScriptedServer(
+        [[Raw(b"event: ping\ndata:\n\n"), *steps[:-1], Raw(last.encode().rstrip(b"\n"))]]
+    ) as server:
+        events = await read(server)
+    assert len(events) == len(steps)
+    assert isinstance(events[-1], ResponseTerminalEvent)
