@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         GuidelineLibrary,
         GuidelineSearchResult,
         IngestProgress,
-        Refusal,
+        RefusedFile,
     )
 
 app = typer.Typer(help="Ingest, list, search, upload and remove guidelines.", no_args_is_help=True)
@@ -39,7 +39,7 @@ async def _add(paths: list[tuple[Path, bool]]) -> FolderReport:
     from tools.guidelines import FolderReport
 
     documents: list[Document] = []
-    refused: list[Refusal] = []
+    refused: list[RefusedFile] = []
     async with shell.opened_content() as content:
         with progress_bars() as show:
             for path, is_folder in paths:
@@ -52,24 +52,24 @@ async def _add(paths: list[tuple[Path, bool]]) -> FolderReport:
 
 async def _add_file(library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]) -> FolderReport:
     from tools.errors import SourceRejected
-    from tools.guidelines import FolderReport, Refusal
+    from tools.guidelines import FolderReport, RefusedFile
 
     try:
         return FolderReport(documents=(await library.add(path, progress=progress),))
     except SourceRejected as error:
-        return FolderReport(refused=(Refusal(file_name=path.name, reason=str(error)),))
+        return FolderReport(refused=(RefusedFile(file_name=path.name, reason=str(error)),))
 
 
 async def _add_folder(
     library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]
 ) -> FolderReport:
-    from tools.guidelines import FolderReport, Refusal
+    from tools.guidelines import FolderReport, RefusedFile
 
     report = await library.add_folder(path, progress=progress)
     if report.documents or report.refused:
         return report
     reason = f"{path.name} holds no guideline; PDF, Markdown, HTML, DOCX and text files can be loaded."
-    return FolderReport(refused=(Refusal(file_name=path.name, reason=reason),))
+    return FolderReport(refused=(RefusedFile(file_name=path.name, reason=reason),))
 
 
 @app.command()

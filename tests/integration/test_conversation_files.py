@@ -16,7 +16,7 @@ from tests.support.pdfs import write_pdf
 from tests.support.services import milvus_lite_server
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary, IngestProgress, Scope, erase_files, guideline_tools, scope_of
-from tools.guidelines.ingestion.intake import MOST_OWN, OWN_FILE
+from tools.guidelines.ingestion.ingester import MOST_OWN, OWN_FILE
 from tools.guidelines.storage.scopes import own_id
 
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."

@@ -12,7 +12,7 @@ from typing import Any
 import pypdfium2 as pdfium
 import pytest
 
-from tools.guidelines.demo.source import DEMO_DIR, SLUGS, Heading, SourceError, Table, Text, load, parse
+from tools.guidelines.demo.source import DEMO_DIR, SLUGS, Heading, PipeTable, SourceError, Text, load, parse
 
 MARK = "Demonstration document - not for clinical care"
 MAX_BYTES = 120_000
@@ -137,7 +137,7 @@ def test_every_sentence_of_the_source_is_read_back_from_the_pdf(slug: str) -> No
 @each_document
 def test_every_table_row_is_one_line_of_text(slug: str) -> None:
     lines = {_normal(line) for text in _committed_pages(slug) for line in text.splitlines()}
-    tables = [block for block in load(slug).blocks if isinstance(block, Table)]
+    tables = [block for block in load(slug).blocks if isinstance(block, PipeTable)]
     rows = [_normal(" ".join(row)) for table in tables for row in (table.header, *table.rows)]
     assert len(tables) >= 2
     assert [row for row in rows if row not in lines] == []
@@ -147,7 +147,7 @@ def test_every_table_row_is_one_line_of_text(slug: str) -> None:
 def test_recommendations_and_tables_are_numbered_without_gaps(slug: str) -> None:
     blocks = load(slug).blocks
     numbers = [block.number for block in blocks if isinstance(block, Text) and block.kind == "numbered"]
-    captions = [block.caption.split(".")[0] for block in blocks if isinstance(block, Table)]
+    captions = [block.caption.split(".")[0] for block in blocks if isinstance(block, PipeTable)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert captions == [f"Table {number}" for number in range(1, len(captions) + 1)]
 

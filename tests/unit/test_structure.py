@@ -21,15 +21,11 @@ DUPLICATE_CLASSES = frozenset(
     {
         "DrugRecord",
         "FileCitation",
-        "Found",
         "Passage",
         "Problem",
         "Product",
         "Prompt",
-        "Reference",
-        "Refusal",
         "Source",
-        "Table",
     }
 )
 

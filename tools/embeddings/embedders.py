@@ -52,7 +52,7 @@ class _Item(BaseModel):
     embedding: list[float]
 
 
-class _Answer(BaseModel):
+class _EmbeddingsAnswer(BaseModel):
     data: list[_Item]
 
 
@@ -87,7 +87,7 @@ class HttpEmbedder:
         try:
             response = self._client.post(self._url, json=body)
             response.raise_for_status()
-            answer = _Answer.model_validate_json(response.content)
+            answer = _EmbeddingsAnswer.model_validate_json(response.content)
         except httpx.HTTPStatusError as error:
             raise ToolUnavailable(
                 f"The embedding server answered with status {error.response.status_code}. "

@@ -8,7 +8,7 @@ from tools.guidelines.models import (
     FolderReport,
     GuidelineSearchResult,
     IngestProgress,
-    Refusal,
+    RefusedFile,
     SearchFilter,
 )
 from tools.guidelines.storage.scopes import Scope, scope_of
@@ -21,7 +21,7 @@ __all__ = [
     "GuidelineLibrary",
     "GuidelineSearchResult",
     "IngestProgress",
-    "Refusal",
+    "RefusedFile",
     "Scope",
     "SearchFilter",
     "erase_files",

@@ -15,8 +15,15 @@ from tools.documents.worker import RenderJob
 from tools.embeddings.embedders import Embedder
 from tools.errors import IndexMismatch, SourceRejected, ToolUnavailable
 from tools.guidelines.ingestion import ingest
-from tools.guidelines.ingestion.intake import Intake
-from tools.guidelines.models import Document, FolderReport, GuidelineSearchResult, IngestProgress, Refusal, SearchFilter
+from tools.guidelines.ingestion.ingester import Ingester
+from tools.guidelines.models import (
+    Document,
+    FolderReport,
+    GuidelineSearchResult,
+    IngestProgress,
+    RefusedFile,
+    SearchFilter,
+)
 from tools.guidelines.search.library_search import LibrarySearch
 from tools.guidelines.search.passage_index import COLLECTION
 from tools.guidelines.search.retrieval import Retriever
@@ -56,7 +63,7 @@ class GuidelineLibrary:
         self._searcher = LibrarySearch(self._shelves, self._retriever)
         self._expand = expand
         self._run = Threads()
-        self._intake = Intake(self._shelves, self._retriever, self._run)
+        self._ingester = Ingester(self._shelves, self._retriever, self._run)
 
     # -- search
 
@@ -112,14 +119,14 @@ class GuidelineLibrary:
         with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
         cannot be written. ``progress`` is called in the event loop, page by page.
         """
-        return await self._intake.add(path, progress, scope)
+        return await self._ingester.add(path, progress, scope)
 
     async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
         """Add a conversation's document to the library, for everybody; None when it has no such document.
 
         What its answers cite stays readable there. Raises as ``add`` does.
         """
-        return await self._intake.share(document_id, scope, progress)
+        return await self._ingester.share(document_id, scope, progress)
 
     async def add_folder(self, folder: Path, *, progress: Progress | None = None) -> FolderReport:
         """Ingest every guideline file under ``folder``; a refused file does not stop the others.
@@ -128,19 +135,19 @@ class GuidelineLibrary:
         ``ToolUnavailable`` when the index cannot be written.
         """
         documents: list[Document] = []
-        refused: list[Refusal] = []
+        refused: list[RefusedFile] = []
         taken: set[str] = set()
         for path in await self._run(lambda: ingest.files_under(folder)):
             name = document_id(path.name)
             if name in taken:
                 reason = f"{path.name}: another file of this folder goes by the id {name}; rename one of them."
-                refused.append(Refusal(file_name=path.name, reason=reason))
+                refused.append(RefusedFile(file_name=path.name, reason=reason))
                 continue
             taken.add(name)
             try:
                 documents.append(await self.add(path, progress=progress))
             except SourceRejected as error:
-                refused.append(Refusal(file_name=path.name, reason=str(error)))
+                refused.append(RefusedFile(file_name=path.name, reason=str(error)))
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
     async def reindex(self, *, progress: Progress | None = None) -> FolderReport:
@@ -149,7 +156,7 @@ class GuidelineLibrary:
         Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
         it ends, searches find only what is already indexed again.
         """
-        return await self._intake.reindex(progress)
+        return await self._ingester.reindex(progress)
 
     async def load_demo(self, progress: Progress | None = None) -> None:
         """Load the demonstration guidelines; those that are loaded and unchanged are left alone."""
@@ -158,11 +165,11 @@ class GuidelineLibrary:
 
     async def remove(self, document_id: str) -> bool:
         """Remove a document from search and list, keeping what old answers cite. False if unknown."""
-        return await self._intake.withdraw(document_id, None)
+        return await self._ingester.withdraw(document_id, None)
 
     async def erase(self, scope: Scope) -> bool:
         """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""
-        return await self._intake.erase(scope)
+        return await self._ingester.erase(scope)
 
     # -- what citations open
 
@@ -217,7 +224,7 @@ class GuidelineLibrary:
         await self._run(self._load)
 
     def _load(self) -> None:
-        self._intake.clean_up()
+        self._ingester.clean_up()
         self._shelves.library.catalog.snapshot()
         self._retriever.load()
 

@@ -75,7 +75,7 @@ class Document(Frozen):
     """Keys of the earlier versions that are kept for old citations."""
 
 
-class Refusal(Frozen):
+class RefusedFile(Frozen):
     """A file that was not taken in, and why."""
 
     file_name: str
@@ -86,7 +86,7 @@ class FolderReport(Frozen):
     """What adding a folder did."""
 
     documents: tuple[Document, ...] = ()
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RefusedFile, ...] = ()
     own_documents: int = 0
     """Files of conversations that were indexed again; what they are is their owners' affair."""
 

@@ -37,7 +37,7 @@ from reportlab.platypus import (
 )
 from reportlab.platypus import Table as PdfTable
 
-from tools.guidelines.demo.source import CLOSING, Guideline, Heading, SourceError, Table, Text
+from tools.guidelines.demo.source import CLOSING, Guideline, Heading, PipeTable, SourceError, Text
 
 MARK = "Demonstration document - not for clinical care"
 TOOLCHAIN = f"reportlab {reportlab.__version__}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
@@ -188,7 +188,7 @@ def _story(guideline: Guideline) -> list[Flowable]:
                 story.append(Paragraph(_markup(block.text), _STYLES[f"h{block.level}"]))
             case Text():
                 story.append(_text(block))
-            case Table():
+            case PipeTable():
                 story += _captioned(block)
             case _:
                 assert_never(block)
@@ -226,7 +226,7 @@ def _text(block: Text) -> Flowable:
             assert_never(block.kind)
 
 
-def _captioned(block: Table) -> list[Flowable]:
+def _captioned(block: PipeTable) -> list[Flowable]:
     caption, table = Paragraph(_markup(block.caption), _STYLES["caption"]), _table(block)
     if len(block.rows) <= _WHOLE_ROWS:
         # reportlab joins a run of keepWithNext flowables: heading, caption and table move as one.
@@ -235,7 +235,7 @@ def _captioned(block: Table) -> list[Flowable]:
     return [CondPageBreak(_SPLIT_ROOM), caption, table, Spacer(0, 9)]
 
 
-def _table(block: Table) -> Flowable:
+def _table(block: PipeTable) -> Flowable:
     size, widths = _fit(block)
     style = TableStyle(
         [
@@ -256,7 +256,7 @@ def _table(block: Table) -> Flowable:
     return PdfTable([block.header, *block.rows], colWidths=widths, repeatRows=1, style=style, hAlign="LEFT")
 
 
-def _fit(block: Table) -> tuple[float, list[float]]:
+def _fit(block: PipeTable) -> tuple[float, list[float]]:
     """The largest type size at which every cell stays on one line, and column widths that fill the page."""
     for size in _TABLE_SIZES:
         columns = zip(block.header, *block.rows, strict=True)

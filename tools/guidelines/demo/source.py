@@ -36,7 +36,7 @@ class SourceError(ValueError):
     """A source file breaks the format; the message names the line and what is wrong with it."""
 
 
-class Reference(BaseModel):
+class CitedWork(BaseModel):
     """A published guidance document that facts were taken from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +58,7 @@ class FrontMatter(BaseModel):
     language: str
     licence: str
     description: str
-    sources: tuple[Reference, ...]
+    sources: tuple[CitedWork, ...]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Table:
+class PipeTable:
     """A captioned table; every row has as many cells as the header."""
 
     caption: str
@@ -87,7 +87,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Heading | Text | Table
+Block = Heading | Text | PipeTable
 
 CLOSING = Heading(2, "Sources")
 
@@ -168,7 +168,7 @@ def _line(line: str, number: int) -> Heading | Text:
     return Text("paragraph", line)
 
 
-def _table(lines: list[str], at: int) -> tuple[Table, int]:
+def _table(lines: list[str], at: int) -> tuple[PipeTable, int]:
     caption = lines[at]
     first = at + 1
     while first < len(lines) and not lines[first].strip():
@@ -182,4 +182,4 @@ def _table(lines: list[str], at: int) -> tuple[Table, int]:
     for offset, row in enumerate(grid):
         if len(row) != len(grid[0]):
             raise SourceError(f"line {first + offset + 1}: {len(row)} cells where the header has {len(grid[0])}")
-    return Table(caption, grid[0], tuple(grid[2:])), end
+    return PipeTable(caption, grid[0], tuple(grid[2:])), end

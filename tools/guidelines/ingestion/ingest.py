@@ -38,7 +38,7 @@ Progress = Callable[[IngestProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file that passed the first checks."""
 
     path: Path
@@ -86,7 +86,7 @@ class Reporter:
         return lambda done, total: self(stage, done, total)
 
 
-def check_source(path: Path) -> Source:
+def check_source(path: Path) -> SourceFile:
     """Check size and first bytes, and hash the file. Raises ``SourceRejected``."""
     try:
         if not path.is_file():
@@ -107,7 +107,7 @@ def check_source(path: Path) -> Source:
             digest = hashlib.file_digest(data, "sha256").hexdigest()
     except OSError as error:
         raise SourceRejected(f"{path.name} cannot be read ({error.strerror}).") from None
-    return Source(path, path.name, document_id(path.name), digest, suffix)
+    return SourceFile(path, path.name, document_id(path.name), digest, suffix)
 
 
 def _suffix(path: Path, start: bytes) -> str:
@@ -134,15 +134,15 @@ def files_under(folder: Path) -> list[Path]:
     )
 
 
-def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> Source:
+def stored_source(store: LibraryStore, record: DocumentRecord, version: DocumentVersion) -> SourceFile:
     """Return the original that the library keeps, to be read again. Raises ``SourceRejected`` when it is gone."""
     path = store.original(version)
     if not path.is_file():
         raise SourceRejected(f"The original of {version.file_name} is gone from the library: add it again.")
-    return Source(path, version.file_name, record.id, version.sha256, version.suffix)
+    return SourceFile(path, version.file_name, record.id, version.sha256, version.suffix)
 
 
-def unchanged(store: LibraryStore, source: Source) -> Document | None:
+def unchanged(store: LibraryStore, source: SourceFile) -> Document | None:
     """Return the document that already holds these very bytes, read by this version of the reader."""
     for record in store.records():
         version = current_version(record)
@@ -152,7 +152,9 @@ def unchanged(store: LibraryStore, source: Source) -> Document | None:
     return None
 
 
-def publish(store: LibraryStore, retriever: Retriever, source: Source, facts: Extraction, report: Reporter) -> Document:
+def publish(
+    store: LibraryStore, retriever: Retriever, source: SourceFile, facts: Extraction, report: Reporter
+) -> Document:
     """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
     with store.locked():
         clean_up(store, retriever)
@@ -226,7 +228,7 @@ def clean_up(store: LibraryStore, retriever: Retriever) -> None:
         store.clear_pending(ref)
 
 
-def _version(store: LibraryStore, source: Source, facts: Extraction) -> DocumentVersion:
+def _version(store: LibraryStore, source: SourceFile, facts: Extraction) -> DocumentVersion:
     pages = list(store.pages(source.ref))
     return DocumentVersion(
         key=source.ref.key,

@@ -11,8 +11,8 @@ from itertools import islice
 from tools.documents.models import READER
 from tools.guidelines.models import DocumentVersion, GuidelineSearchResult, QuestionTerm, SearchFilter
 from tools.guidelines.search.match import match_of
-from tools.guidelines.search.retrieval import Found, Retriever
-from tools.guidelines.storage.catalog import Snapshot, as_passage, names, parse_passage_id
+from tools.guidelines.search.retrieval import Retrieved, Retriever
+from tools.guidelines.storage.catalog import LibrarySnapshot, as_passage, names, parse_passage_id
 from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
@@ -61,7 +61,7 @@ class LibrarySearch:
             passages=passages, match=match_of(terms, passages), terms=terms, expansion=expansion
         )
 
-    def _passages(self, found: Found, snapshot: Snapshot) -> Iterator[Passage]:
+    def _passages(self, found: Retrieved, snapshot: LibrarySnapshot) -> Iterator[Passage]:
         """Yield the candidates as passages; what was replaced since the search began is left out."""
         rows: Counter[tuple[str, int]] = Counter()
         for candidate in found.candidates:
@@ -147,7 +147,7 @@ def _other_words(term: str, expansion: QueryExpansion) -> tuple[str, ...]:
     return tuple(same for one in expansion.expansions if term in term_set(one.asked) for same in one.same)
 
 
-def _without_doubles(refs: Sequence[VersionRef], snapshot: Snapshot) -> list[VersionRef]:
+def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:
     """Return ``refs`` without a conversation's copies of library documents."""
     shared = {snapshot.live[ref.document].sha256 for ref in refs if scope_of(ref.document) is None}
     return [ref for ref in refs if scope_of(ref.document) is None or snapshot.live[ref.document].sha256 not in shared]

@@ -20,7 +20,7 @@ STRETCH = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PassageCandidate:
     """A passage with its score, and the raw scores of the searches that found it (None: not among their best)."""
 
     id: str
@@ -29,16 +29,16 @@ class Candidate:
     cosine: float | None
 
 
-def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[Candidate]:
+def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[PassageCandidate]:
     """Merge two lists by rank, best first. An empty second list leaves the order of the first."""
     bm25 = {hit.id: hit.score for hit in by_terms}
     cosine = {hit.id: hit.score for hit in by_vector}
     if not cosine:
         top = max(bm25.values(), default=1.0) or 1.0
-        return [Candidate(hit.id, hit.score / top, hit.score, None) for hit in by_terms]
+        return [PassageCandidate(hit.id, hit.score / top, hit.score, None) for hit in by_terms]
     terms_scaled, dense_scaled = _scaled(bm25), _scaled(cosine)
     fused = [
-        Candidate(
+        PassageCandidate(
             key,
             (1 - DENSE_SHARE) * terms_scaled.get(key, 0.0) + DENSE_SHARE * dense_scaled.get(key, 0.0),
             bm25.get(key),
@@ -57,11 +57,14 @@ def _scaled(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def by_closeness(
-    candidates: Sequence[Candidate], question: Sequence[str], terms_of: Callable[[str], Sequence[str]], weight: Weight
-) -> list[Candidate]:
+    candidates: Sequence[PassageCandidate],
+    question: Sequence[str],
+    terms_of: Callable[[str], Sequence[str]],
+    weight: Weight,
+) -> list[PassageCandidate]:
     """Raise candidates in which the question's terms are close together."""
     raised = [
-        Candidate(
+        PassageCandidate(
             each.id,
             each.score + CLOSENESS * closeness(question, terms_of(each.id), weight),
             each.bm25,

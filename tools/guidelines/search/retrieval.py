@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tools.embeddings.embedders import Embedder
 from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
-from tools.guidelines.search.ranking import CANDIDATES, Candidate, by_closeness, fuse
+from tools.guidelines.search.ranking import CANDIDATES, PassageCandidate, by_closeness, fuse
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import for_ranking
 from tools.language.term_weights import Weight
@@ -30,11 +30,11 @@ RELATED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Retrieved:
     """Candidates, best first, with the terms that were searched for."""
 
     question: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PassageCandidate, ...]
 
 
 class Retriever:
@@ -65,7 +65,7 @@ class Retriever:
         terms_of: Callable[[str], Sequence[str]],
         weight: Weight,
         expansion: QueryExpansion | None = None,
-    ) -> Found:
+    ) -> Retrieved:
         """Return the best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
         wanted = tuple(terms(question))
         expansion = expansion or QueryExpansion()
@@ -75,7 +75,7 @@ class Retriever:
         by_terms = self.terms.search(searched, weight, versions, CANDIDATES)
         by_vector = self._by_vector(_in_other_words(question, expansion), versions)
         ordered = by_closeness(fuse(by_terms, by_vector)[:CANDIDATES], searched, terms_of, weight)
-        return Found(wanted, tuple(ordered))
+        return Retrieved(wanted, tuple(ordered))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
         """Return the dense hits; none when the embedder fails, which never fails the search."""

@@ -15,7 +15,7 @@ from tools.types import Passage
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LibrarySnapshot:
     """The live versions at one moment, by document id, and in how many of their passages each term stands."""
 
     stamp: tuple[tuple[str, int], ...]
@@ -38,22 +38,22 @@ class Snapshot:
         return weight_of(self.counts, self.passages)(term)
 
 
-class Catalog:
+class LibraryCatalog:
     """Reads the folder's state; safe to use from several threads."""
 
     def __init__(self, store: LibraryStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._snapshot: Snapshot | None = None
+        self._snapshot: LibrarySnapshot | None = None
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> LibrarySnapshot:
         stamp = self._store.state_stamp()
         with self._lock:
             if self._snapshot is None or self._snapshot.stamp != stamp:
                 self._snapshot = self._read(stamp)
             return self._snapshot
 
-    def _read(self, stamp: tuple[tuple[str, int], ...]) -> Snapshot:
+    def _read(self, stamp: tuple[tuple[str, int], ...]) -> LibrarySnapshot:
         live: dict[str, DocumentVersion] = {}
         counts: Counter[str] = Counter()
         total = 0
@@ -69,7 +69,7 @@ class Catalog:
             live[record.id] = version
             counts.update(lexicon.counts)
             total += lexicon.indexed
-        return Snapshot(stamp, live, total, counts, frozenset(unreadable))
+        return LibrarySnapshot(stamp, live, total, counts, frozenset(unreadable))
 
     def documents(self) -> list[Document]:
         """Return the loaded documents without those in ``LibraryStore.damaged``."""

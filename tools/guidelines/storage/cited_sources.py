@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tools.errors import SourceRejected
-from tools.guidelines.storage.catalog import Catalog, as_passage, parse_passage_id
+from tools.guidelines.storage.catalog import LibraryCatalog, as_passage, parse_passage_id
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.types import Passage
 
@@ -13,7 +13,7 @@ from tools.types import Passage
 class CitedSources:
     """Reads what was ever cited, also of superseded and removed documents."""
 
-    def __init__(self, store: LibraryStore, catalog: Catalog) -> None:
+    def __init__(self, store: LibraryStore, catalog: LibraryCatalog) -> None:
         self._store = store
         self._catalog = catalog
 

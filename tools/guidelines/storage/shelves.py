@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.errors import SourceRejected
-from tools.guidelines.storage.catalog import Catalog, Snapshot, current_version
+from tools.guidelines.storage.catalog import LibraryCatalog, LibrarySnapshot, current_version
 from tools.guidelines.storage.cited_sources import CitedSources
 from tools.guidelines.storage.document_store import LibraryStore, VersionRef
 from tools.guidelines.storage.scopes import Scope, as_scope, scope_of
@@ -70,12 +70,12 @@ class Shelf(NamedTuple):
     """The documents of one scope: what is stored, what is current, what was ever cited."""
 
     store: LibraryStore
-    catalog: Catalog
+    catalog: LibraryCatalog
     cited: CitedSources
 
     @classmethod
     def on(cls, store: LibraryStore) -> Shelf:
-        catalog = Catalog(store)
+        catalog = LibraryCatalog(store)
         return cls(store, catalog, CitedSources(store, catalog))
 
 
@@ -87,7 +87,7 @@ class Shelves:
         self._folder = folder / "conversations"
         self._lock = threading.Lock()
         self._own: OrderedDict[Scope, Shelf] = OrderedDict()
-        self._together: dict[Scope, tuple[Snapshot, Snapshot, Snapshot]] = {}
+        self._together: dict[Scope, tuple[LibrarySnapshot, LibrarySnapshot, LibrarySnapshot]] = {}
 
     def has(self, scope: Scope) -> bool:
         """Return whether the conversation ever had documents of its own, and was not erased since."""
@@ -129,7 +129,7 @@ class Shelves:
         records = [record for scope in self.scopes() for record in self.of(scope).store.records()]
         return sum(current_version(record) is not None for record in records)
 
-    def snapshot(self, scope: Scope | None) -> Snapshot:
+    def snapshot(self, scope: Scope | None) -> LibrarySnapshot:
         """Return what a question is searched in: the library and its conversation's documents."""
         library = self.library.catalog.snapshot()
         if scope is None or not self.has(scope):
@@ -164,8 +164,8 @@ def erase_files(folder: Path, scope: Scope) -> bool:
     return Shelves(folder).erase(scope)
 
 
-def _together(library: Snapshot, own: Snapshot) -> Snapshot:
-    return Snapshot(
+def _together(library: LibrarySnapshot, own: LibrarySnapshot) -> LibrarySnapshot:
+    return LibrarySnapshot(
         stamp=(*library.stamp, *own.stamp),
         live={**library.live, **own.live},
         passages=library.passages + own.passages,

@@ -18,7 +18,7 @@ from tools.documents.sandbox import run_job
 from tools.documents.worker import ExtractJob
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines.ingestion import ingest
-from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, IngestProgress, Refusal
+from tools.guidelines.models import Document, DocumentRecord, DocumentVersion, FolderReport, IngestProgress, RefusedFile
 from tools.guidelines.search.library_search import damaged_record
 from tools.guidelines.search.retrieval import Retriever
 from tools.guidelines.storage.catalog import current_version, document_of
@@ -37,7 +37,7 @@ OWN_FILE = "a file of a conversation"
 """What stands for the name of such a file wherever others see it."""
 
 
-class Intake:
+class Ingester:
     """Changes what stands on ``shelves`` and the index of it."""
 
     def __init__(self, shelves: Shelves, retriever: Retriever, run: Threads) -> None:
@@ -60,13 +60,13 @@ class Intake:
         shelf = await self._run(lambda: self._shelf_for(source, scope))
         return await self._take(shelf.store, source, progress)
 
-    def _known(self, source: ingest.Source, scope: Scope | None) -> Document | None:
+    def _known(self, source: ingest.SourceFile, scope: Scope | None) -> Document | None:
         """Return the document with these bytes; for a conversation, one of the library counts as well."""
         shelves = dict.fromkeys((self._shelves.of(scope), self._shelves.library))
         found = (ingest.unchanged(shelf.store, source) for shelf in shelves)
         return next((document for document in found if document is not None), None)
 
-    def _shelf_for(self, source: ingest.Source, scope: Scope | None) -> Shelf:
+    def _shelf_for(self, source: ingest.SourceFile, scope: Scope | None) -> Shelf:
         shelf = self._shelves.made(scope)
         if scope is not None:
             current = [record.id for record in shelf.store.records() if record.current is not None]
@@ -95,7 +95,7 @@ class Intake:
         await self.withdraw(own, scope)
         return shared
 
-    async def _take(self, store: LibraryStore, source: ingest.Source, progress: Progress | None) -> Document:
+    async def _take(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> Document:
         report = ingest.Reporter(source.file_name, progress)
         facts = await self._read(store, source, report)
         in_thread = ingest.Reporter(source.file_name, ingest.in_loop(progress))
@@ -104,7 +104,7 @@ class Intake:
         report("done", document.pages, document.pages)
         return document
 
-    async def _read(self, store: LibraryStore, source: ingest.Source, report: ingest.Reporter) -> Extraction:
+    async def _read(self, store: LibraryStore, source: ingest.SourceFile, report: ingest.Reporter) -> Extraction:
         """Read the file in the worker unless an interrupted run has already done so."""
         known = await self._run(lambda: store.facts(source.ref) if store.is_whole(source.ref) else None)
         if known is not None:
@@ -179,14 +179,14 @@ class Intake:
         reason = "A file of a conversation could not be indexed again; it is not searched until it is added again."
         return FolderReport(
             documents=library.documents,
-            refused=(*library.refused, *[Refusal(file_name=OWN_FILE, reason=reason)] * refused),
+            refused=(*library.refused, *[RefusedFile(file_name=OWN_FILE, reason=reason)] * refused),
             own_documents=own,
         )
 
     async def _reindex_shelf(self, shelf: Shelf, progress: Progress | None) -> FolderReport:
         documents: list[Document] = []
         damaged = await self._run(shelf.store.damaged)
-        refused = [Refusal(file_name=name, reason=damaged_record(name)) for name in damaged]
+        refused = [RefusedFile(file_name=name, reason=damaged_record(name)) for name in damaged]
         for record, version in await self._run(lambda: _current(shelf.store)):
             try:
                 source = await self._run(partial(ingest.stored_source, shelf.store, record, version))
@@ -197,7 +197,7 @@ class Intake:
                 else:
                     documents.append(await self._take(shelf.store, source, progress))
             except SourceRejected as error:
-                refused.append(Refusal(file_name=version.file_name, reason=str(error)))
+                refused.append(RefusedFile(file_name=version.file_name, reason=str(error)))
         return FolderReport(documents=tuple(documents), refused=tuple(refused))
 
     def _drop_index(self) -> None:
@@ -205,7 +205,7 @@ class Intake:
             self._retriever.drop()
             self._retriever.check()
 
-    def _write(self, store: LibraryStore, source: ingest.Source, progress: Progress | None) -> None:
+    def _write(self, store: LibraryStore, source: ingest.SourceFile, progress: Progress | None) -> None:
         with store.locked():
             report = ingest.Reporter(source.file_name, progress)
             ingest.write_rows(store, self._retriever, source.ref, report)
