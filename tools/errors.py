@@ -69,7 +69,7 @@ class ToolUnavailable(ToolError):
 
 
 class SourceRejected(ToolError):
-    """A file could not be taken in; nothing was changed."""
+    """A file could not be ingested; nothing was changed."""
 
 
 class IndexMismatch(ToolError):

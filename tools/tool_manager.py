@@ -1,7 +1,7 @@
 """The one registry and executor of tools.
 
-Whatever the model asks for, ``execute`` and ``stream`` end in exactly one ``FunctionOutput``: an unknown tool, bad
-arguments, a failure and a timeout are errors in it. Calls run in parallel up to each tool's own limit.
+``execute`` and ``stream`` end in exactly one ``FunctionOutput``: an unknown tool, bad arguments, a failure and a
+timeout are errors in it. Calls run in parallel up to each tool's own limit.
 """
 
 from __future__ import annotations
@@ -95,5 +95,5 @@ class ToolManager:
         return limits.setdefault(tool.name, asyncio.Semaphore(tool.max_parallel))
 
     def close(self) -> None:
-        """Lets the threads go; calls that still run are not waited for."""
+        """Release the threads without waiting for running calls."""
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -39,7 +39,7 @@ class SectionStart(Frozen):
 
 
 class Passage(Frozen):
-    """A stretch of a source, as stored, that an answer can cite.
+    """A stored part of a source that an answer can cite.
 
     ``id`` is stable for one version of a document: a re-ingested, changed file gives new ids, and old
     answers keep the passage they cited.
@@ -63,12 +63,12 @@ class Passage(Frozen):
     page_label: str | None = None
     """The page number printed on the page, when it has one."""
     url: str | None = None
-    """Where the source itself stands, when it is public."""
+    """The source's address, when it is public."""
     score: float = 0.0
 
     @property
     def sections(self) -> tuple[SectionStart, ...]:
-        """All sections that the words stand in, the first at the beginning."""
+        """All sections that contain the text, the first one from its beginning."""
         return (SectionStart(at=0, section=self.section), *self.further_sections)
 
 

@@ -77,7 +77,7 @@ class TurnAnswer:
         return self._citations.claims
 
     def begin(self) -> Sequence[AgentEvent]:
-        """Return the notices that stand before the answer."""
+        """Return the notices that precede the answer."""
         return (*self._notices, *self._new_notices())
 
     def shown(self, event: RunnerEvent) -> Sequence[AgentEvent]:
