@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,7 +198,7 @@ def answers(
 
 
 @contextmanager
-def _temporary_data(guidelines: Path | None) -> Iterator[Path | None]:
+def _temporary_data(guidelines: Path | None) -> Generator[Path | None, None, None]:
     """Point the settings at an empty data directory, and yield the folder with the guidelines to load into it."""
     if guidelines is None:
         yield None
