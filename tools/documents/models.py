@@ -29,7 +29,7 @@ class Block(Frozen):
 
     kind: BlockKind
     text: str
-    """The words as they stand, white space and line-end hyphens mended."""
+    """The words as they are, white space and line-end hyphens mended."""
     level: int = 0
     """Of a heading: 1 is the outermost."""
     body: bool = True
@@ -80,5 +80,5 @@ class StoredPassage(Frozen):
 
     @property
     def with_section(self) -> str:
-        """The words with the headings that they stand under: what an embedder reads."""
+        """The words with the headings that they are under: what an embedder reads."""
         return f"{self.section}\n{self.text}".strip()

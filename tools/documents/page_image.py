@@ -45,7 +45,7 @@ def quote_rectangles(page: Any, quotes: Sequence[str]) -> list[tuple[float, floa
 
     White space, hyphens and case are ignored, and what two quotes share is there once. Of a quote that runs over the
     page's end the part on it is found, and of a table's row, which may have been drawn in any order, each of its cells,
-    where they stand beside each other.
+    where they are beside each other.
     """
     text_page = page.get_textpage()
     try:

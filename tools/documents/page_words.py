@@ -18,9 +18,9 @@ from tools.language.folding import folded
 
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
-"""Signs that at least stand on either page of a quote that runs over the page's end."""
+"""Signs that at least are on either page of a quote that runs over the page's end."""
 _RUNNING_HEAD = 300
-"""Signs that at most stand above its rest on the next page. Below its beginning a whole table may stand."""
+"""Signs that at most are above its rest on the next page. Below its beginning a whole table may be."""
 _LABEL = re.compile(r"(?:table|figure|fig\.|box|chart)\s+[\w.-]+[:.]?\s+", re.IGNORECASE)
 
 

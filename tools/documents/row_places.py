@@ -21,9 +21,9 @@ from tools.language.sentences import Span
 _MOST_TRIES = 20_000
 """Of one row: what repeats in a cell and on its page goes together in endless ways. Real ones need up to 10,000."""
 _MOST_PLACES = 200
-"""Of one cell: a figure may stand on its page many times."""
+"""Of one cell: a figure may be on its page many times."""
 _SHORT = 12
-"""Signs of a cell that may well stand on its page more than once."""
+"""Signs of a cell that may occur on its page more than once."""
 _SAME_LINE = 4.0
 """Points by which the letters of one line, and the edges of one row, may differ in height."""
 _LEAST_HEIGHT = 8.0
@@ -43,7 +43,7 @@ class _Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the words of a cell stand: their spans, the box around all of them, and that of the last line."""
+    """Where the words of a cell are: their spans, the box around all of them, and that of the last line."""
 
     spans: tuple[Span, ...]
     box: _Box
@@ -93,9 +93,9 @@ class _PageWords:
         return next((row for cell in places for tallest in cell if (row := _beside(tallest.box, places))), None)
 
     def _places(self, words: str, before: _Place | None = None, *, thorough: bool) -> Iterator[_Place]:
-        """Yield where ``words`` stand: in one piece, or else as many as do, and the others behind or below them.
+        """Yield where ``words`` are: in one piece, or else as many as do, and the others behind or below them.
 
-        A short cell may stand in one piece somewhere, and yet be wrapped in its row: those are ``thorough`` places.
+        A short cell may be in one piece somewhere, and yet be wrapped in its row: those are ``thorough`` places.
         """
         whole = list(self._pieces(words, before))
         yield from whole
@@ -106,7 +106,7 @@ class _PageWords:
                 yield from self._places(words[size:], piece, thorough=thorough)
 
     def _longest(self, words: str) -> int:
-        """Return how many of the first signs of ``words`` stand together somewhere, but not all of them."""
+        """Return how many of the first signs of ``words`` are together somewhere, but not all of them."""
         size = 0
         while size < len(words) - 1 and words[: size + 1] in self._folded.text:
             size += 1

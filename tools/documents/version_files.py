@@ -4,7 +4,7 @@
     pages.jsonl      a page a line
     passages.jsonl   a passage a line
     terms.txt        the indexed terms of each passage, a line each
-    terms.json       in how many passages each term stands
+    terms.json       in how many passages each term is
 
 A record that a fault of the disk or an edit by hand has damaged is told apart from a good one, so that one document
 never takes down the others.
@@ -30,7 +30,7 @@ Record = TypeVar("Record", bound=BaseModel)
 
 
 class Lexicon(Frozen):
-    """In how many passages of a version each term stands."""
+    """In how many passages of a version each term is."""
 
     indexed: int
     """Passages that are searched."""

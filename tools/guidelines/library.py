@@ -196,7 +196,7 @@ class GuidelineLibrary:
         scale: float = 2.0,
         scope: Scope | None = None,
     ) -> bytes:
-        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they stand.
+        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they are.
 
         ``document_id`` is a document's id or a passage's ``document_id``, ``scope`` the conversation whose own it is.
         Raises ``SourceRejected`` when there is no such document or page, or its format has no pages.

@@ -51,7 +51,7 @@ class Unit:
     table: Table | None = None
     cells: tuple[str, ...] = ()
     leans: int = 0
-    """How many units back the one stands without which this one cannot be read; 0 for none."""
+    """How many units back the one is without which this one cannot be read; 0 for none."""
     limits: bool = False
     """True when it limits the unit before it, such as an exception."""
 

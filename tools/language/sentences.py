@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tools.language.word_lists import word_list
 
 BULLETS: Final = "■●•▪◆◦‣►▸✓❏☐□"
-"""Marks that stand before the items of a list and nowhere else."""
+"""Marks that are before the items of a list and nowhere else."""
 LIST_MARK: Final = re.compile(rf"\s*(?:[{BULLETS}*–—-]\s+|[{BULLETS}]|\(?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)]\s+)")
 """The bullet, number or letter before a list item."""
 

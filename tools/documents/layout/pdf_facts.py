@@ -19,7 +19,7 @@ from tools.language.vocabulary.common_words import Language, ranks
 from tools.language.word_lists import word_list
 
 LOOKED_AT = 4
-"""First pages on which a title page and its imprint stand."""
+"""First pages on which a title page and its imprint are."""
 _BETWEEN = 4
 """Words between two lines of a title that are set as text, such as "on the"; more are text."""
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")

@@ -1,4 +1,4 @@
-"""Finds the cells of lines that may belong to a table: what stands further apart than the words of a sentence do."""
+"""Finds the cells of lines that may belong to a table: pieces further apart than the words of a sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the lines of a page stand, as columns of one length. All in points."""
+    """Where the lines of a page are, as columns of one length. All in points."""
 
     lefts: Sequence[float]
     rights: Sequence[float]

@@ -1,4 +1,4 @@
-"""Asks PDFium where the characters of a text page stand and how they are set, many characters with one call.
+"""Asks PDFium where the characters of a text page are and how they are set, many characters with one call.
 
 A page needs hundreds of these answers. So the calls are made by ``map`` from lists of indices, with plain addresses
 for the places to write to.

@@ -44,7 +44,7 @@ class Line(NamedTuple):
     left: float
     right: float
     base: float
-    """Height of the line its letters stand on."""
+    """Height of the line its letters are on."""
     size: float
     """Height of its type in points."""
     bold: bool
@@ -70,7 +70,7 @@ class PdfPage:
     pictures: int
     """Pictures on a page that has no text; 0 is not looked up where there is text."""
     rules: tuple[Rule, ...] = ()
-    """Its horizontal rules, looked up only where its lines stand as those of a table do."""
+    """Its horizontal rules, looked up only where its lines are placed like table rows."""
 
 
 class PageTooLarge(ValueError):

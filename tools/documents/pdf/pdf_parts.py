@@ -18,7 +18,7 @@ class Parts(NamedTuple):
 
     words: list[str]
     firsts: list[int]
-    """Where in the text their first characters stand that are no white space."""
+    """Where in the text their first visible characters are."""
     lasts: list[int]
     """The same of their last ones. A hyphen that PDFium put at a line's end is not counted."""
     hyphenated: list[bool]

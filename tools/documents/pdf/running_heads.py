@@ -1,8 +1,8 @@
 """Finds what repeats from page to page (running heads, page numbers, watermarks) so that it is not read as text.
 
 A word of a guideline that is dropped by mistake can be a harm, so a line counts as a running head only when its
-words (figures aside) stand in the same place on several pages, or when it is the outermost line of its page, stands
-where running heads stand, and begins or ends with the number of this very page.
+words (figures aside) are in the same place on several pages, or when it is the outermost line of its page, is
+where running heads are, and begins or ends with the number of this very page.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tools.documents.pdf.pdf_rules import ruled_areas
 _NUMBER = re.compile(r"\d+|\b[ivxlc]{1,7}\b", re.IGNORECASE)
 _PAGE_OF = re.compile(r"\bpage\s+(\d{1,4})\b", re.IGNORECASE)
 _MARGIN = 0.1
-"""Share of the page's height, at top and at bottom, in which running heads stand."""
+"""Share of the page's height, at top and at bottom, in which running heads are."""
 _MAX_WORDS = 30
 _GRID = 6.0
 _ZONE = 24.0
-"""Points up and across within which two lines stand in the same place: right-aligned numbers move with their length."""
+"""Points up and across within which two lines are in the same place: right-aligned numbers move with their length."""
 
 Place = tuple[str, int, int]
 
 
 class Marginal(NamedTuple):
-    """A line that stands where running heads stand, and the places that it counts for."""
+    """A line that is where running heads are, and the places that it counts for."""
 
     line: Line
     places: frozenset[Place]
@@ -116,9 +116,9 @@ def _near(line: Line) -> frozenset[Place]:
 
 
 def in_margins(page: PdfPage) -> list[Line]:
-    """Return the short lines in the strips at the top and the bottom of a page where running heads stand.
+    """Return the short lines in the strips at the top and the bottom of a page where running heads are.
 
-    Not those between the rules of a table, whose header stands at the top of every page on which it goes on.
+    Not those between the rules of a table, whose header is at the top of every page on which it goes on.
     """
     bottom, top = page.height * _MARGIN, page.height * (1 - _MARGIN)
     areas = ruled_areas(page.rules, page.width)

@@ -1,4 +1,4 @@
-"""Finds the tables of a page that show themselves by alignment alone: rows of cells that stand under each other.
+"""Finds the tables of a page that show themselves by alignment alone: rows of cells that are under each other.
 
 Prose in columns, lists with their marks, lists of contents and of names are aligned, too. So the lines of a row must
 follow each other in the file, its cells must be short, and the columns must share an edge or their middle.
@@ -35,7 +35,7 @@ _ALIGNED = 2.5
 """Points by which the edges of cells in one column may differ."""
 _INDENTED = 3.0
 _WRAPPED = 2
-"""Lines with one cell, of wrapped cells or names of groups, that may stand between two rows."""
+"""Lines with one cell, of wrapped cells or names of groups, that may be between two rows."""
 _CELL_WORDS = 12.0
 """Words of a cell, on average: longer ones are prose in columns."""
 _SHORT_WORDS = 3.0
@@ -44,7 +44,7 @@ _SHORT_WORDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Lines that follow each other in the file and stand beside each other."""
+    """Lines that follow each other in the file and are beside each other."""
 
     lines: tuple[int, ...]
     base: float
@@ -108,7 +108,7 @@ def _whole(run: Sequence[_Group]) -> Iterator[list[_Group]]:
 
 
 def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
-    """Return the table of the rows that have as many cells as most, and of what stands between them."""
+    """Return the table of the rows that have as many cells as most, and of what is between them."""
     rows = rows_of([lines[index] for index in group])
     usual = Counter(len(row.cells) for row in rows if len(row.cells) > 1).most_common(1)[0][0]
     columns = columns_of([row for row in rows if len(row.cells) == usual])

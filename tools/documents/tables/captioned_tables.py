@@ -1,4 +1,4 @@
-"""Finds the tables of a page that have a caption: it begins with ``Table`` and a number, and the rows stand under it.
+"""Finds the tables of a page that have a caption: it begins with ``Table`` and a number, and the rows are under it.
 
 PDFium reads a table in the order in which it was drawn, often column after column, so all lines under the caption
 belong to it down to where something else begins.
@@ -110,7 +110,7 @@ def _caption(lines: Sequence[Line], at: int, downwards: Sequence[int]) -> list[i
 
 
 def _beside(line: Line, caption: Line, page: PdfPage, body_size: float) -> bool:
-    """Return True for running text in the column beside the one in which the table stands."""
+    """Return True for running text in the column beside the one in which the table is."""
     middle = page.width / 2
     prose = abs(line.size - body_size) < 0.6 and _runs(line) and line.right - line.left > 0.22 * page.width
     other_side = (line.left > middle - 20 and caption.left < middle - 40) or (

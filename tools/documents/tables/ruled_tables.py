@@ -1,6 +1,6 @@
-"""Finds the tables of a page whose rows stand between horizontal rules. The rules say where a row begins and ends.
+"""Finds the tables of a page whose rows are between horizontal rules. The rules say where a row begins and ends.
 
-So a row of wrapped cells is read whole, however its cells were drawn. What stands between rules in one column alone is
+So a row of wrapped cells is read whole, however its cells were drawn. What is between rules in one column alone is
 text in a box, and no table.
 """
 
@@ -36,7 +36,7 @@ _LEAST_FILLED = 2
 
 @dataclass(frozen=True, slots=True)
 class _Band:
-    """What stands between two rules."""
+    """What is between two rules."""
 
     lines: tuple[int, ...]
     rows: tuple[Row, ...]
@@ -97,7 +97,7 @@ def _parts(bands: Sequence[_Band]) -> list[list[_Band]]:
         if not parts or (band.bold and band.words == parts[0][0].words):
             parts.append([])
         parts[-1].append(band)
-    # What names the second table stands right above its header.
+    # What names the second table is right above its header.
     return [part[:-1] if len(part) > 1 and _is_title(part[-1]) else part for part in parts[:-1]] + parts[-1:]
 
 

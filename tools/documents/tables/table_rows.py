@@ -30,7 +30,7 @@ FRACTION = "\u2044"
 _MARK = re.compile(r"(?:[■●•▪◆◦‣►▸✓❏☐□–*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])(?:\s|$)")
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
 SAME_BASE = 2.5
-"""Points by which cells of one row may stand higher or lower."""
+"""Points by which cells of one row may be higher or lower."""
 _PROSE_WORDS = 4.5
 """Average words to a line from which a column holds prose, whose lines are wrapped."""
 
@@ -111,7 +111,7 @@ def _may_name_the_next(filled: Sequence[Sequence[tuple[Row, Cell]]]) -> bool:
 
 
 def _goes_on(first: tuple[Row, Cell], second: tuple[Row, Cell]) -> bool:
-    """Return whether the second piece of a cell stands behind the first one or right below it."""
+    """Return whether the second piece of a cell is behind the first one or right below it."""
     (upper, above), (lower, below) = first, second
     size = max(upper.size, lower.size)
     if upper is lower:

@@ -38,7 +38,7 @@ OWN_FILE = "a file of a conversation"
 
 
 class Ingester:
-    """Changes what stands on ``shelves`` and the index of it."""
+    """Changes what is on ``shelves`` and the index of it."""
 
     def __init__(self, shelves: Shelves, retriever: Retriever, run: Threads) -> None:
         self._shelves = shelves

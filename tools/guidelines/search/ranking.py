@@ -1,4 +1,4 @@
-"""Puts candidates in order: scores of two searches fused, and how close together the question's terms stand."""
+"""Puts candidates in order: scores of two searches fused, and how close together the question's terms are."""
 
 from __future__ import annotations
 

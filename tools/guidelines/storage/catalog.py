@@ -16,7 +16,7 @@ from tools.types import Passage
 
 @dataclass(frozen=True, slots=True)
 class LibrarySnapshot:
-    """The live versions at one moment, by document id, and in how many of their passages each term stands."""
+    """The live versions at one moment, by document id, and in how many of their passages each term is."""
 
     stamp: tuple[tuple[str, int], ...]
     live: dict[str, DocumentVersion]

@@ -1,7 +1,7 @@
 """For whom a document is: for everybody, in the library, or for one conversation alone.
 
 A conversation goes by a key that the app chooses. The ids of its documents begin with that key and hold a hash in place
-of the file's name: ids stand in addresses and in the index, and a file's name may be a patient's.
+of the file's name: ids are in addresses and in the index, and a file's name may be a patient's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where documents stand: the library's shelf, and one for each conversation that has documents of its own.
+"""Where documents are: the library's shelf, and one for each conversation that has documents of its own.
 
     documents/ versions/ originals/ …     the library's
     conversations/<key>/                  the same again, for one conversation; it goes with the conversation
