@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from chat_app.safety.emergency_features import DATA, features, windows
+from chat_app.safety.emergency_features import DANGERS, DATA, features, windows
 from tools.types import Frozen
 
 WEIGHTS: Final[Path] = DATA / "emergency_weights.json"
 _LONGEST: Final = 20_000
 _STEEPEST: Final = 50.0
+_WITHOUT_DANGER: Final = 0.75
+"""Threshold for a text that expresses no danger; words and persons alone must be surer."""
 
 
 class EmergencyModel(Frozen):
@@ -35,7 +37,8 @@ class EmergencyModel(Frozen):
 
     def is_emergency(self, text: str) -> bool:
         """Return whether ``text`` tells of an immediate danger to life."""
-        return self.probability(text) >= self.threshold
+        judged = (features(part) for part in windows(text[:_LONGEST]))
+        return any(self._of(found) >= (self.threshold if DANGERS & found else _WITHOUT_DANGER) for found in judged)
 
     def _of(self, found: frozenset[str]) -> float:
         score = self.bias + sum(self.weights.get(name, 0.0) for name in found)

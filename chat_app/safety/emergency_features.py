@@ -19,6 +19,12 @@ CONCEPTS: Final[dict[str, re.Pattern[str]]] = {
     for name, wordings in json.loads((DATA / "emergency_concepts.json").read_text(encoding="utf-8")).items()
 }
 """Each concept with its wordings, as regular expressions."""
+DANGERS: Final = frozenset(
+    ("overdose", "poison", "self-harm", "suicide topic", "lethal", "airway", "anaphylaxis topic", "collapse")
+    + ("seizure now", "heart or stroke", "bleeding now", "poisonous thing")
+    + ("intake", "excess", "accident", "count", "grams", "instead")
+)
+"""Concepts that name a danger or an amount taken."""
 _WORD: Final = re.compile(r"[a-zäöüß']+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _WINDOW: Final = 3
