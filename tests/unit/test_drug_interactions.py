@@ -191,6 +191,11 @@ def test_a_name_that_is_no_record_is_searched_in_the_other_label_and_marked() ->
     assert "kaolin-pectin is not in the drug database" in pairs(result)[0]["note"]
 
 
+def test_the_parts_of_a_combination_are_names_of_it() -> None:
+    one = record("alphadrug", {"interactions": ("Betadrug 160 mg with 800 mg gammadrug raised its levels.",)})
+    assert quoted(check(one, record("betadrug in combination with gammadrug")))
+
+
 def test_a_class_can_be_asked() -> None:
     one = record("alphadrug", {"interactions": ("NSAIDs reduce its effect.", "Take with food.")})
     result = check(one, "NSAIDs")

@@ -58,6 +58,7 @@ def medicine(record: DrugRecord) -> Party:
     """The party of a medicine in the database."""
     known = aliases()
     plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
+    plain += [part for name in plain for part in _PARTS.split(name) if part != name]
     plain += [base_moiety(name) for name in plain]
     others = [name for one in dict.fromkeys(map(fold, plain)) for name in known.other_names(one)]
     marked = [fact.value for fact in (*record.brand_names, *record.synonyms)]
