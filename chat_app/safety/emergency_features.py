@@ -19,10 +19,27 @@ CONCEPTS: Final[dict[str, re.Pattern[str]]] = {
     for name, wordings in json.loads((DATA / "emergency_concepts.json").read_text(encoding="utf-8")).items()
 }
 """Each concept with its wordings, as regular expressions."""
-DANGERS: Final = frozenset(
-    ("overdose", "poison", "self-harm", "suicide topic", "lethal", "airway", "anaphylaxis topic", "collapse")
-    + ("seizure now", "heart or stroke", "bleeding now", "poisonous thing")
-    + ("intake", "excess", "accident", "count", "grams", "instead")
+DANGERS: Final[frozenset[str]] = frozenset(
+    (
+        "accident",
+        "airway",
+        "anaphylaxis topic",
+        "bleeding now",
+        "collapse",
+        "count",
+        "excess",
+        "grams",
+        "heart or stroke",
+        "instead",
+        "intake",
+        "lethal",
+        "overdose",
+        "poison",
+        "poisonous thing",
+        "seizure now",
+        "self-harm",
+        "suicide topic",
+    )
 )
 """Concepts that name a danger or an amount taken."""
 _WORD: Final = re.compile(r"[a-zäöüß']+")

@@ -29,6 +29,12 @@ _VERBS: Final = re.compile(
     r"\b(?:get|set|find|search|list|fetch|look|lookup|show|read|create|update|delete|send|run|call|make|add|check"
     r"|current|new|all|data|info|information|tool|function)\b"
 )
+_ABOUT_OTHERS: Final = re.compile(
+    r"\binteract\w*|\bwechselwirk\w*|\b(?:what|which|was|welche\w*)\b.*\b(?:not|avoid\w*|never|nicht|vermeid\w*|vermieden)\b"
+    r".*\b(?:with|mit|on|while|zu|unter)\b",
+    re.IGNORECASE,
+)
+"""Asks what may not be taken with a medicine."""
 _MOST_CALLS: Final = 8
 """Calls of functions that are neither a search nor a look-up."""
 _MOST_NAMES: Final = 4
@@ -85,10 +91,11 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
 
 
 def comparison(question: str, evidence: Evidence, functions: Sequence[FunctionToolIn]) -> list[Call]:
-    """The check of the drugs that the question was found to name, when there are two or more."""
+    """The check of the drugs that the question was found to name: two or more, or one when it asks about others."""
     box = sort_tools(functions)
     names = [record.name for record in evidence.named][:_MOST_NAMES]
-    return [_call(box.interactions[0], question, names)] if box.interactions and len(names) > 1 else []
+    needed = 1 if _ABOUT_OTHERS.search(question) else 2
+    return [_call(box.interactions[0], question, names)] if box.interactions and len(names) >= needed else []
 
 
 def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -> Call:
