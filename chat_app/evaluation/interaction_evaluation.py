@@ -109,16 +109,17 @@ def cases_of(labels: Sequence[AnnotatedLabel], kinds: Sequence[str] = KINDS) -> 
 
 def write_formulary(labels: Sequence[AnnotatedLabel], cases: Sequence[Case], folder: Path) -> Path:
     """Write the labels, and a record without a label for each other medicine, as a formulary to import."""
-    records: list[dict[str, object]] = [
-        {
+    records: list[dict[str, object]] = []
+    for number, label in enumerate(labels):
+        parts = re.split(r",|/| and ", label.generic.lower())
+        record: dict[str, object] = {
             "code": f"label-{number}",
             "generic_name": label.generic.lower(),
-            "ingredients": [part.strip() for part in re.split(r",|/| and ", label.generic.lower()) if part.strip()],
+            "ingredients": [part.strip() for part in parts if part.strip()],
             "brand_names": [label.label],
-            **sections_of(label.text),
         }
-        for number, label in enumerate(labels)
-    ]
+        record.update(sections_of(label.text))
+        records.append(record)
     others = dict.fromkeys(pair.other.lower() for _, pair in cases)
     records += [{"code": f"other-{name}", "generic_name": name} for name in others]
     file = folder / "interaction-labels.json"

@@ -245,6 +245,10 @@ class TestSpl:
         assert stated[0].startswith("Active liver disease, which may include")
         assert "Hypersensitivity to any component of this medication." in stated
 
+    def test_the_overdosage_section_is_read(self, shared: Path) -> None:
+        records, _ = rolled_up(shared / "data/drugs/spl")
+        assert any("overdos" in one.lower() for one in records["atorvastatin"].labels[0].sections["overdosage"])
+
     def test_a_label_without_a_title_is_called_by_its_medicine(self, shared: Path) -> None:
         records, _ = rolled_up(shared / "data/drugs/spl/no-title.xml")
         assert records["haloperidol"].labels[0].source.title == "Haloperidol label"

@@ -21,6 +21,7 @@ T = TypeVar("T")
 Tokens = tuple[str, ...]
 _EFFECTS: Final = frozenset({"effect", "action", "activity", "response", "efficacy", "property", "level", "deficiency"})
 """Nouns after which a class name describes an effect, as in "the antihypertensive effect of lisinopril"."""
+_ACRONYM: Final = 3
 _NEAR: Final = 7
 """Words between an enzyme and its role: "inhibitors of the cytochrome P450 3A4 isoenzyme"."""
 _STRENGTHS: Final = {
@@ -203,7 +204,7 @@ def _roles_by_name(enzymes: Sequence[Enzyme]) -> dict[str, list[EnzymeRole]]:
 
 def _is_written(words: Tokens, sentence: str) -> bool:
     """Whether an acronym of up to three letters is written in capitals; longer wordings always count."""
-    return len(words) > 1 or len(words[0]) > 3 or words[0].upper() in sentence
+    return any(len(word) > _ACRONYM or len(words) > 1 or word.upper() in sentence for word in words)
 
 
 @cache
