@@ -7,7 +7,7 @@ app: a package declares an entry point in the group ``asclepius.tools``, or ``AS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 
 from chat_app.errors import ConfigurationError
@@ -59,7 +59,9 @@ def _loaded(point: EntryPoint) -> list[FunctionTool]:
         raise ConfigurationError(f"{where} is no tool: {error}.") from error
 
 
-def _as_tool(item: FunctionTool | Callable[..., object]) -> FunctionTool:
-    if not callable(item) and not isinstance(item, FunctionTool):
+def _as_tool(item: object) -> FunctionTool:
+    if isinstance(item, FunctionTool):
+        return item
+    if not callable(item):
         raise TypeError(f"{type(item).__name__} is neither a FunctionTool nor a function")
-    return item if isinstance(item, FunctionTool) else FunctionTool(item)
+    return FunctionTool(item)

@@ -121,7 +121,7 @@ def write_formulary(labels: Sequence[AnnotatedLabel], cases: Sequence[Case], fol
         record.update(sections_of(label.text))
         records.append(record)
     others = dict.fromkeys(pair.other.lower() for _, pair in cases)
-    records += [{"code": f"other-{name}", "generic_name": name} for name in others]
+    records.extend({"code": f"other-{name}", "generic_name": name} for name in others)
     file = folder / "interaction-labels.json"
     file.write_text(json.dumps({"formulary": "Annotated labels", "records": records}), encoding="utf-8")
     return file

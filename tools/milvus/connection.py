@@ -51,7 +51,7 @@ class MilvusConnection:
     def __init__(self, uri: str, token: str | None = None, *, contents: Contents, threads: int = 4) -> None:
         self._uri = uri
         self._token = token
-        self._contents = contents
+        self._contents: Contents = contents
         self._client: Client | None = None
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=contents.replace(" ", "-"))

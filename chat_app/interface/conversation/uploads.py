@@ -103,7 +103,7 @@ async def upload_events(
         document, error = await adding
     finally:
         adding.cancel()
-    count = {"count": document.pages} if document else {}
+    count: dict[str, str | int] = {"count": document.pages} if document else {}
     pages = Phrase(text="{count} pages", singular="{count} page", values=count) if document else None
     spent = (time.monotonic() - began) * 1000
     output = FunctionOutput(

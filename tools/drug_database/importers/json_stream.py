@@ -5,7 +5,7 @@ openFDA answers and bulk files are ``{"meta": {…}, "results": [{…}, …]}``;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple
 
@@ -68,7 +68,8 @@ def _head(entry: Entry) -> Head:
             if builder is not None:
                 builder.event(event, value)
                 if event == "end_map" and last == "item" and array in _ARRAYS:
-                    return Head(facts, builder.value, f"{array}{dot}item")
+                    first: Record = builder.value or {}
+                    return Head(facts, first, f"{array}{dot}item")
             elif event == "string":
                 facts.setdefault(prefix, value)
     raise _no_list(entry)
@@ -106,7 +107,7 @@ class _Stream:
 
 
 @contextmanager
-def _opened(entry: Entry) -> Iterator[_Stream]:
+def _opened(entry: Entry) -> Generator[_Stream]:
     with entry.open() as stream:
         try:
             yield _Stream(entry.name, stream)

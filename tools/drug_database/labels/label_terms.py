@@ -204,7 +204,8 @@ def _roles_by_name(enzymes: Sequence[Enzyme]) -> dict[str, list[EnzymeRole]]:
 
 def _is_written(words: Tokens, sentence: str) -> bool:
     """Whether an acronym of up to three letters is written in capitals; longer wordings always count."""
-    return any(len(word) > _ACRONYM or len(words) > 1 or word.upper() in sentence for word in words)
+    several = len(words) > 1
+    return any(several or len(word) > _ACRONYM or word.upper() in sentence for word in words)
 
 
 @cache
