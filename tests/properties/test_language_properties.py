@@ -85,9 +85,11 @@ def test_sentences_and_the_white_space_between_them_are_the_text(text: str) -> N
 
 @thorough
 @given(anything)
-def test_a_sentence_is_not_split_again(text: str) -> None:
+def test_a_sentence_on_one_line_is_not_split_again(text: str) -> None:
+    # Whether a line break only wraps depends on the whole line, which a sentence that was cut out has no more.
     for sentence in sentences(text):
-        assert sentences(sentence) == [sentence]
+        if "\n" not in sentence:
+            assert sentences(sentence) == [sentence]
 
 
 @thorough

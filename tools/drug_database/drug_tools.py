@@ -40,14 +40,6 @@ OVERDOSAGE = ToolPresentation(
     title="Overdosage",
     icon="siren",
     subjects=("question",),
-    translations={
-        "de": {
-            "Overdosage": "Überdosierung",
-            "1 section": "1 Abschnitt",
-            "{count} sections": "{count} Abschnitte",
-            "no section": "kein Abschnitt",
-        }
-    },
 )
 
 

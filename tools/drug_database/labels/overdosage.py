@@ -42,8 +42,8 @@ def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResul
         pairs.append({"medicines": [], "mentions": 0, "note": note})
     data: dict[str, JsonValue] = {"question": question, "pairs": pairs, "results": results, "note": note}
     count = len(passages)
-    summary = "no section" if not count else "1 section" if count == 1 else "{count} sections"
-    return ToolResult(data=data, passages=tuple(passages), summary=Phrase(text=summary, values={"count": count}))
+    summary = Phrase(text="{count} sections", singular="{count} section", values={"count": count})
+    return ToolResult(data=data, passages=tuple(passages), summary=summary)
 
 
 def _none(name: str) -> str:
