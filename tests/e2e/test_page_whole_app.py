@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.async_api import Browser, expect
@@ -82,7 +83,7 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         await ask(page, METFORMIN)
         await answered(page)
         step = page.locator(".step[data-step-type='tool']").first
-        await expect(step).to_contain_text("Drug database: metformin")
+        await expect(step).to_contain_text(re.compile("Drug database: .*metformin"))
         await step.get_by_role("button").first.click()
         for words in ("search_drug_database", "drug_name", "metformin", "500 mg"):
             await expect(step).to_contain_text(words)
@@ -90,14 +91,13 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         assert await page.locator(".asc-reference").count() >= 1
 
 
-async def test_where_nothing_answers_the_page_says_so(browser: Browser, served: Served) -> None:
+async def test_where_no_sentence_clearly_answers_the_page_says_so(browser: Browser, served: Served) -> None:
     async with recorded(browser, "whole-abstain") as context:
         page = await context.new_page()
         await page.goto(served.url)
         await ask(page, "Which suture material is best for dental implants in dogs?")
         await answered(page)
-        assert await page.locator(".asc-reference").count() == 0
-        assert await answer_text(page)
+        assert (await answer_text(page)).startswith(("No sentence clearly answers this.", "Nothing found"))
 
 
 def test_serving_writes_nothing_into_the_working_directory(served: Served) -> None:
