@@ -48,10 +48,11 @@ def test_a_drug_question_calls_the_drug_database_and_answers_from_its_record(ser
         "ask", "What formulations of metformin are available in our database?", "--json", data_dir=served.data_dir
     )
     items = [event for event in events(done.stdout) if event["type"] == "run_item_stream_event"]
-    (call,) = (event["item"]["function"] for event in items if event["name"] == "agent.tool_call_start")
-    assert call["name"] == "search_drug_database"
-    assert json.loads(call["arguments"])["drug_name"] == "metformin"
-    (output,) = (e["item"]["function_output"] for e in items if e["name"] == "agent.tool_call_complete")
+    called = [event["item"]["function"] for event in items if event["name"] == "agent.tool_call_start"]
+    (call,) = (function for function in called if function["name"] == "search_drug_database")
+    assert "metformin" in json.loads(call["arguments"])["drug_name"]
+    done_calls = (e["item"]["function_output"] for e in items if e["name"] == "agent.tool_call_complete")
+    (output,) = (output for output in done_calls if output["name"] == "search_drug_database")
     assert output["error"] is None
     assert output["passages"]
     text = answer(done.stdout)
@@ -157,7 +158,8 @@ def test_after_a_sync_to_the_offline_model_the_own_index_is_searched_all_the_sam
     assert "ASCLEPIUS_GUIDELINE_SEARCH=hosted" in done.stdout
     asked = asclepius("ask", "What are the contraindications for ACE inhibitors?", "--json", data_dir=served.data_dir)
     called = [e["item"]["function"] for e in events(asked.stdout) if e.get("name") == "agent.tool_call_start"]
-    assert [function["name"] for function in called] == ["search_clinical_guidelines"]
+    names = {function["name"] for function in called}
+    assert names & {"search_clinical_guidelines", "file_search"} == {"search_clinical_guidelines"}
     assert "Deleted" in asclepius("guidelines", "sync", "--withdraw", data_dir=served.data_dir).stdout
 
 

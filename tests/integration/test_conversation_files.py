@@ -276,7 +276,7 @@ async def test_a_conversation_can_have_so_many_files_and_a_new_version_of_one_of
         other = own_id(HERE, f"{number}.pdf")
         record.with_name(f"{other}.json").write_text(record.read_text().replace(first.id, other))
 
-    with pytest.raises(SourceRejected, match="Begin another one"):
+    with pytest.raises(SourceRejected, match="Start a new conversation"):
         await library.add(letter(tmp_path / "in", CHANGED, name="more.pdf"), scope=HERE)
     assert (await library.add(letter(tmp_path / "new", CHANGED), scope=HERE)).id == first.id
 

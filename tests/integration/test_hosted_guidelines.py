@@ -73,7 +73,9 @@ def turn(running: Served, question: str = QUESTION, **options: object) -> list[J
 
 
 def tools_called(events: list[Json]) -> list[str]:
-    return [event["item"]["function"]["name"] for event in events if event.get("name") == "agent.tool_call_start"]
+    """Return which searches of guidelines were called, in order; the drug database is searched beside them."""
+    called = [event["item"]["function"]["name"] for event in events if event.get("name") == "agent.tool_call_start"]
+    return [name for name in called if name in {"file_search", "search_clinical_guidelines"}]
 
 
 def references(events: list[Json]) -> list[Json]:

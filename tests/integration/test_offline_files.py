@@ -108,7 +108,7 @@ async def test_what_the_files_do_not_hold_is_not_answered(client: AsyncOpenAI) -
         input="How is acute appendicitis operated?",
         tools=[{"type": "file_search", "vector_store_ids": [store]}],
     )
-    assert "found no passage that answers" in answered.output_text
+    assert answered.output_text.startswith("Nothing found")
 
 
 async def test_an_unknown_store_fails_the_response_not_the_server(client: AsyncOpenAI) -> None:

@@ -31,6 +31,13 @@ DRUG: Any = {
     "parameters": {"type": "object", "properties": {"drug_name": {"type": "string"}}, "required": ["drug_name"]},
     "strict": False,
 }
+SEARCH: Any = {
+    "type": "function",
+    "name": "search_documents",
+    "description": "Searches the documents",
+    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    "strict": False,
+}
 SLOW = "40"
 
 
@@ -67,24 +74,26 @@ async def test_a_call_is_filled_from_the_question_and_its_output_is_told(client:
     assert told.output_text == "get_weather returned:\n\n- celsius: 18\n- sky: fog"
 
 
-async def test_several_drugs_are_looked_up_in_parallel(client: AsyncOpenAI) -> None:
+async def test_documents_and_drugs_are_searched_in_parallel_with_the_whole_question(client: AsyncOpenAI) -> None:
     question = "Does warfarin interact with amiodarone?"
-    asked = await client.responses.create(model="m", input=question, tools=[DRUG])
-    assert [json.loads(call.arguments)["drug_name"] for call in calls_in(asked)] == ["warfarin", "amiodarone"]
+    asked = await client.responses.create(model="m", input=question, tools=[DRUG, SEARCH])
+    called = {call.name: json.loads(call.arguments) for call in calls_in(asked)}
+    assert called == {"search_documents": {"query": question}, "look_up_drug": {"drug_name": question}}
 
 
 async def test_without_parallel_calls_they_come_one_after_the_other(client: AsyncOpenAI) -> None:
     question = "Does warfarin interact with amiodarone?"
-    first = await client.responses.create(model="m", input=question, tools=[DRUG], parallel_tool_calls=False)
+    first = await client.responses.create(model="m", input=question, tools=[DRUG, SEARCH], parallel_tool_calls=False)
     (call,) = calls_in(first)
+    assert call.name == "search_documents"
     second = await client.responses.create(
         model="m",
         previous_response_id=first.id,
-        tools=[DRUG],
+        tools=[DRUG, SEARCH],
         parallel_tool_calls=False,
         input=[output_of(call, {"results": [], "did_you_mean": []})],
     )
-    assert json.loads(calls_in(second)[0].arguments) == {"drug_name": "amiodarone"}
+    assert [call.name for call in calls_in(second)] == ["look_up_drug"]
 
 
 async def test_with_tool_choice_none_nothing_is_called(client: AsyncOpenAI) -> None:
@@ -296,7 +305,7 @@ async def test_structured_output_fits_its_schema(client: AsyncOpenAI) -> None:
 async def test_reasoning_says_what_is_being_done(client: AsyncOpenAI) -> None:
     stream = await client.responses.create(model="m", input="Strengths of metformin?", tools=[DRUG], stream=True)
     said = "".join([e.delta async for e in stream if e.type == "response.reasoning_summary_text.delta"])
-    assert said == "Looking up metformin in the drug database."
+    assert said == "Searching the drug database."
 
 
 @pytest.mark.parametrize(

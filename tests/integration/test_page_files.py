@@ -211,7 +211,9 @@ async def test_the_api_searches_it_when_it_goes_on_with_that_conversation(app: S
         found = {}
         for client, name in ((bob, "bob"), (cleo, "cleo")):
             body = {"message": letter.question, "conversation_id": conversation, "stream": False}
-            found[name] = (await client.post("/api/v1/consult", json=body)).json()["references"]
+            answer = (await client.post("/api/v1/consult", json=body)).json()
+            # A question that no source answers is given the closest passages of the library, which others may read.
+            found[name] = [one for one in answer["references"] if letter.drug in one["passage"]["text"]]
         assert found["bob"]
         assert found["cleo"] == []
 
