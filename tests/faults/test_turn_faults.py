@@ -443,7 +443,7 @@ async def test_where_the_sources_do_not_answer_the_model_is_told_so(redis_url: s
     assert ended(events).answer == said
     assert not any(isinstance(event, ReferencesReady | CitationAdded) for event in events)
     assert '"match":"none"' in outputs_sent(server.requests[1])["call_1"]
-    assert "Do not fill the gap from general knowledge" in server.requests[1].json["instructions"]
+    assert "Never fill a gap from general knowledge" in server.requests[1].json["instructions"]
 
 
 async def test_many_turns_leave_no_task_behind(redis_url: str) -> None:

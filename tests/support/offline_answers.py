@@ -123,6 +123,9 @@ def _parts(line: str) -> list[str]:
 
 
 def _is_phrase(text: str, sources: str) -> bool:
+    remark = re.fullmatch(r"(.+?) \((.+)\)(, .+)", text)
+    if remark and all(_is_phrase(note, sources) for note in remark[2].split("; ")):
+        text = remark[1] + remark[3]
     templates = [value for value in vars(phrases).values() if isinstance(value, str)]
     for template in templates:
         pattern = re.escape(template)
