@@ -49,6 +49,24 @@ async def test_a_changed_dose_is_reported_once_the_text_has_ended(redis_url: str
     assert ended(events).outcome.kind == "completed"
 
 
+async def test_an_answer_that_is_drained_has_its_unsupported_statements(redis_url: str) -> None:
+    async with (
+        ScriptedServer(turns(f"{WRONG} [1]")) as server,
+        clinic(server, redis_url, [guideline_tool(passage(text=SOURCE))]) as agent,
+    ):
+        result = await agent.answer("How much metformin?")
+    assert [one.text for one in result.unsupported] == [WRONG]
+
+
+async def test_a_check_that_breaks_leaves_the_answer_as_it_is(redis_url: str) -> None:
+    def broken(word: str) -> frozenset[str]:
+        raise RuntimeError(word)
+
+    events = await events_of(redis_url, f"{WRONG} [1]", statements=StatementCheck(ingredients=broken))
+    assert checks(events) == []
+    assert ended(events).outcome.kind == "completed"
+
+
 async def test_nothing_is_reported_when_every_statement_is_found(redis_url: str) -> None:
     assert checks(await events_of(redis_url, f"{RIGHT} [1]")) == []
 

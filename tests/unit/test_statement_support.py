@@ -58,6 +58,7 @@ def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement
         ("Do not use it when eGFR is above 30 mL/min.", "negation"),
         ("Check kidney function every 3 to 6 months in adults younger than 65 years.", "negation"),
         ("Amoxapril should be used in pregnancy.", "negation"),
+        ("Start example at 500 mg once daily with food and lower it by 500 mg each week.", "negation"),
         ("Amoxapril should not be avoided in pregnancy.", "negation"),
         ("Enalopril should be avoided in pregnancy.", "name"),
         ("Patients with migraine benefit from relaxation, sleep hygiene and regular meals.", "wording"),
@@ -93,6 +94,12 @@ def test_a_figure_may_stand_in_any_of_the_cited_passages() -> None:
 def test_a_repeated_sentence_does_not_take_its_figure_from_another_sentence() -> None:
     text = "Give alpha 5 mg twice daily to adults. Give beta 20 mg once daily to adults with a low weight."
     assert reasons("Give alpha 20 mg twice daily to adults.", text) == ["number"]
+
+
+def test_a_statement_that_adds_a_figure_takes_it_from_another_sentence() -> None:
+    text = "Give alpha 5 mg twice daily to adults. Its tablets hold 20 mg."
+    assert reasons("Give alpha 5 mg twice daily to adults, in tablets of 20 mg.", text) == []
+    assert reasons("Give alpha 5 mg twice daily to adults, in tablets of 30 mg.", text) == ["number"]
 
 
 @pytest.mark.parametrize(
