@@ -187,6 +187,7 @@ def test_at_the_server_too_only_the_guidelines_that_were_chosen_are_searched(
             event["item"]["function_output"]["output"]["results"]
             for event in events
             if event.get("name") == "agent.tool_call_complete"
+            and event["item"]["function_output"]["name"] == "file_search"
         ]
         assert {result["attributes"]["guideline_id"] for result in found} <= set(chosen)
         assert found
