@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import statistics
 import time
@@ -17,6 +16,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, Va
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.naive_ranker import naive_quotes
+from chat_app.evaluation.parallel_questions import ask_in_parallel
 from chat_app.events import ReferencesReady, TextDelta, TurnEnded, TurnStarted
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary
@@ -145,19 +145,11 @@ async def evaluate_answers(
 ) -> AnswersReport:
     """Ask every question, ``parallel`` at a time, and judge each answer."""
     started = time.monotonic()
-    limit = asyncio.Semaphore(parallel)
-    done = 0
 
-    async def one(question: AnswerQuestion) -> _Judged:
-        nonlocal done
-        async with limit:
-            judged = await _judge(question, await _ask(agent, question, model), library)
-        done += 1
-        if progress is not None:
-            progress(done, len(questions))
-        return judged
+    async def judge(question: AnswerQuestion) -> _Judged:
+        return await _judge(question, await _ask(agent, question, model), library)
 
-    judged = await asyncio.gather(*map(one, questions))
+    judged = await ask_in_parallel(questions, judge, parallel=parallel, progress=progress)
     return _report(judged, time.monotonic() - started)
 
 

@@ -18,6 +18,7 @@ from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
 from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, Finding, Kind
+from chat_app.evaluation.parallel_questions import ask_in_parallel
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -51,22 +52,14 @@ async def evaluate_citations(
     model: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CitationReport:
-    """Asks every question, ``parallel`` at a time, and checks what a reader would see of each answer."""
+    """Ask every question, ``parallel`` at a time, and check what a reader would see of each answer."""
     started = time.monotonic()
     sources = _Sources(library)
-    limit = asyncio.Semaphore(parallel)
-    done = 0
 
-    async def one(question: CitationQuestion) -> _Checked:
-        nonlocal done
-        async with limit:
-            checked = await _check(question, await _ask(agent, question, model), sources)
-        done += 1
-        if progress is not None:
-            progress(done, len(questions))
-        return checked
+    async def check(question: CitationQuestion) -> _Checked:
+        return await _check(question, await _ask(agent, question, model), sources)
 
-    checked = await asyncio.gather(*map(one, questions))
+    checked = await ask_in_parallel(questions, check, parallel=parallel, progress=progress)
     return _report(questions, checked, time.monotonic() - started)
 
 
