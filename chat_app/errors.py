@@ -15,6 +15,7 @@
     │   ├── SessionStoreUnavailable  Redis cannot be reached
     │   ├── SessionBusy              another question of the same conversation is being answered
     │   └── ChainConflict            the conversation moved on under this turn
+    ├── AuditUnavailable             an action cannot be recorded, so it is refused
     └── EmbeddedServiceError         a service that the app starts itself did not come up
 
 A message says in English, for operators and API clients, what happened and what to do. It never holds patient text, a
@@ -30,6 +31,7 @@ ErrorCode = Literal[
     "answer_damaged",
     "answer_stalled",
     "answer_truncated",
+    "audit_unavailable",
     "configuration",
     "conversation_busy",
     "conversation_moved_on",
@@ -162,3 +164,9 @@ class ChainConflict(SessionError):
 
 class EmbeddedServiceError(AsclepiusError):
     """A service that the app starts itself did not come up or stay up."""
+
+
+class AuditUnavailable(AsclepiusError):
+    """An action cannot be recorded in the audit log, so it is refused."""
+
+    code: ErrorCode = "audit_unavailable"

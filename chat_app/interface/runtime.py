@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from chat_app.audit import AuditLog, SilentAuditLog
 from chat_app.errors import AsclepiusError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
@@ -44,6 +45,7 @@ class Runtime:
         self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
+        self.audit: AuditLog = SilentAuditLog()
         self.app: App | None = None
         self.failure: AsclepiusError | None = None
         """Why the services could not be opened."""

@@ -1,0 +1,79 @@
+"""The interface of the audit log.
+
+Callers record an action *before* they carry it out, so that an action which cannot be recorded can be refused.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Literal, Protocol
+
+AuditAction = Literal[
+    "administration",
+    "backup",
+    "delete",
+    "erase",
+    "export",
+    "feedback",
+    "key",
+    "login",
+    "login_failed",
+    "logout",
+    "purge",
+    "question",
+    "restore",
+    "settings",
+    "sources",
+    "upload",
+]
+
+client_address: ContextVar[str] = ContextVar("client_address", default="")
+"""Address of the client whose request is being answered; empty at the shell."""
+
+
+class AuditLog(Protocol):
+    """An append-only record of actions."""
+
+    async def record(
+        self,
+        action: AuditAction,
+        actor: str,
+        *,
+        conversation: str = "",
+        turn: str = "",
+        model: str = "",
+        detail: str = "",
+        text: str = "",
+    ) -> None:
+        """Append one entry with the time and ``client_address``.
+
+        Args:
+            action: The kind of action.
+            actor: The user, or ``system``.
+            conversation: The conversation's id.
+            turn: The turn's id.
+            model: The model that is asked.
+            detail: Ids, counts or names of the objects; never text of a question, an answer or a file.
+            text: The question; kept only with ``ASCLEPIUS_AUDIT_TEXT``.
+
+        Raises:
+            AuditUnavailable: The entry cannot be written, so the action must not happen.
+        """
+        ...
+
+
+class SilentAuditLog:
+    """Records nothing: for parts that run without a database."""
+
+    async def record(
+        self,
+        action: AuditAction,
+        actor: str,
+        *,
+        conversation: str = "",
+        turn: str = "",
+        model: str = "",
+        detail: str = "",
+        text: str = "",
+    ) -> None:
+        """Do nothing."""
