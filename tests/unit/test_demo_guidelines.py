@@ -12,7 +12,7 @@ from typing import Any
 import pypdfium2 as pdfium
 import pytest
 
-from tools.guidelines.demo.source import DEMO_DIR, SLUGS, Heading, PipeTable, SourceError, Text, load, parse
+from scripts.demo_guidelines.source import DEMO_DIR, SLUGS, Heading, PipeTable, SourceError, Text, load, parse
 
 MARK = "Demonstration document - not for clinical care"
 MAX_BYTES = 120_000
@@ -81,7 +81,7 @@ def _questions() -> tuple[dict[str, Any], ...]:
 @with_reportlab
 @each_document
 def test_a_committed_pdf_says_what_its_source_says(slug: str) -> None:
-    from tools.guidelines.demo.layout import render
+    from scripts.demo_guidelines.layout import render
 
     assert _page_texts(render(load(slug)).pdf) == _committed_pages(slug)
 
@@ -89,7 +89,7 @@ def test_a_committed_pdf_says_what_its_source_says(slug: str) -> None:
 @with_reportlab
 @each_document
 def test_a_rebuild_gives_the_committed_bytes(slug: str) -> None:
-    from tools.guidelines.demo.layout import TOOLCHAIN, render
+    from scripts.demo_guidelines.layout import TOOLCHAIN, render
 
     built_with = _metadata(slug)["Producer"]
     if built_with != TOOLCHAIN:
@@ -99,7 +99,7 @@ def test_a_rebuild_gives_the_committed_bytes(slug: str) -> None:
 
 @with_reportlab
 def test_the_same_source_built_twice_gives_the_same_bytes() -> None:
-    from tools.guidelines.demo.layout import render
+    from scripts.demo_guidelines.layout import render
 
     assert render(load("asthma")).pdf == render(load("asthma")).pdf
 

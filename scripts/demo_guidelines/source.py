@@ -1,8 +1,7 @@
-"""Reads a demonstration guideline's source: front matter and a small, strict subset of Markdown.
+"""Parse a demonstration guideline's source: front matter and a small, strict subset of Markdown.
 
-The subset is what the six documents need: `#` to `###` headings, paragraphs, `-` bullets, `1.` numbered
-recommendations, `>` notes, pipe tables preceded by a `Table N. ...` caption, and `**bold**` within text.
-Anything else is refused with its line number: a slip in a source is found by the build and not by a reader.
+The subset has ``#`` to ``###`` headings, paragraphs, ``-`` bullets, ``1.`` numbered recommendations, ``>`` notes,
+pipe tables under a ``Table N. ...`` caption, and ``**bold**`` within text. Anything else is refused with its line.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, HttpUrl
 
-DEMO_DIR = Path(__file__).resolve().parent
+DEMO_DIR = Path(__file__).resolve().parents[2] / "tools" / "guidelines" / "demo"
 SLUGS = (
     "hypertension",
     "chronic-kidney-disease",
@@ -63,7 +62,7 @@ class FrontMatter(BaseModel):
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading; level 1 is the document's title and stands once."""
+    """A heading; level 1 is the document's one title."""
 
     level: Literal[1, 2, 3]
     text: str
@@ -102,12 +101,12 @@ class Guideline:
 
 
 def load(slug: str) -> Guideline:
-    """Reads `<slug>.md` beside this module. Raises `SourceError`, or `OSError` where the file is missing."""
+    """Parse the source of a document. Raises ``SourceError``, or ``OSError`` where the file is missing."""
     return parse(slug, (DEMO_DIR / f"{slug}.md").read_text(encoding="utf-8"))
 
 
 def parse(slug: str, source: str) -> Guideline:
-    """Parses a source text. Raises `SourceError`, and pydantic's `ValidationError` for bad front matter."""
+    """Parse a source text. Raises ``SourceError``, and pydantic's ``ValidationError`` for bad front matter."""
     lines = source.splitlines()
     if not lines or lines[0] != "---" or "---" not in lines[1:]:
         raise SourceError("line 1: the front matter between two lines of --- is missing")

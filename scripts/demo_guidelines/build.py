@@ -1,8 +1,7 @@
-"""Builds the demonstration PDFs from their sources: `python -m tools.guidelines.demo.build [slug ...]`.
+"""Build the demonstration PDFs from their sources: ``python -m scripts.demo_guidelines.build [slug ...]``.
 
-The output is a function of the source, the reportlab version and the zlib version (both stand in the PDF's
-producer field): a rebuild with the same two gives the same bytes. `--check` writes nothing and exits with 1
-where a committed PDF differs from what its source gives.
+The source and the versions of reportlab and zlib, which the PDF's producer field names, determine every byte.
+``--check`` writes nothing and exits with 1 where a committed PDF differs from its source.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tools.guidelines.demo.layout import render
-from tools.guidelines.demo.source import DEMO_DIR, SLUGS, load
+from scripts.demo_guidelines.layout import render
+from scripts.demo_guidelines.source import DEMO_DIR, SLUGS, load
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Builds (or checks) the named documents, all six by default; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tools.guidelines.demo.build", description=__doc__)
+    """Build or check the named documents, by default all six, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.demo_guidelines.build", description=__doc__)
     parser.add_argument("slugs", nargs="*", metavar="slug", help=f"one of: {', '.join(SLUGS)}")
     parser.add_argument("--check", action="store_true", help="compare with the committed PDFs, write nothing")
     options = parser.parse_args(arguments)

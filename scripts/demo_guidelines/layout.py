@@ -1,9 +1,7 @@
-"""Lays a parsed guideline out as an A4 PDF, the same bytes for the same source.
+"""Lay a parsed guideline out as an A4 PDF.
 
-Promises: every page carries the demonstration mark, the running title and its number; every heading is a
-bookmark; a table row is one line of text, so that an extractor reads it whole. The fonts are Bitstream Vera,
-which come with reportlab and are embedded. reportlab is a development dependency: only the build imports this
-module.
+Every page carries the demonstration mark, the running title and its number. Every heading is a bookmark. A table
+row is one line of text, so that an extractor reads it whole. The embedded fonts, Bitstream Vera, come with reportlab.
 """
 
 from __future__ import annotations
@@ -37,9 +35,11 @@ from reportlab.platypus import (
 )
 from reportlab.platypus import Table as PdfTable
 
-from tools.guidelines.demo.source import CLOSING, Guideline, Heading, PipeTable, SourceError, Text
+from scripts.demo_guidelines.source import CLOSING, Guideline, Heading, PipeTable, SourceError, Text
 
 MARK = "Demonstration document - not for clinical care"
+CREATOR = "tools.guidelines.demo.build"
+"""The build's first name. Another one would change the bytes, and so the document ids, of every PDF."""
 TOOLCHAIN = f"reportlab {reportlab.__version__}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
 
 _REGULAR, _BOLD, _ITALIC = "Vera", "VeraBd", "VeraIt"
@@ -115,7 +115,7 @@ class Rendered:
 
 
 def render(guideline: Guideline) -> Rendered:
-    """Builds the PDF in memory, twice: the first pass counts the pages that the footer names."""
+    """Build the PDF in memory twice: the first pass counts the pages for the footer."""
     _register_fonts()
     pages = _build(guideline, total=0).pages
     return _build(guideline, total=pages)
@@ -129,7 +129,7 @@ def _build(guideline: Guideline, total: int) -> Rendered:
 
 
 class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
-    """The page: running header, demonstration mark, footer; a bookmark for each heading passed."""
+    """A page with running header, demonstration mark and footer, and a bookmark for each heading."""
 
     def __init__(self, guideline: Guideline, buffer: io.BytesIO, total: int) -> None:
         meta = guideline.meta
@@ -142,7 +142,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
             title=meta.title,
             author=meta.issuer,
             subject=f"{MARK}. {meta.description}",
-            creator="tools.guidelines.demo.build",
+            creator=CREATOR,
             producer=TOOLCHAIN,
             keywords=f"{guideline.slug}, version {meta.version}, {meta.date}",
         )
@@ -168,7 +168,7 @@ class _Template(BaseDocTemplate):  # type: ignore[misc,unused-ignore]
         canvas.restoreState()
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802 (reportlab's name)
-        """Adds the bookmark of a heading that was just placed (reportlab calls this)."""
+        """Add the bookmark of a heading once reportlab has placed it."""
         level = {"title": 0, "h2": 1, "h3": 2}.get(getattr(getattr(flowable, "style", None), "name", ""))
         if level is None or not isinstance(flowable, Paragraph):
             return
@@ -257,7 +257,7 @@ def _table(block: PipeTable) -> Flowable:
 
 
 def _fit(block: PipeTable) -> tuple[float, list[float]]:
-    """The largest type size at which every cell stays on one line, and column widths that fill the page."""
+    """Return the largest type size at which every cell fits on one line, and column widths that fill the page."""
     for size in _TABLE_SIZES:
         columns = zip(block.header, *block.rows, strict=True)
         widths = [_column_width(column, size) for column in columns]
@@ -274,6 +274,6 @@ def _column_width(column: tuple[str, ...], size: float) -> float:
 
 
 def _markup(text: str) -> str:
-    """Escapes for reportlab, and keeps a value and its unit on one line with no-break spaces."""
+    """Escape for reportlab, and join a value to its unit with no-break spaces."""
     joined = _VALUE.sub(lambda value: value[0].replace(" ", "\u00a0"), text)
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(joined))

@@ -1,0 +1,1 @@
+"""Development scripts, which are no part of the installed app."""

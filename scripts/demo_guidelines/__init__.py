@@ -1,0 +1,1 @@
+"""Build the PDFs of the six demonstration guidelines from their Markdown sources in ``tools/guidelines/demo``."""
