@@ -34,14 +34,14 @@ class ToolManager:
             self.register(tool)
 
     def register(self, tool: FunctionTool) -> None:
-        """Adds a tool; raises ``ValueError`` when the name is taken."""
+        """Add a tool. Raises ``ValueError`` when the name is taken."""
         if tool.name in self._tools:
             raise ValueError(f"A tool named {tool.name} is registered already.")
         tool.use_executor(self._executor)
         self._tools[tool.name] = tool
 
     def register_function_executor(self, name: str, executor: Callable[..., Any]) -> None:
-        """Registers a plain function under ``name``; its schema comes from its signature."""
+        """Register a plain function under ``name``; its schema comes from its signature."""
         self.register(FunctionTool(executor, name=name))
 
     def names(self, source: ToolSource | None = None) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class ToolManager:
         return tuple(tool.name for tool in tools if tool.relevant_to is None or tool.relevant_to(text))
 
     def definitions(self, names: Iterable[str] | None = None) -> tuple[FunctionDefinition, ...]:
-        """What is declared to the model: all tools, or those of ``names`` that are registered."""
+        """Return the declarations of all tools, or of those in ``names``, for the model."""
         wanted = self._tools if names is None else [name for name in names if name in self._tools]
         return tuple(self._tools[name].definition for name in wanted)
 
@@ -66,7 +66,7 @@ class ToolManager:
     async def stream(
         self, function: Function, *, allowed: Iterable[str] | None = None, given: Given | None = None
     ) -> AsyncGenerator[ToolProgress | FunctionOutput, None]:
-        """Runs one call: progress items, then its output. A tool outside ``allowed`` is refused as unknown.
+        """Run one call and yield its progress, then its output. Tools outside ``allowed`` count as unknown.
 
         ``given`` sets hidden parameters of the tools that it names.
         """
@@ -81,7 +81,7 @@ class ToolManager:
                 yield item
 
     async def execute(self, function: Function, *, allowed: Iterable[str] | None = None) -> FunctionOutput:
-        """Runs one call to its end."""
+        """Run one call and return its output."""
         last: ToolProgress | FunctionOutput | None = None
         async with aclosing(self.stream(function, allowed=allowed)) as items:
             async for item in items:

@@ -53,7 +53,7 @@ class ToolSchema:
         self.parameters = _strict(schema, self._defaults) if self.strict else schema
 
     def parse(self, arguments: str) -> dict[str, Any]:
-        """The keyword arguments in the JSON text ``arguments``.
+        """Parse the JSON text ``arguments`` into keyword arguments.
 
         Raises ``ToolArgumentsInvalid`` with a sentence the model can act on: which parameter, and what is wrong.
         Values are not repeated.
@@ -120,7 +120,7 @@ def _can_be_strict(node: Any) -> bool:
 
 
 def _strict(schema: dict[str, Any], nullable: set[str]) -> dict[str, Any]:
-    """``schema`` as strict mode wants it; properties in ``nullable`` may also be null."""
+    """Convert ``schema`` for strict mode; properties in ``nullable`` may also be null."""
     result = cast("dict[str, Any]", _strict_node(schema))
     for name in nullable & set(result.get("properties", {})):
         result["properties"][name] = _or_null(result["properties"][name])

@@ -111,7 +111,7 @@ class ToolPresentation(Frozen):
 
     @classmethod
     def of_name(cls, name: str) -> ToolPresentation:
-        """The presentation of a tool that has none: ``get_weather`` becomes ``Get weather``."""
+        """Derive the presentation of a tool that has none: ``get_weather`` becomes ``Get weather``."""
         return cls(title=name.replace("_", " ").strip().capitalize() or "Tool")
 
 

@@ -51,6 +51,7 @@ class AnswerQuestion(BaseModel):
 
     @property
     def facts(self) -> tuple[str, ...]:
+        """Return the texts an answer must hold."""
         return self.must or ((self.answer,) if self.answer else ())
 
     def held_by(self, text: str) -> bool:

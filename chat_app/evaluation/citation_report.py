@@ -74,11 +74,12 @@ class CitationReport(Frozen):
 
     @property
     def clean(self) -> bool:
+        """Return whether there are no findings."""
         return not self.findings
 
 
 def read_questions(file: Path | None) -> list[CitationQuestion]:
-    """The questions of ``file``, a JSON list; None for the demonstration's. Raises ``SourceRejected``."""
+    """Read a JSON list of questions, by default the demonstration's. Raises ``SourceRejected``."""
     path = file or DEMO_FOLDER / "questions.json"
     try:
         found = TypeAdapter(list[CitationQuestion]).validate_json(path.read_bytes())

@@ -27,7 +27,7 @@ from chat_app.content import open_content
 from chat_app.evaluation.answer_evaluation import AnswerQuestion, read_answer_questions
 from chat_app.evaluation.passage_files import guideline_folder
 from chat_app.offline.extraction import scoring
-from chat_app.offline.extraction.evidence import Passage, WeightedTerm
+from chat_app.offline.extraction.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.selection import select
 from chat_app.settings import Settings
@@ -46,12 +46,13 @@ class Example:
 
     asked: AnswerQuestion
     question: Question
-    passages: tuple[Passage, ...]
+    passages: tuple[EvidencePassage, ...]
     features: Array
     holds: NDArray[np.bool_]
 
     @property
     def fold(self) -> int:
+        """Return the fold of the cross-validation, the same for all questions on a document."""
         first = self.passages[0].document if self.passages else ""
         return zlib.crc32(first.encode() or self.asked.question.encode()) % FOLDS
 
@@ -66,7 +67,7 @@ async def examples(library: GuidelineLibrary, questions: Sequence[AnswerQuestion
         known = [WeightedTerm(term.term, term.weight, term.also) for term in result.terms]
         question = read_question(asked.question, known)
         passages = tuple(
-            Passage(each.text, document=each.title, section=each.section, rank=rank)
+            EvidencePassage(each.text, document=each.title, section=each.section, rank=rank)
             for rank, each in enumerate(result.passages)
         )
         units = scoring.scored(question, passages)

@@ -204,7 +204,7 @@ async def _answers(agent: AsclepiusHealthcareAgent, questions: Sequence[str]) ->
 
 
 async def _answer(agent: AsclepiusHealthcareAgent, question: str) -> tuple[str, bool]:
-    """The text of an answer, and whether the checker was called for it."""
+    """Return the text of an answer, and whether the interaction checker was called for it."""
     text: list[str] = []
     called = False
     async with aclosing(agent.consult(question, ConsultOptions(user_id="evaluation"))) as events:

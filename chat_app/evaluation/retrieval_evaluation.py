@@ -51,7 +51,7 @@ class BeirCollection:
 
 
 def read_collection(folder: Path) -> BeirCollection:
-    """Reads ``corpus.jsonl[.gz]``, ``queries.jsonl[.gz]`` and ``qrels_test.tsv``. Raises ``SourceRejected``."""
+    """Read ``corpus.jsonl[.gz]``, ``queries.jsonl[.gz]`` and ``qrels_test.tsv``. Raises ``SourceRejected``."""
     try:
         corpus = {
             str(row["_id"]): f"{row.get('title') or ''}\n{row['text']}".strip() for row in _rows(folder, "corpus")

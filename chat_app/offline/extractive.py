@@ -15,13 +15,13 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import comparison, plan, sort_tools
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, exchanges
-from chat_app.offline.extraction.evidence import Passage
+from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.reading import asked_for, gather, looked_up
 from chat_app.offline.extraction.selection import select
 from chat_app.offline.schema_filling.structured import formatted
-from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelStep, Prompt, Searched, Searching, Thought
+from chat_app.offline.wire.model import Answer, Call, FileSearch, ModelInput, ModelStep, Searched, Searching, Thought
 from tools.language.quotable_units import sentences
 
 _GREETING: Final = re.compile(
@@ -33,7 +33,7 @@ _THANKS: Final = re.compile(r"^\s*(?:thanks|thank you|many thanks|cheers)\b[^?]{
 class ExtractiveModel:
     """Answers any prompt; keeps nothing between calls."""
 
-    async def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
+    async def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
         """The steps of one response: what is being done, then calls, or a search and the answer."""
         turns = exchanges(prompt.items)
         async for step in self._steps(turns, prompt, search):
@@ -43,7 +43,9 @@ class ExtractiveModel:
                 else step
             )
 
-    async def _steps(self, turns: Sequence[Exchange], prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
+    async def _steps(
+        self, turns: Sequence[Exchange], prompt: ModelInput, search: FileSearch
+    ) -> AsyncIterator[ModelStep]:
         if not turns or not turns[-1].question.strip():
             yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
             return
@@ -82,7 +84,7 @@ def _small_talk(current: Exchange) -> str:
     return phrases.THANKS if _THANKS.match(current.question) else ""
 
 
-def _calls(question: str, current: Exchange, prompt: Prompt, computed: list[Call], *, alone: bool) -> list[Call]:
+def _calls(question: str, current: Exchange, prompt: ModelInput, computed: list[Call], *, alone: bool) -> list[Call]:
     """The calls that are still to be made for this question; ``computed`` are those of calculators."""
     if alone:
         return computed
@@ -94,7 +96,7 @@ def _calls(question: str, current: Exchange, prompt: Prompt, computed: list[Call
     return [*(call for call in planned if (call.name, asked_for(call.arguments)) not in made), *computed]
 
 
-def _doing(calls: Sequence[Call], prompt: Prompt) -> str:
+def _doing(calls: Sequence[Call], prompt: ModelInput) -> str:
     """What the calls do, for the reasoning summary."""
     box = sort_tools(prompt.functions)
     places = {function.name: phrases.GUIDELINES for function in box.documents}
@@ -111,7 +113,7 @@ def _without_sources(turns: Sequence[Exchange], current: Exchange) -> Answer:
     """With nothing to search, what the user wrote earlier is the only source there is."""
     *before, asked = sentences(current.question) or [current.question]
     said = [*(turn.question for turn in turns[:-1]), " ".join(before)]
-    told = [Passage(text, rank=index) for index, text in enumerate(reversed(said)) if text]
+    told = [EvidencePassage(text, rank=index) for index, text in enumerate(reversed(said)) if text]
     selection = select(read_question(asked), told)
     quotes = [quote for quote in selection.quotes if not quote.unit.text.endswith("?")] if selection.answers else []
     if quotes:

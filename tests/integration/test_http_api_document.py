@@ -144,7 +144,7 @@ async def test_what_is_answered_is_what_the_document_says(redis_url: str, tmp_pa
         ("ConsultAnswer", answer),
         ("ConversationList", listed),
         ("StoredConversation", read),
-        ("Problem", problem),
+        ("ProblemDetails", problem),
     ]
     for schema, value in checks:
         jsonschema.validate(value, {"$ref": f"#/components/schemas/{schema}", "components": document["components"]})

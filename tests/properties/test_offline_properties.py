@@ -14,7 +14,7 @@ from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.reading import gather
-from chat_app.offline.schema_filling.arguments import Source, fill_schema
+from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.schema_filling.schemas import emptiest
 from chat_app.offline.state.vector_search import matches_filter
 from chat_app.offline.wire import event_encoding
@@ -209,7 +209,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 @given(SCHEMAS, TEXTS)
 def test_filled_arguments_fit_their_schema(schema: Any, text: str) -> None:
     root = {"$defs": {"Drug": DRUG}, "allOf": [schema]}
-    value = fill_schema("answer", schema, Source(text, root, "An answer."), optional=False)
+    value = fill_schema("answer", schema, FillSource(text, root, "An answer."), optional=False)
     known_formats = Draft202012Validator.FORMAT_CHECKER
     assert list(Draft202012Validator(root, format_checker=known_formats).iter_errors(value)) == []
 
@@ -217,7 +217,7 @@ def test_filled_arguments_fit_their_schema(schema: Any, text: str) -> None:
 @given(st.sampled_from(["integer", "string"]), st.integers(2, 6))
 def test_items_that_must_differ_differ(kind: str, least: int) -> None:
     schema = {"type": "array", "items": {"type": kind}, "minItems": least, "uniqueItems": True}
-    value = fill_schema("answer", schema, Source("At 30 mg.", schema), optional=False)
+    value = fill_schema("answer", schema, FillSource("At 30 mg.", schema), optional=False)
     assert list(Draft202012Validator(schema).iter_errors(value)) == []
 
 

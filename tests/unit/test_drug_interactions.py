@@ -12,7 +12,7 @@ from tools.drug_database.labels.interactions import MOST_QUOTES, SEARCHED
 from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.severity import SEVERITIES, figures, severity_of
 from tools.drug_database.labels.shared_risks import RISKS, states
-from tools.drug_database.records import SECTION_TITLES, DrugRecord, Fact, Label, SectionName, Source
+from tools.drug_database.records import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.types import ToolResult
 
@@ -20,7 +20,7 @@ Sections = dict[SectionName, tuple[str, ...]]
 
 
 def record(name: str, sections: Sections | None = None, *, brands: Sequence[str] = (), **more: Any) -> DrugRecord:
-    source = Source(id=f"label:{name}", title=f"{name} label", publisher="test")
+    source = DataSource(id=f"label:{name}", title=f"{name} label", publisher="test")
     return DrugRecord(
         key=name,
         generic_name=name,
@@ -222,7 +222,7 @@ def test_one_medicine_lists_its_interactions_by_severity() -> None:
 def test_the_label_of_the_named_brand_is_quoted_first() -> None:
     labels = tuple(
         Label(
-            source=Source(id=f"x:{brand}", title=brand, publisher="test"),
+            source=DataSource(id=f"x:{brand}", title=brand, publisher="test"),
             brand_name=brand,
             sections={"interactions": (f"Betadrug raises {brand}.",)},
         )

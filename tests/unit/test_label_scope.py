@@ -12,9 +12,9 @@ from tools.drug_database.labels.label_scope import (
     scope_of,
     with_asked_label_first,
 )
-from tools.drug_database.records import DrugRecord, Label, Source
+from tools.drug_database.records import DataSource, DrugRecord, Label
 
-SOURCE = Source(id="label:a", title="A label", publisher="FDA")
+SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
 ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
 NASAL = Label(
     source=SOURCE,

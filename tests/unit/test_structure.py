@@ -17,17 +17,6 @@ CONVENTIONAL = frozenset({"__init__", "__main__", "app", "base", "client", "erro
 """Module names that say nothing alone and are understood by their package."""
 LARGE_FOLDERS = frozenset({"tools/drug_database/importers", "tools/language"})
 """Folders that are still too large. This list and the next only shrink."""
-DUPLICATE_CLASSES = frozenset(
-    {
-        "DrugRecord",
-        "FileCitation",
-        "Passage",
-        "Problem",
-        "Product",
-        "Prompt",
-        "Source",
-    }
-)
 
 
 def modules() -> Iterator[Path]:
@@ -109,4 +98,4 @@ def test_no_two_public_classes_share_a_name() -> None:
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(dotted(path))
-    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in DUPLICATE_CLASSES} == {}
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}

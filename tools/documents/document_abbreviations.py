@@ -82,6 +82,7 @@ class Expander:
                 self._short.setdefault(full_terms[0], []).append((full_terms, short_terms[0]))
 
     def expand(self, found: Sequence[str]) -> list[str]:
+        """Add long forms to abbreviations and abbreviations to long forms."""
         expanded: list[str] = []
         at = 0
         while at < len(found):

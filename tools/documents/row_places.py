@@ -1,8 +1,8 @@
-"""Finds a table's row on its page by the places of its words: each cell in one piece or wrapped in its column, all of
-the cells beside each other.
+"""Find a table's row on its page by the positions of its words.
 
-A file may hold a row's words in any order, so its text alone cannot tell whether they are a row. Nothing of how tables
-are read is used here: a row that was put together wrongly is not found.
+Each cell must be in one piece or wrapped in its column, and all cells side by side. A file may hold a row's words in
+any order, so its text alone cannot tell. The search is independent of the table reader, so that it finds no row which
+the reader put together wrongly.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ class Limits(Frozen):
 
 
 def main() -> int:
+    """Answer the one request on standard input."""
     request = orjson.loads(sys.stdin.buffer.read())
     _limit(Limits.model_validate(request["limits"]))
     try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.drug_tools import drug_tools
-from tools.drug_database.records import DrugRecord, Fact, Label, Product, Source
+from tools.drug_database.records import DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
 from tools.drug_database.records.reports import DrugDatabaseStats, FileReport, ImportProgress, ImportReport
 
 __all__ = [
+    "DataSource",
     "DrugDatabase",
     "DrugDatabaseStats",
     "DrugHit",
@@ -22,6 +23,5 @@ __all__ = [
     "Label",
     "Match",
     "Product",
-    "Source",
     "drug_tools",
 ]

@@ -31,7 +31,7 @@ _NOTES: dict[Match, str] = {
 def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
     """Return the tools of the library: ``search_clinical_guidelines``."""
 
-    async def search_clinical_guidelines(
+    async def search_clinical_guidelines(  # noqa: D417 - the model never sees the hidden parameters
         question: str,
         limit: Annotated[int, Field(ge=1, le=20)] = 6,
         documents: Sequence[str] = (),

@@ -102,6 +102,7 @@ class GuidelineLibrary:
         return await self._run(self._shelves.library.store.damaged)
 
     async def document(self, document_id: str) -> Document | None:
+        """Return the document in the library with this id."""
         return next((found for found in await self.documents() if found.id == document_id), None)
 
     async def own_documents(self, scope: Scope) -> list[Document]:

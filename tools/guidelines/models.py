@@ -108,10 +108,6 @@ class SearchFilter(Frozen):
     issued_from: str = ""
     issued_to: str = ""
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.documents or self.issuers or self.issued_from or self.issued_to)
-
 
 class QuestionTerm(Frozen):
     """A term of a question as the search read it: a stem, its weight in the library, and other words for it."""

@@ -57,6 +57,7 @@ class Unit:
 
     @property
     def words(self) -> int:
+        """Return the number of words."""
         return len(self.text.split())
 
 
@@ -73,6 +74,7 @@ def ordered_terms(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def term_set(text: str) -> frozenset[str]:
+    """Return the distinct terms of a text."""
     return frozenset(ordered_terms(text))
 
 

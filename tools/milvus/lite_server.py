@@ -76,6 +76,7 @@ def serve(data_dir: Path, host: str, port: int) -> None:
 
 
 def main() -> None:
+    """Serve a folder on a Unix socket until the process is told to stop."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--host", default="127.0.0.1")

@@ -90,6 +90,7 @@ class PassageCollection:
         self._checked = True
 
     def delete_versions(self, versions: Iterable[str]) -> None:
+        """Delete the passages of these versions."""
         wanted = list(versions)
         if wanted:
             self._ensure()

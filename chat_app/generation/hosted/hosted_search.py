@@ -43,10 +43,12 @@ class GuidelineFile(Frozen):
 
     @property
     def name(self) -> str:
+        """Return the file's name at the server."""
         return f"{self.document_id}{self.path.suffix}"
 
     @property
     def attributes(self) -> dict[str, str]:
+        """Return the metadata to store with the file."""
         return {
             GUIDELINE_ID: self.document_id,
             GUIDELINE_VERSION: self.version,
@@ -110,7 +112,7 @@ class HostedSearch:
         return self._state.read() is not None
 
     def ready(self, wanted: Sequence[GuidelineFile]) -> str | None:
-        """The store that holds exactly ``wanted``, all of it searchable, as far as is known here."""
+        """Return the store that holds exactly ``wanted``, all of it searchable; None when there is none."""
         state = self._state.read()
         if state is None or not wanted:
             return None
@@ -133,13 +135,13 @@ class HostedSearch:
         self._looked = None
 
     def version_of(self, file_id: str) -> tuple[str, str] | None:
-        """The guideline that was uploaded as ``file_id``: its id and version."""
+        """Return the id and version of the guideline uploaded as ``file_id``."""
         state = self._state.read()
         file = next((file for file in state.files if file.file_id == file_id), None) if state else None
         return (file.document_id, file.version) if file is not None else None
 
     async def sync(self, wanted: Sequence[GuidelineFile], *, progress: Progress | None = None) -> SyncReport:
-        """Makes the store hold ``wanted`` and no other guideline, and waits until all of it can be searched.
+        """Make the store hold exactly ``wanted``, and wait until all of it is searchable.
 
         Waits for another sync that runs. What a run that was killed has uploaded is not uploaded again. A file that
         the server refuses is in the report's ``failed``; raises ``ProviderError`` for all that concerns every file.
@@ -148,7 +150,7 @@ class HostedSearch:
             return await _Sync(self._stores, self._state, progress or _silent, self._stall).run(wanted)
 
     async def withdraw(self, *, progress: Progress | None = None) -> tuple[str, ...]:
-        """Deletes all that was uploaded, the store, too; returns the ids of the guidelines that were there."""
+        """Delete all uploads and the store, and return the ids of the guidelines removed."""
         async with self._state.locked():
             state = self._state.read()
             if state is None:
@@ -162,6 +164,7 @@ class HostedSearch:
             return tuple(dict.fromkeys(file.document_id for file in state.files))
 
     async def aclose(self) -> None:
+        """Close all connections."""
         await self._stores.aclose()
 
 
@@ -237,7 +240,7 @@ class _Sync:
             raise ProviderUnavailable("The model server lost a file that was just uploaded. Run the sync again.")
 
     async def _wait(self, wanted: Sequence[GuidelineFile]) -> None:
-        """Waits until each of ``wanted`` is searchable or has failed."""
+        """Wait until each of ``wanted`` is searchable or has failed."""
         pause, changed_at, seen = _POLL_SECONDS[0], time.monotonic(), -1
         while True:
             there = await self._stores.files(self._state.vector_store_id)
@@ -274,7 +277,7 @@ class _Sync:
                 return False
 
     async def _remove(self, wanted: Sequence[GuidelineFile], there: dict[str, StoredFile]) -> tuple[str, ...]:
-        """Takes away guidelines that are not wanted, and old versions whose new one is searchable."""
+        """Remove guidelines that are not wanted, and versions whose successor is searchable."""
         current = {(file.document_id, file.version) for file in wanted}
         held = [file for file in self._state.files if (file.document_id, file.version) not in current]
         old = {file.file_id: file.document_id for file in held if file.document_id not in self._failed}

@@ -37,13 +37,15 @@ class HostedState(Frozen):
     files: tuple[UploadedFile, ...] = ()
 
     def find(self, document_id: str, version: str) -> UploadedFile | None:
+        """Return the upload of a guideline's version."""
         return next((f for f in self.files if (f.document_id, f.version) == (document_id, version)), None)
 
     def with_file(self, file: UploadedFile) -> HostedState:
-        """The state with ``file`` in place of what has its file id."""
+        """Return a copy with ``file`` added, or replaced where its file id is known."""
         return self.without(file.file_id).model_copy(update={"files": (*self.without(file.file_id).files, file)})
 
     def without(self, file_id: str) -> HostedState:
+        """Return a copy without the file."""
         return self.model_copy(update={"files": tuple(f for f in self.files if f.file_id != file_id)})
 
 
@@ -55,14 +57,14 @@ class HostedStateFile:
         self._path = folder / f"{hashlib.sha256(server_key.encode()).hexdigest()[:16]}.json"
 
     def read(self) -> HostedState | None:
-        """The state; None when nothing was uploaded, or what is there cannot be read."""
+        """Return the state; None when nothing was uploaded or the file cannot be read."""
         try:
             return HostedState.model_validate_json(self._path.read_bytes())
         except (OSError, ValidationError):
             return None
 
     def write(self, state: HostedState | None) -> None:
-        """Keeps ``state``; None forgets it. Raises ``ConfigurationError`` when the data directory cannot be written."""
+        """Store ``state``, or delete it where None. Raises ``ConfigurationError`` when it cannot be written."""
         try:
             if state is None:
                 self._path.unlink(missing_ok=True)
@@ -75,7 +77,7 @@ class HostedStateFile:
 
     @asynccontextmanager
     async def locked(self) -> AsyncGenerator[None]:
-        """Waits for any other sync with this server, of whichever process; a dead process holds nothing."""
+        """Hold the lock against syncs of other processes; a dead process releases it."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = self._path.with_suffix(".lock").open("a")

@@ -109,6 +109,7 @@ class VectorStoreAdapter:
         return found
 
     async def aclose(self) -> None:
+        """Close all connections."""
         await self._client.close()
 
 
@@ -120,14 +121,14 @@ def _stored(entry: Any) -> StoredFile:
 
 
 def _id(made: Any) -> str:
-    """What the server calls the thing it made; raises ``ValueError`` where it gave it no name."""
+    """Return the id of a created object. Raises ``ValueError`` where the server gave none."""
     if not isinstance(made.id, str) or not made.id:
         raise ValueError("no id")
     return made.id
 
 
 def _refuse_page(answer: object) -> None:
-    """Raises ``TypeError`` for a web page, such as a proxy's sign-in, which the SDK gives as text: nothing was done."""
+    """Raise ``TypeError`` for a web page, such as a proxy's sign-in, which the SDK returns as text."""
     if isinstance(answer, str):
         raise TypeError("no object")
 
@@ -153,7 +154,7 @@ def _our_errors() -> Generator[None]:
 
 
 def _provider_error(error: openai.OpenAIError) -> ProviderError:
-    """The error of our own tree; the server's text stays out of it."""
+    """Translate the SDK's error into ours, without the server's text."""
     if isinstance(error, openai.APIConnectionError):
         return ProviderUnavailable("The model server cannot be reached. Check OPENAI_BASE_URL and the network.")
     if not isinstance(error, openai.APIStatusError):

@@ -36,7 +36,7 @@ class VectorStores(Protocol):
         ...
 
     async def create(self, name: str) -> str:
-        """Makes an empty vector store; returns its id."""
+        """Create an empty vector store and return its id."""
         ...
 
     async def usable(self, store_id: str) -> bool:
@@ -44,27 +44,27 @@ class VectorStores(Protocol):
         ...
 
     async def delete(self, store_id: str) -> None:
-        """Deletes a store; its files stay. One that is not there is as good as deleted."""
+        """Delete a store but not its files. A missing store counts as deleted."""
         ...
 
     async def upload(self, path: Path, name: str) -> str:
-        """Uploads a file under ``name``; returns its id."""
+        """Upload a file under ``name`` and return its id."""
         ...
 
     async def delete_file(self, file_id: str) -> None:
-        """Deletes an uploaded file. One that is not there is as good as deleted."""
+        """Delete an uploaded file. A missing file counts as deleted."""
         ...
 
     async def attach(self, store_id: str, file_id: str, attributes: Attributes) -> bool:
-        """Adds an uploaded file to a store and begins to index it. False when there is no such file any more."""
+        """Add an uploaded file to a store and start its indexing; return False when the file is gone."""
         ...
 
     async def detach(self, store_id: str, file_id: str) -> None:
-        """Takes a file out of a store; the upload stays. One that is not there is as good as detached."""
+        """Remove a file from a store but keep the upload. A missing file counts as detached."""
         ...
 
     async def describe(self, store_id: str, file_id: str, attributes: Attributes) -> None:
-        """Replaces the attributes of a store's file."""
+        """Replace the attributes of a store's file."""
         ...
 
     async def files(self, store_id: str) -> dict[str, StoredFile]:
@@ -72,5 +72,5 @@ class VectorStores(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         ...

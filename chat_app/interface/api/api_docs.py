@@ -45,7 +45,7 @@ _PROBLEMS: Final = {
 }
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """A problem document (RFC 9457)."""
 
     type: str = "about:blank"
@@ -168,7 +168,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return schema
 
 
-_PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
 
 
 def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -180,7 +180,9 @@ def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _schemas() -> dict[str, Any]:
     """Return the schemas that no operation refers to: problems and events."""
     where = "#/components/schemas/{model}"
-    _, of_models = models_json_schema([(Problem, "serialization"), (ModelEvent, "serialization")], ref_template=where)
+    _, of_models = models_json_schema(
+        [(ProblemDetails, "serialization"), (ModelEvent, "serialization")], ref_template=where
+    )
     events = TypeAdapter[Any](AgentEvent).json_schema(ref_template=where, mode="serialization")
     found: dict[str, Any] = {**of_models["$defs"], **events.pop("$defs")}
     return {**found, "AgentEvent": events}

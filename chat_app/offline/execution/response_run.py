@@ -23,8 +23,8 @@ from chat_app.offline.wire.model import (
     FileSearch,
     Found,
     Model,
+    ModelInput,
     ModelStep,
-    Prompt,
     Searched,
     Searching,
     Thought,
@@ -117,7 +117,7 @@ class TurnRunner:
         self._delta_seconds = delta_seconds
         self._longest = longest
 
-    async def run(self, turn: ResponseTurn, prompt: Prompt, *, paced: bool) -> None:
+    async def run(self, turn: ResponseTurn, prompt: ModelInput, *, paced: bool) -> None:
         """Run ``turn`` to its end. An error of the model ends it as failed and is not raised."""
         response = turn.response
         response["usage"] = objects.usage(objects.read_tokens(prompt.items, prompt.instructions), [])
@@ -152,7 +152,7 @@ class TurnRunner:
         turn.publish({"type": f"response.{response['status']}", "response": response})
         turn.end()
 
-    async def _answer(self, turn: ResponseTurn, prompt: Prompt, *, paced: bool) -> None:
+    async def _answer(self, turn: ResponseTurn, prompt: ModelInput, *, paced: bool) -> None:
         response = turn.response
         limit = response["max_output_tokens"]
         left: int | None = limit

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chat_app.offline.extraction.evidence import Evidence
-from chat_app.offline.schema_filling.arguments import Source, fill, fill_each, fill_schema
+from chat_app.offline.schema_filling.arguments import FillSource, fill, fill_each, fill_schema
 from chat_app.offline.schema_filling.schemas import is_nullable
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
@@ -109,7 +109,7 @@ def _call(function: FunctionToolIn, question: str, drug: str | list[str] = "") -
             arguments[name] = question
         elif name in required:
             arguments[name] = fill_schema(
-                name, schema, Source("", function.parameters or {}), optional=is_nullable(schema)
+                name, schema, FillSource("", function.parameters or {}), optional=is_nullable(schema)
             )
     return Call(function.name, arguments)
 

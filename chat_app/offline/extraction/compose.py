@@ -22,7 +22,7 @@ from chat_app.offline.extraction.drug_parts import (
     names_section,
     record_parts,
 )
-from chat_app.offline.extraction.evidence import Calculated, DrugRecord, Evidence, Fields, Lookup, Passage
+from chat_app.offline.extraction.evidence import Calculated, Evidence, EvidencePassage, EvidenceRecord, Fields, Lookup
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import ENOUGH_WORDS, Selection, select
@@ -146,10 +146,10 @@ def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
             draft.block(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
-def _record(draft: Draft, question: str, record: DrugRecord) -> bool:
+def _record(draft: Draft, question: str, record: EvidenceRecord) -> bool:
     """Adds the fields of a record that the question asks for; True when there are any."""
     before = len(draft.text)
-    source = Passage("", cite=record.cite)
+    source = EvidencePassage("", cite=record.cite)
     asked = record_parts(question)
     if PRODUCTS in asked and record.products:
         draft.block(phrases.PRODUCTS.format(name=record.name))
@@ -174,19 +174,19 @@ def _classes(draft: Draft, question: str, evidence: Evidence, *, answered: bool)
     draft.head(Table("", phrases.RECORD_COLUMNS))
     for record in records:
         cells = (record.name, ", ".join(record.drug_classes), ", ".join(record.brand_names))
-        draft.row([cell or phrases.NOT_GIVEN for cell in cells], Passage("", cite=record.cite))
+        draft.row([cell or phrases.NOT_GIVEN for cell in cells], EvidencePassage("", cite=record.cite))
 
 
 def _fields(draft: Draft, output: Fields) -> None:
     draft.block(phrases.FIELDS.format(tool=output.tool))
     for index, (name, value) in enumerate(output.pairs):
-        draft.quote(f"{name}: {value}" if name else value, Passage(value, cite=output.cite), first=index == 0)
+        draft.quote(f"{name}: {value}" if name else value, EvidencePassage(value, cite=output.cite), first=index == 0)
 
 
 def _calculated(draft: Draft, calculated: Calculated) -> None:
     draft.block(calculated.needs or f"**{calculated.title}**")
     for index, line in enumerate(() if calculated.needs else calculated.lines):
-        draft.quote(line, Passage(line, cite=calculated.cite), first=index == 0)
+        draft.quote(line, EvidencePassage(line, cite=calculated.cite), first=index == 0)
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from chat_app.offline.extraction.evidence import Passage
-from chat_app.offline.wire.model import Answer, FileCitation
+from chat_app.offline.extraction.evidence import EvidencePassage
+from chat_app.offline.wire.model import Answer, FileMark
 from tools.language.quotable_units import Table
 
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
@@ -17,13 +17,13 @@ _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 @dataclass
 class Draft:
     text: str = ""
-    citations: list[FileCitation] = field(default_factory=list[FileCitation])
+    citations: list[FileMark] = field(default_factory=list[FileMark])
 
     def block(self, text: str) -> None:
         """A paragraph of its own."""
         self.text += f"\n\n{text}" if self.text else text
 
-    def quote(self, sentence: str, source: Passage, *, first: bool) -> None:
+    def quote(self, sentence: str, source: EvidencePassage, *, first: bool) -> None:
         """One list item: the sentence and its citation."""
         self.text += ("\n\n" if first else "\n") + f"- {_quoted(sentence, source)}"
         self.cite(source)
@@ -35,16 +35,16 @@ class Draft:
         cells = [_cell(cell) for cell in table.header]
         self.block(f"| {' | '.join(cells)} |\n|{'---|' * len(cells)}")
 
-    def row(self, cells: Sequence[str], source: Passage) -> None:
+    def row(self, cells: Sequence[str], source: EvidencePassage) -> None:
         """One row, its citation at the end of its last cell."""
         self.text += "\n| " + " | ".join(_quoted(_cell(cell), source) for cell in cells)
         self.cite(source)
         self.text += " |"
 
-    def cite(self, source: Passage) -> None:
+    def cite(self, source: EvidencePassage) -> None:
         """The citation of what was just written: a marker, or an annotation of the file."""
         if source.file_id:
-            self.citations.append(FileCitation(len(self.text), source.file_id, source.document))
+            self.citations.append(FileMark(len(self.text), source.file_id, source.document))
         if source.cite:
             self.text += f" {source.cite}"
 
@@ -52,7 +52,7 @@ class Draft:
         return Answer(self.text, tuple(self.citations))
 
 
-def _quoted(text: str, source: Passage) -> str:
+def _quoted(text: str, source: EvidencePassage) -> str:
     """``text`` with its own reference numbers escaped, where the client would take them for citation markers."""
     return _REFERENCE.sub(r"\\[", text) if source.cite else text
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
-from chat_app.offline.extraction.evidence import DrugRecord, Passage
+from chat_app.offline.extraction.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
 
 PRODUCTS: Final = "products"
@@ -56,7 +56,7 @@ def asks_interaction(question: str) -> bool:
     return bool(term_set(question) & term_set(_LABEL["interactions"]))
 
 
-def adds_nothing(question: str, record: DrugRecord) -> bool:
+def adds_nothing(question: str, record: EvidenceRecord) -> bool:
     """True when ``question`` names the drug and nothing else."""
     return not term_set(question) - term_set(names_of(record)) - term_set(_ASKING)
 
@@ -67,15 +67,15 @@ def only_parts(text: str) -> bool:
     return bool(term_set(text)) and term_set(text) <= known
 
 
-def names_of(record: DrugRecord) -> str:
+def names_of(record: EvidenceRecord) -> str:
     return " ".join((record.name, record.matched_on, *record.brand_names, *record.drug_classes))
 
 
-def label_passages(record: DrugRecord, sections: Sequence[str] = ()) -> list[Passage]:
+def label_passages(record: EvidenceRecord, sections: Sequence[str] = ()) -> list[EvidencePassage]:
     """The label of a drug, a passage for each section, or for each of ``sections`` alone."""
     name = f"{record.name} ({record.scope})" if record.scope else record.name
     return [
-        Passage(
+        EvidencePassage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
             about=f"{names_of(record)} {_LABEL.get(section, '')}",

@@ -13,7 +13,7 @@ Hint = Literal["strong", "weak", "none"]
 
 
 @dataclass(frozen=True)
-class Passage:
+class EvidencePassage:
     """A retrieved part of a document. ``cite`` is the marker to write, such as ``[3]``, or empty."""
 
     text: str
@@ -32,7 +32,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Product:
+class EvidenceProduct:
     dosage_form: str
     routes: str
     strengths: str
@@ -40,14 +40,14 @@ class Product:
 
 
 @dataclass(frozen=True)
-class DrugRecord:
+class EvidenceRecord:
     """A drug of the database: its names, its products, and the sentences of its label by section."""
 
     name: str
     cite: str
     brand_names: tuple[str, ...] = ()
     drug_classes: tuple[str, ...] = ()
-    products: tuple[Product, ...] = ()
+    products: tuple[EvidenceProduct, ...] = ()
     label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matched: str = ""
     """How the name was found: exact, brand, synonym, code, class, spelling, text."""
@@ -68,7 +68,7 @@ class Lookup:
     """The result of one search of the drug database, best record first."""
 
     asked: str
-    records: tuple[DrugRecord, ...] = ()
+    records: tuple[EvidenceRecord, ...] = ()
     suggestions: tuple[str, ...] = ()
     note: str = ""
 
@@ -78,7 +78,7 @@ class Pair:
     """What the labels of two drugs say of one another; ``said`` is empty when they do not name one another."""
 
     names: tuple[str, ...]
-    said: tuple[DrugRecord, ...]
+    said: tuple[EvidenceRecord, ...]
     note: str = ""
     """What the check says where it found nothing, or about how it was done."""
 
@@ -115,7 +115,7 @@ class WeightedTerm:
 class Evidence:
     """All that one question's calls brought."""
 
-    passages: list[Passage] = field(default_factory=list[Passage])
+    passages: list[EvidencePassage] = field(default_factory=list[EvidencePassage])
     terms: list[WeightedTerm] = field(default_factory=list[WeightedTerm])
     lookups: list[Lookup] = field(default_factory=list[Lookup])
     pairs: list[Pair] = field(default_factory=list[Pair])
@@ -128,7 +128,7 @@ class Evidence:
     """Function and message of each call that failed."""
 
     @property
-    def named(self) -> tuple[DrugRecord, ...]:
+    def named(self) -> tuple[EvidenceRecord, ...]:
         """The drugs that the question names, without repeats."""
         found = (record for lookup in self.lookups for record in _named(lookup))
         return tuple({record.name: record for record in found}.values())
@@ -143,7 +143,7 @@ class Evidence:
         return list(dict.fromkeys([*found, *classes, *members]))
 
 
-def _names(record: DrugRecord) -> list[str]:
+def _names(record: EvidenceRecord) -> list[str]:
     classes = [part for name in record.drug_classes for part in _parts(name)]
     return [record.name, record.matched_on, *record.brand_names, *classes]
 
@@ -153,9 +153,9 @@ def _parts(name: str) -> list[str]:
     return [part.strip() for part in re.split(r"[()]", name) if part.strip()]
 
 
-def _named(lookup: Lookup) -> list[DrugRecord]:
+def _named(lookup: Lookup) -> list[EvidenceRecord]:
     """The best record of each name; the end of a unit, such as "mL/min", is no name."""
-    best: dict[str, DrugRecord] = {}
+    best: dict[str, EvidenceRecord] = {}
     for record in lookup.records:
         if record.is_named and f"/{record.matched_on}".lower() not in lookup.asked.lower():
             best.setdefault(record.matched_on.lower() or record.name, record)

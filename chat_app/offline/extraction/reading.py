@@ -18,13 +18,13 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.evidence import (
     Calculated,
-    DrugRecord,
     Evidence,
+    EvidencePassage,
+    EvidenceProduct,
+    EvidenceRecord,
     Fields,
     Lookup,
     Pair,
-    Passage,
-    Product,
     WeightedTerm,
 )
 from chat_app.offline.wire.model import Found
@@ -43,7 +43,7 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
     if searched:
         evidence.searched_documents = evidence.hosted = True
         evidence.passages += [
-            Passage(item.text, document=item.filename, file_id=item.file_id, rank=rank)
+            EvidencePassage(item.text, document=item.filename, file_id=item.file_id, rank=rank)
             for rank, item in enumerate(found)
         ]
     return evidence
@@ -92,7 +92,7 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
     foreign = body.get("question_language", "en") != "en"
     rows = [row for row in body["passages"] if isinstance(row, dict) and isinstance(row.get("text"), str)]
     evidence.passages += [
-        Passage(
+        EvidencePassage(
             row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
             section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
             title=phrases.FROM_ENGLISH_GUIDELINES if foreign and language_of(row["text"]) == "en" else "",
@@ -145,10 +145,10 @@ def _read_pairs(body: Json, evidence: Evidence) -> None:
             evidence.lookups.append(Lookup(_text(row.get("name")), (), _texts(row.get("did_you_mean"))))
 
 
-def _record(row: Json) -> DrugRecord:
+def _record(row: Json) -> EvidenceRecord:
     label = row.get("label")
     matched = row.get("matched")
-    return DrugRecord(
+    return EvidenceRecord(
         name=_text(row.get("generic_name")),
         cite=_text(row.get("cite")),
         brand_names=_texts(row.get("brand_names")),
@@ -174,7 +174,7 @@ def _scope(scope: object) -> str:
     return "; ".join(said)
 
 
-def _whole_label(body: Json, rows: Sequence[Json]) -> DrugRecord:
+def _whole_label(body: Json, rows: Sequence[Json]) -> EvidenceRecord:
     """One record of a label whose sections came one by one, each with a citation of its own."""
     head = _record(body)
     parts = [_record(row) for row in rows]
@@ -185,11 +185,11 @@ def _whole_label(body: Json, rows: Sequence[Json]) -> DrugRecord:
     )
 
 
-def _product(row: Json) -> Product:
+def _product(row: Json) -> EvidenceProduct:
     def joined(key: str) -> str:
         return ", ".join(_texts(row.get(key)))
 
-    return Product(_text(row.get("dosage_form")), joined("routes"), joined("strengths"), joined("brand_names"))
+    return EvidenceProduct(_text(row.get("dosage_form")), joined("routes"), joined("strengths"), joined("brand_names"))
 
 
 def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
@@ -198,7 +198,7 @@ def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
         strings = [text for text in _strings({k: v for k, v in row.items() if k != "cite"}) if _is_sentence(text)]
         if strings:
             evidence.searched_documents = True
-            evidence.passages.append(Passage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
+            evidence.passages.append(EvidencePassage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
         pairs = tuple(_pairs(body))
         evidence.fields.append(Fields(tool, pairs))

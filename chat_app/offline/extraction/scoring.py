@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.evidence import Passage
+from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 
@@ -54,7 +54,7 @@ class Scored:
     """A unit with its score; ``held`` is the share of the question that it holds with all that is above it."""
 
     unit: Unit
-    passage: Passage
+    passage: EvidencePassage
     place: int
     """Position among all units, in the order of passages and within them."""
     features: Features
@@ -62,7 +62,7 @@ class Scored:
     score: float
 
     @classmethod
-    def plain(cls, unit: Unit, passage: Passage) -> Scored:
+    def plain(cls, unit: Unit, passage: EvidencePassage) -> Scored:
         """A unit that is shown for its place, not for its words."""
         return cls(unit, passage, 0, Features(*[0.0] * len(Features._fields)), 1.0, 0.0)
 
@@ -70,7 +70,7 @@ class Scored:
 @dataclass(frozen=True)
 class _Candidate:
     unit: Unit
-    passage: Passage
+    passage: EvidencePassage
     above: str
     """The words above the unit: the document, the section, the heading, the table's caption and header."""
     own: frozenset[int]
@@ -79,7 +79,7 @@ class _Candidate:
     """Those that only what is above it holds."""
 
 
-def scored(question: Question, passages: Sequence[Passage], weights: Features = WEIGHTS) -> list[Scored]:
+def scored(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> list[Scored]:
     """Every unit that may answer, in reading order.
 
     Left out are repeats, and what is said of other patients.
@@ -102,7 +102,7 @@ def scored(question: Question, passages: Sequence[Passage], weights: Features = 
     return found
 
 
-def _candidates(question: Question, passages: Sequence[Passage]) -> list[_Candidate]:
+def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list[_Candidate]:
     found: list[_Candidate] = []
     seen: set[str] = set()
     for passage in passages:
@@ -129,13 +129,13 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
     return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
 
 
-def _above(unit: Unit, passage: Passage) -> str:
+def _above(unit: Unit, passage: EvidencePassage) -> str:
     """The words above a unit: the document, the section, the heading, the table's caption and header."""
     table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
     return squeeze(f"{passage.document} {passage.section} {passage.about} {unit.heading} {table}")
 
 
-def _of_others(question: str, text: str, unit: Unit, passage: Passage) -> bool:
+def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -> bool:
     """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
     if passage.is_dose and names_children(question):
         return not names_children(unit.text)

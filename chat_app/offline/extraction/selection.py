@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chat_app.offline.extraction.evidence import Passage
+from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from tools.language.quotable_units import term_set
@@ -33,7 +33,7 @@ class Selection:
 
 
 def select(
-    question: Question, passages: Sequence[Passage], *, words: int = ENOUGH_WORDS, weights: Features = WEIGHTS
+    question: Question, passages: Sequence[EvidencePassage], *, words: int = ENOUGH_WORDS, weights: Features = WEIGHTS
 ) -> Selection:
     """The best units of ``passages`` within about ``words`` words; none when no unit holds a term of the question."""
     everything = scored(question, passages, weights)

@@ -43,7 +43,7 @@ _DEEPEST: Final = 12
 
 
 @dataclass(frozen=True)
-class Source:
+class FillSource:
     """What values are taken from: ``text``; and ``answer``, which goes whole into a field that is made for it."""
 
     text: str
@@ -54,7 +54,7 @@ class Source:
 def fill(function: FunctionToolIn, text: str) -> Json:
     """The arguments of a call of ``function`` that ``text`` asks for; they fit the function's schema."""
     schema = function.parameters or {}
-    source = Source(text, schema)
+    source = FillSource(text, schema)
     resolved = resolve(schema, schema)
     return _object(resolve(branch(resolved, schema) or resolved, schema), source, depth=0, inside=())
 
@@ -88,7 +88,7 @@ def _places(text: str) -> list[str]:
 
 
 def fill_schema(
-    name: str, schema: object, source: Source, *, optional: bool, depth: int = 0, inside: tuple[object, ...] = ()
+    name: str, schema: object, source: FillSource, *, optional: bool, depth: int = 0, inside: tuple[object, ...] = ()
 ) -> Any:
     """A value for the field ``name``: from the source when it holds one, else a default, else None if allowed.
 
@@ -149,7 +149,7 @@ def _number(schema: Json, text: str, *, optional: bool, whole: bool) -> float | 
 
 
 def _array(
-    name: str, schema: Json, source: Source, *, optional: bool, depth: int, inside: tuple[object, ...]
+    name: str, schema: Json, source: FillSource, *, optional: bool, depth: int, inside: tuple[object, ...]
 ) -> list[Any] | None:
     first = [
         fill_schema(name, part, source, optional=False, depth=depth + 1, inside=inside)
@@ -184,7 +184,7 @@ def _another(value: Any, used: list[Any], options: object) -> Any:
     return value
 
 
-def _object(schema: Json, source: Source, *, depth: int, inside: tuple[object, ...]) -> Json:
+def _object(schema: Json, source: FillSource, *, depth: int, inside: tuple[object, ...]) -> Json:
     properties: Json = schema.get("properties") or {}
     required: list[str] = list(schema.get("required") or ())
     others = schema.get("additionalProperties", {})
@@ -198,7 +198,7 @@ def _object(schema: Json, source: Source, *, depth: int, inside: tuple[object, .
     return found
 
 
-def _string(name: str, schema: Json, source: Source, *, optional: bool) -> str | None:
+def _string(name: str, schema: Json, source: FillSource, *, optional: bool) -> str | None:
     described = f"{name} {schema.get('description', '')}".lower()
     for value in _candidates(name, described, schema, source):
         if fits_text(value, schema):
@@ -209,7 +209,7 @@ def _string(name: str, schema: Json, source: Source, *, optional: bool) -> str |
     return whole if fits_text(whole, schema) else default_text(schema)
 
 
-def _candidates(name: str, described: str, schema: Json, source: Source) -> Iterator[str]:
+def _candidates(name: str, described: str, schema: Json, source: FillSource) -> Iterator[str]:
     """What the source holds for a text field, best first."""
     if source.answer is not None and _ANSWER.search(name):
         yield source.answer

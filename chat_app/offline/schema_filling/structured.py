@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from chat_app.offline.schema_filling.arguments import Source, fill_schema
+from chat_app.offline.schema_filling.arguments import FillSource, fill_schema
 from chat_app.offline.wire.model import Answer
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ def formatted(answer: Answer, question: str, wanted: Json) -> Answer:
     match wanted.get("type"):
         case "json_schema":
             schema: Json = wanted.get("schema") or {}
-            body = fill_schema("answer", schema, Source(question, schema, answer.text), optional=False)
+            body = fill_schema("answer", schema, FillSource(question, schema, answer.text), optional=False)
         case "json_object":
             body = {"answer": answer.text}
         case _:

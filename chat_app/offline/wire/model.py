@@ -27,7 +27,7 @@ FileSearch = Callable[[FileSearchToolIn, Sequence[str]], Awaitable[list[Found]]]
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ModelInput:
     """A request as the model sees it: the conversation, oldest first, and the tools it may call."""
 
     items: tuple[Json, ...]
@@ -70,7 +70,7 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class FileCitation:
+class FileMark:
     """A citation after the character at ``index`` of the answer."""
 
     index: int
@@ -83,7 +83,7 @@ class Answer:
     """The text of the answer and its citations."""
 
     text: str
-    citations: tuple[FileCitation, ...] = ()
+    citations: tuple[FileMark, ...] = ()
 
 
 ModelStep = Thought | Call | Searching | Searched | Answer
@@ -92,19 +92,19 @@ ModelStep = Thought | Call | Searching | Searched | Answer
 class Model(Protocol):
     """Anything that answers a prompt in steps."""
 
-    def respond(self, prompt: Prompt, search: FileSearch) -> AsyncIterator[ModelStep]:
+    def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
         """Yield the steps of the answer to ``prompt``."""
         ...
 
 
-def prompt_of(request: CreateResponse, items: Sequence[Json]) -> Prompt:
+def prompt_of(request: CreateResponse, items: Sequence[Json]) -> ModelInput:
     """Return the prompt of a request whose conversation is ``items``."""
     choice = request.tool_choice or "auto"
     allowed = _allowed(choice)
     functions = [tool for tool in request.tools or () if isinstance(tool, FunctionToolIn)]
     searches = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
     text = request.text.model_dump(by_alias=True) if request.text else {"format": {"type": "text"}}
-    return Prompt(
+    return ModelInput(
         items=tuple(items),
         instructions=request.instructions or "",
         functions=tuple(tool for tool in functions if allowed(f"function:{tool.name}")),

@@ -99,6 +99,7 @@ class Layout:
         return Counter("\n".join([line.text for _, lines in self._pages for line in lines]).lower().split())
 
     def pages(self) -> Iterator[PageContent]:
+        """Yield the pages as headed blocks of text and tables."""
         for page, lines in self._pages:
             drafts = _group(lines, find_tables(lines, page, self.body_size), self)
             blocks = tuple(block for draft in drafts if (block := self._block(draft, page)) is not None)
@@ -142,6 +143,7 @@ class Layout:
         )
 
     def is_heading(self, line: Line) -> bool:
+        """Return whether the line's typeface and text are those of a heading."""
         return _face(line) in self._levels and _could_be_heading(line)
 
     def _heading_levels(self) -> dict[tuple[int, bool], int]:

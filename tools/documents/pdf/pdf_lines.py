@@ -55,11 +55,14 @@ class Line(NamedTuple):
 
     @property
     def top(self) -> float:
+        """Return the approximate height of the line's capitals above the page's foot, in points."""
         return self.base + self.size * 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
+    """The lines, rules and size of a page, in points."""
+
     number: int
     label: str | None
     width: float

@@ -73,6 +73,7 @@ class RunningHeads:
 
 
 def find_running_heads(pages: Sequence[PdfPage]) -> RunningHeads:
+    """Find lines that repeat at the same place of many pages."""
     heads: Counter[Place] = Counter()
     bands: Counter[int] = Counter()
     margins = {page.number: [Marginal(line, _near(line)) for line in in_margins(page)] for page in pages}

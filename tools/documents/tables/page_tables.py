@@ -46,4 +46,5 @@ def table_text(table: TableRows) -> str:
 
 
 def row_text(cells: Sequence[str]) -> str:
+    """Join the filled cells of a row with tabs."""
     return "\t".join(cell for cell in cells if cell)

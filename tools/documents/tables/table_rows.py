@@ -49,6 +49,8 @@ class FoundTable:
 
 @dataclass(slots=True)
 class Row:
+    """The cells of one printed line, from left to right."""
+
     base: float
     size: float
     cells: list[Cell]
@@ -56,6 +58,7 @@ class Row:
 
 
 def table_of(caption: str, lines: Sequence[Line]) -> TableRows | None:
+    """Return the lines under a caption as a table; None when they form none."""
     rows = rows_of(lines)
     header, body = split_header(rows)
     columns = columns_of(body)
@@ -147,6 +150,7 @@ def is_list(rows: Sequence[Sequence[str]], *, headed: bool) -> bool:
 
 
 def rows_of(lines: Sequence[Line]) -> list[Row]:
+    """Group lines on the same base line, from the top down."""
     rows: list[Row] = []
     for line in sorted(lines, key=lambda each: (-each.base, each.left)):
         cells = list(line.cells) or [Cell(line.text, line.left, line.right)]
@@ -187,7 +191,7 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 
 
 def merged(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[Row]]:
-    """Groups the lines of wrapped cells: by the white between rows where cells hold prose, else by full lines."""
+    """Group the lines of wrapped cells, by white space where cells hold prose, else by full lines."""
     groups: list[list[Row]] = []
     prose = _holds_prose(rows, columns)
     gaps = sorted(first.base - second.base for first, second in pairwise(rows))
@@ -227,6 +231,7 @@ def column_of(cell: Cell, columns: Sequence[Column]) -> int:
 
 
 def joined_cells(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+    """Join the texts of each column over several lines."""
     texts = [""] * len(columns)
     for row in rows:
         for cell in row.cells:

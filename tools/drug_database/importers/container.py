@@ -51,11 +51,6 @@ class Entry:
         except OSError as error:
             raise SourceRejected(f"{self.name} cannot be read: {error.strerror or 'input error'}.") from None
 
-    @property
-    def basename(self) -> str:
-        """Return the file name without folders, in lower case."""
-        return (self.member or self.path.name).rsplit("/", 1)[-1].lower()
-
     @cached_property
     def first_line(self) -> str:
         """Return the first line as text, without its end and without a byte order mark."""

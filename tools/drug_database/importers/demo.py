@@ -12,12 +12,12 @@ from pydantic import ConfigDict, Field
 
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.names.name_keys import base_moieties, record_key
-from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.types import Frozen
 
 SOURCE_ID: Final = "demo"
 FOLDER: Final = Path(__file__).parent.parent / "demo"
-SOURCE: Final = Source(
+SOURCE: Final = DataSource(
     id=SOURCE_ID,
     title="Asclepius demonstration drugs (from FDA-approved labels; for demonstration, not for care)",
     publisher="Asclepius",
@@ -151,7 +151,7 @@ def _label(
     routes: tuple[str, ...],
 ) -> Label:
     return Label(
-        source=Source(id=name, **source.model_dump()),
+        source=DataSource(id=name, **source.model_dump()),
         sections={section: text for section, text in sections.items() if text},
         dosage_forms=forms,
         routes=routes,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
-from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records import Contribution, DataSource, Product
 
 SOURCE_ID: Final = "drugs-at-fda"
 _ROLES: Final[dict[str, frozenset[str]]] = {
@@ -57,8 +57,8 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
                 intake.refuse(line, "no equivalence code")
 
 
-def _source(entry: Entry) -> Source:
-    return Source(
+def _source(entry: Entry) -> DataSource:
+    return DataSource(
         id=SOURCE_ID,
         title="Drugs@FDA: FDA-Approved Drugs",
         publisher="U.S. Food and Drug Administration",
@@ -81,7 +81,7 @@ def _known_applications(products: Sequence[Entry]) -> set[str]:
 
 
 def _applications(
-    files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: Source, known: set[str]
+    files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: DataSource, known: set[str]
 ) -> dict[str, _Application]:
     found: dict[str, _Application] = {}
     for entry in files.get("application", ()):
@@ -94,7 +94,7 @@ def _applications(
     return found
 
 
-def _status_names(files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: Source) -> dict[str, str]:
+def _status_names(files: Mapping[str, Sequence[Entry]], intake: RowIntake, source: DataSource) -> dict[str, str]:
     names: dict[str, str] = {}
     for entry in files.get("status_name", ()):
         for _, row in rows(entry, intake, kind="Drugs@FDA names of marketing status", source=source):

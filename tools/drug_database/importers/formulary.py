@@ -24,7 +24,7 @@ from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.json_stream import head, records
 from tools.drug_database.labels.label_sentences import sentences
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.records import SECTIONS, Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
 from tools.errors import SourceRejected
 
@@ -72,12 +72,12 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
                     intake.put(found, number)
 
 
-def _source(entry: Entry, kind: str) -> Source:
+def _source(entry: Entry, kind: str) -> DataSource:
     name, date = entry.path.stem, entry.date
     if kind == "json" and (found := head(entry)):
         name, date = found.facts.get("formulary", name), found.facts.get("date", date)
     slug = "-".join(fold(name).split()) or "own"
-    return Source(id=f"{SOURCE_ID}:{slug}", title=f"Formulary: {name}", publisher=name, date=date)
+    return DataSource(id=f"{SOURCE_ID}:{slug}", title=f"Formulary: {name}", publisher=name, date=date)
 
 
 def _columns(first_line: str) -> tuple[list[str], str]:
@@ -119,7 +119,7 @@ def _values(row: Row, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
 
 
-def _contribution(row: Row, source: Source) -> Contribution | str:
+def _contribution(row: Row, source: DataSource) -> Contribution | str:
     generic = " ".join(str(row.get("generic_name") or "").split())
     if not generic:
         return "no generic name"
@@ -156,7 +156,7 @@ def _contribution(row: Row, source: Source) -> Contribution | str:
     )
 
 
-def _label(row: Row, source: Source) -> Label | None:
+def _label(row: Row, source: DataSource) -> Label | None:
     sections: dict[SectionName, tuple[str, ...]] = {}
     for name in SECTIONS:
         value = row.get(name)

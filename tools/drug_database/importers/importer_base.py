@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tools.drug_database.importers.container import Entry
-from tools.drug_database.records import Contribution, Source
+from tools.drug_database.records import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
 from tools.drug_database.storage.staging import PatchField, Staging
 
@@ -56,10 +56,10 @@ class RowIntake:
         self._current: FileCount | None = None
         self._items_before = 0
         self._total: int | None = None
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, DataSource] = {}
         self.left_out: list[str] = []
 
-    def open_file(self, file: str, *, kind: str, source: Source, total: int | None = None) -> None:
+    def open_file(self, file: str, *, kind: str, source: DataSource, total: int | None = None) -> None:
         """Start the count of a file. ``total`` is its number of rows, where known."""
         self.close_file()
         self.sources[source.id] = source

@@ -14,7 +14,7 @@ from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, listed, rows
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 
 SOURCE_ID: Final = "fda-ndc"
@@ -38,9 +38,9 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
         _read_packages(entry, intake)
 
 
-def source(entry: Entry) -> Source:
+def source(entry: Entry) -> DataSource:
     """Return the source of a file of the directory."""
-    return Source(
+    return DataSource(
         id=SOURCE_ID,
         title="National Drug Code Directory",
         publisher="U.S. Food and Drug Administration",

@@ -15,7 +15,7 @@ from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.json_stream import Record, head, records, texts
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
-from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
 
 NDC_SOURCE: Final = "openfda-ndc"
@@ -68,9 +68,9 @@ def _put(intake: RowIntake, found: Contribution | str, number: int) -> None:
         intake.put(found, number)
 
 
-def _source(entry: Entry, name: str, title: str, endpoint: str) -> Source:
+def _source(entry: Entry, name: str, title: str, endpoint: str) -> DataSource:
     found = head(entry)
-    return Source(
+    return DataSource(
         id=name,
         title=title,
         publisher="U.S. Food and Drug Administration (openFDA)",
@@ -137,7 +137,7 @@ def _label(record: Record) -> Contribution | str:
         return "the label has none of the sections that are kept"
     maker = _text(about, "manufacturer_name")
     title = f"{brands[0] if brands else substances[0]} label{f' ({maker})' if maker else ''}"
-    source = Source(
+    source = DataSource(
         id=f"{LABEL_SOURCE}:{set_id}",
         title=title,
         publisher="FDA label, from openFDA",

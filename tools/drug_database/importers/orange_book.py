@@ -14,7 +14,7 @@ from typing import Final
 from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
-from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records import Contribution, DataSource, Product
 
 SOURCE_ID: Final = "orange-book"
 _COLUMNS: Final = frozenset({"Ingredient", "DF;Route", "Trade_Name", "Strength", "Appl_No", "Product_No", "TE_Code"})
@@ -39,8 +39,8 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
                 intake.put(_product(row, substances), line)
 
 
-def _source(entry: Entry) -> Source:
-    return Source(
+def _source(entry: Entry) -> DataSource:
+    return DataSource(
         id=SOURCE_ID,
         title="Approved Drug Products with Therapeutic Equivalence Evaluations (Orange Book)",
         publisher="U.S. Food and Drug Administration",

@@ -19,7 +19,7 @@ from tools.drug_database.importers.container import Entry, text_lines
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
 from tools.drug_database.names.name_keys import base_moiety, fold
-from tools.drug_database.records import Contribution, Product, Source
+from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 
 SOURCE_ID: Final = "rxnorm"
@@ -68,7 +68,7 @@ def role(entry: Entry) -> str | None:
 def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read relations and concepts, then attributes."""
     first = next(iter(files.values()))[0]
-    source = Source(
+    source = DataSource(
         id=SOURCE_ID,
         title="RxNorm",
         publisher="U.S. National Library of Medicine",
@@ -98,7 +98,7 @@ def _learn(entry: Entry, known: _Concepts) -> None:
             known.kinds[cells[0]], known.names[cells[0]] = cells[12], cells[14]
 
 
-def _read_relations(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
+def _read_relations(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm relations", source=source)
     for number, cells in _lines(entry):
         intake.read()
@@ -133,7 +133,7 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
     return True
 
 
-def _read_concepts(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
+def _read_concepts(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm concepts", source=source)
     for number, cells in _lines(entry):
         intake.read()
@@ -264,7 +264,7 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     )
 
 
-def _read_attributes(entry: Entry, intake: RowIntake, source: Source, known: _Concepts) -> None:
+def _read_attributes(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
     intake.open_file(entry.name, kind="RxNorm attributes", source=source)
     products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
     for number, cells in _lines(entry):

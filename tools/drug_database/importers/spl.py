@@ -16,7 +16,7 @@ from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date, label_sections
 from tools.drug_database.labels.label_sentences import BULLET, sentences
-from tools.drug_database.records import Contribution, Label, Product, SectionName, Source
+from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
 from tools.errors import SourceRejected
 
@@ -52,7 +52,7 @@ def role(entry: Entry) -> str | None:
 def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read each document."""
     for entry in files.get("label", ()):
-        source = Source(
+        source = DataSource(
             id=SOURCE_ID,
             title="DailyMed drug labels (SPL)",
             publisher="U.S. National Library of Medicine",
@@ -83,7 +83,7 @@ def _label(root: Element) -> Contribution | str:
         return "no active ingredient is named"
     brands = tuple(dict.fromkeys(filter(None, (_name(product) for product in products))))
     sections = _sections(root)
-    source = Source(
+    source = DataSource(
         id=f"{SOURCE_ID}:{set_id}",
         title=_title(root, brands, substances),
         publisher="FDA label, from DailyMed",

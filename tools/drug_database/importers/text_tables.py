@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from tools.drug_database.importers.container import Entry, text_lines
 from tools.drug_database.importers.importer_base import RowIntake
-from tools.drug_database.records import Source
+from tools.drug_database.records import DataSource
 from tools.drug_database.records.strengths import combined, strength
 
 Row = Mapping[str, str]
 
 
 def rows(
-    entry: Entry, intake: RowIntake, *, kind: str, source: Source, separator: str = "\t"
+    entry: Entry, intake: RowIntake, *, kind: str, source: DataSource, separator: str = "\t"
 ) -> Iterator[tuple[int, Row]]:
     """Line number and row of each line, counted as read.
 

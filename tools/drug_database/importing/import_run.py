@@ -16,7 +16,7 @@ from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_index import entry_of
 from tools.drug_database.names.name_keys import class_name, fold
 from tools.drug_database.names.name_terms import grams, stems
-from tools.drug_database.records import DrugRecord, Source
+from tools.drug_database.records import DataSource, DrugRecord
 from tools.drug_database.records.codes import bucket, codes_of
 from tools.drug_database.records.reports import ImportProgress, ImportReport, SourceStats
 from tools.drug_database.storage import drug_collection
@@ -162,7 +162,7 @@ def _write(
     generation: Generation,
     staging: Staging,
     *,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, DataSource],
     versions: Mapping[str, str],
     report: Progress,
 ) -> DrugCatalog:

@@ -21,7 +21,7 @@ from tools.drug_database.names.name_keys import (
     salt_words,
     word_list,
 )
-from tools.drug_database.records import Contribution, DrugRecord, Fact, Label, Product, Source
+from tools.drug_database.records import Contribution, DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.storage.staging import StagedGroup
 
 _MOST_LABELS: Final = 12
@@ -87,7 +87,7 @@ class _ProductBin:
         return self.first.model_copy(update=lists)
 
 
-def roll_up(group: StagedGroup, sources: Mapping[str, Source]) -> DrugRecord:
+def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord:
     """Return the record of one ingredient set. ``sources`` names every source that its lines refer to."""
     items, patches = _parse(group.lines)
     items.sort(key=lambda item: (_name_rank(item.source), item.source, item.item))

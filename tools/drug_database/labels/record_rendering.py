@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from tools.drug_database.names.name_keys import fold
-from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, Product, SectionName, Source
+from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.types import Passage, Phrase, ToolResult
 
@@ -118,7 +118,7 @@ def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
     )
 
 
-def main_source(record: DrugRecord) -> Source | None:
+def main_source(record: DrugRecord) -> DataSource | None:
     """Return the source that the record is cited by: its label, else its first source."""
     if record.labels:
         return record.labels[0].source
@@ -159,7 +159,7 @@ def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | No
     return lines
 
 
-def _cited(record: DrugRecord) -> list[Source]:
+def _cited(record: DrugRecord) -> list[DataSource]:
     return [*(label.source for label in record.labels[:1]), *record.sources]
 
 

@@ -4,22 +4,22 @@ from tools.drug_database.records.drug_record import (
     SECTION_TITLES,
     SECTIONS,
     Contribution,
+    DataSource,
     DrugRecord,
     Fact,
     Label,
     Product,
     SectionName,
-    Source,
 )
 
 __all__ = [
     "SECTIONS",
     "SECTION_TITLES",
     "Contribution",
+    "DataSource",
     "DrugRecord",
     "Fact",
     "Label",
     "Product",
     "SectionName",
-    "Source",
 ]

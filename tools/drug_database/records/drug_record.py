@@ -39,7 +39,7 @@ SECTION_TITLES: Final[dict[SectionName, str]] = {
 }
 
 
-class Source(Frozen):
+class DataSource(Frozen):
     """A source of facts, as a citation names it."""
 
     id: str
@@ -81,7 +81,7 @@ class Product(Frozen):
 class Label(Frozen):
     """The label of one product or a summary of it; each section holds complete sentences."""
 
-    source: Source
+    source: DataSource
     sections: dict[SectionName, tuple[str, ...]]
     brand_name: str = ""
     set_id: str = ""
@@ -130,6 +130,6 @@ class DrugRecord(Frozen):
     rxcuis: tuple[Fact, ...] = ()
     products: tuple[Product, ...] = ()
     labels: tuple[Label, ...] = ()
-    sources: tuple[Source, ...] = Field(default=())
+    sources: tuple[DataSource, ...] = Field(default=())
     product_count: int = 0
     """Number of marketed products merged into this record."""

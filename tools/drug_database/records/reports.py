@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from tools.drug_database.records.drug_record import Source
+from tools.drug_database.records.drug_record import DataSource
 from tools.types import Frozen
 
 EXAMPLES = 20
@@ -104,7 +104,7 @@ class ImportReport(Frozen):
 class SourceStats(Frozen):
     """A loaded source with its number of stored items."""
 
-    source: Source
+    source: DataSource
     items: int
     version: str = ""
     """Content hash of a source that is loaded as a whole, such as the demo data."""

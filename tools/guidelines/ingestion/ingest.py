@@ -79,10 +79,12 @@ class Reporter:
         self._progress = progress
 
     def __call__(self, stage: IngestStage, done: int, total: int) -> None:
+        """Report progress to the listener, if there is one."""
         if self._progress is not None:
             self._progress(IngestProgress(file_name=self._file_name, stage=stage, done=done, total=total))
 
     def stage(self, stage: IngestStage) -> Callable[[int, int], None]:
+        """Return a callback for the counts of one stage."""
         return lambda done, total: self(stage, done, total)
 
 

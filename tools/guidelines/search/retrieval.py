@@ -97,11 +97,13 @@ class Retriever:
             self.vectors.load()
 
     def delete_versions(self, versions: Sequence[str]) -> None:
+        """Delete the passages of these versions."""
         self.terms.delete_versions(versions)
         if self.vectors is not None:
             self.vectors.delete_versions(versions)
 
     def settle(self) -> None:
+        """Wait until all writes can be searched."""
         self.terms.settle()
         if self.vectors is not None:
             self.vectors.settle()

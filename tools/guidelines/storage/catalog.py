@@ -47,6 +47,7 @@ class LibraryCatalog:
         self._snapshot: LibrarySnapshot | None = None
 
     def snapshot(self) -> LibrarySnapshot:
+        """Return the documents as stored now, cached until any process changes them."""
         stamp = self._store.state_stamp()
         with self._lock:
             if self._snapshot is None or self._snapshot.stamp != stamp:
@@ -99,6 +100,7 @@ def _matches(document: str, version: DocumentVersion, chosen: SearchFilter) -> b
 
 
 def current_version(record: DocumentRecord) -> DocumentVersion | None:
+    """Return the version that searches use."""
     return next((version for version in record.versions if version.key == record.current), None)
 
 
@@ -136,10 +138,12 @@ def as_passage(ref: VersionRef, version: DocumentVersion, stored: StoredPassage,
 
 
 def passage_id(ref: VersionRef, number: int) -> str:
+    """Return the id that citations use for a passage."""
     return f"guideline:{ref}:{number}"
 
 
 def parse_passage_id(text: str) -> tuple[VersionRef, int] | None:
+    """Return the version and number in a passage id; None for another text."""
     kind, _, rest = text.partition(":")
     name, _, number = rest.rpartition(":")
     ref = VersionRef.parse(name)
@@ -149,4 +153,5 @@ def parse_passage_id(text: str) -> tuple[VersionRef, int] | None:
 
 
 def names(refs: Iterable[VersionRef]) -> Sequence[str]:
+    """Return the versions as texts."""
     return [str(ref) for ref in refs]

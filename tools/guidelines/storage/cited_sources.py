@@ -18,12 +18,14 @@ class CitedSources:
         self._catalog = catalog
 
     def passage(self, passage_id: str) -> Passage | None:
+        """Return a passage, also of a replaced version; None when it was removed."""
         parsed = parse_passage_id(passage_id)
         found = self._catalog.version(str(parsed[0])) if parsed else None
         stored = self._store.passage(*parsed) if parsed else None
         return as_passage(*found, stored) if found and stored else None
 
     def passages_of(self, document_id: str, sha256: str) -> tuple[Passage, ...]:
+        """Return the passages made of the file with this hash."""
         record = self._store.record(document_id)
         for version in reversed(record.versions if record else ()):
             ref = VersionRef(document_id, version.key)
@@ -32,6 +34,7 @@ class CitedSources:
         return ()
 
     def original(self, document_id: str) -> Path:
+        """Return the path of the document's file. Raises ``DocumentNotFound``."""
         found = self._catalog.version(document_id)
         path = self._store.original(found[1]) if found else None
         if path is None or not path.is_file():

@@ -47,6 +47,7 @@ class VersionRef:
 
     @classmethod
     def parse(cls, text: str) -> VersionRef | None:
+        """Return the version that ``text`` names; None for another text."""
         match = _VERSION_ID.fullmatch(text)
         return cls(match[1], match[2]) if match else None
 
@@ -70,25 +71,28 @@ class LibraryStore:
         return tuple(path.stem for path in self._record_paths() if parsed(DocumentRecord, path.read_bytes()) is None)
 
     def record(self, document_id: str) -> DocumentRecord | None:
+        """Return the document's record; None when there is none."""
         if not _ID.fullmatch(document_id):
             return None
         path = self._record_path(document_id)
         return parsed(DocumentRecord, path.read_bytes()) if path.is_file() else None
 
     def drop_record(self, document_id: str) -> None:
+        """Delete the document's record."""
         self._record_path(document_id).unlink(missing_ok=True)
 
     def _record_paths(self) -> list[Path]:
         return sorted((self.folder / "documents").glob("*.json"))
 
     def save_record(self, record: DocumentRecord) -> None:
+        """Write the document's record."""
         _write(self._record_path(record.id), record.model_dump_json(indent=1).encode())
 
     def _record_path(self, document_id: str) -> Path:
         return self.folder / "documents" / f"{document_id}.json"
 
     def state_stamp(self) -> tuple[tuple[str, int], ...]:
-        """Changes whenever a document is added, changed or removed by any process."""
+        """Return a value that changes whenever any process changes a document."""
         folder = self.folder / "documents"
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             return tuple(sorted((entry.name, entry.stat().st_mtime_ns) for entry in entries))
@@ -97,9 +101,11 @@ class LibraryStore:
     # -- versions
 
     def version_folder(self, ref: VersionRef) -> Path:
+        """Return the folder of the version's pages and passages."""
         return self.folder / "versions" / str(ref)
 
     def has_version(self, ref: VersionRef) -> bool:
+        """Return whether the version is stored."""
         return self.version_folder(ref).is_dir()
 
     def is_whole(self, ref: VersionRef) -> bool:
@@ -163,6 +169,7 @@ class LibraryStore:
             return lines.readline()
 
     def pages(self, ref: VersionRef) -> Iterator[PageContent]:
+        """Yield the version's pages."""
         return parsed_lines(PageContent, self.version_folder(ref) / "pages.jsonl")
 
     def indexed_terms(self, ref: VersionRef) -> list[str]:
@@ -177,9 +184,11 @@ class LibraryStore:
     # -- originals
 
     def original(self, version: DocumentVersion) -> Path:
+        """Return the path of the version's file."""
         return self.folder / "originals" / f"{version.sha256}{version.suffix}"
 
     def keep_original(self, version: DocumentVersion, source: Path) -> None:
+        """Copy the version's file into the library, unless it is there."""
         place = self.original(version)
         if not place.exists():
             _write(place, source.read_bytes())
@@ -187,12 +196,15 @@ class LibraryStore:
     # -- what is being written
 
     def mark_pending(self, ref: VersionRef) -> None:
+        """Record that the version's index entries must be checked."""
         _write(self.folder / "pending" / str(ref), b"")
 
     def clear_pending(self, ref: VersionRef) -> None:
+        """Remove the mark of ``mark_pending``."""
         (self.folder / "pending" / str(ref)).unlink(missing_ok=True)
 
     def pending(self) -> list[VersionRef]:
+        """Return the versions marked by ``mark_pending``."""
         folder = self.folder / "pending"
         if not folder.is_dir():
             return []

@@ -37,6 +37,7 @@ class ConversationStore(LibraryStore):
         self._library = library
 
     def make(self) -> None:
+        """Create the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def save_version(self, ref: VersionRef, made: Path) -> None:
@@ -75,6 +76,7 @@ class Shelf(NamedTuple):
 
     @classmethod
     def on(cls, store: LibraryStore) -> Shelf:
+        """Return the shelf of a store."""
         catalog = LibraryCatalog(store)
         return cls(store, catalog, CitedSources(store, catalog))
 
