@@ -191,6 +191,14 @@ class DiagnosticsSettings(BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much is logged. No level logs questions or answers."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines of text, or one JSON object per line with the ids of the request, the turn and the conversation."""
+    access_log: bool = False
+    """Log every request with its route, status and duration, without its address or query."""
+    metrics_port: int | None = Field(None, ge=0, le=65_535)
+    """Port of the Prometheus metrics, at /metrics; 0 takes a free one. Unset: none. They contain no text and no ids."""
+    metrics_host: str = "127.0.0.1"
+    """Address that the metrics' port listens on. It asks for no password: keep it inside your network."""
     trace_dir: Path | None = None
     """Directory for traces: the history of the prompt, and a record of the model's calls. Unset: none are written."""
     trace_calls: Literal["failures", "all"] = "failures"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -16,8 +15,8 @@ from chat_app.cli.running_app import publish_address, retract_address
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
 from chat_app.interface.serving import PageServer
+from chat_app.observability.log_format import set_up_logs
 from chat_app.settings import Settings
-from chat_app.tracing.log_guard import guard_logs
 
 _SHUTDOWN_SECONDS = 5
 
@@ -32,12 +31,7 @@ async def run_server(settings: Settings) -> None:
     port = int(listener.getsockname()[1])
     host = settings.server.host
     page = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    logging.basicConfig(
-        level=settings.diagnostics.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    guard_logs()
-    # Chainlit's messages at this level do not help operators.
-    logging.getLogger("chainlit").setLevel(logging.WARNING)
+    set_up_logs(settings.diagnostics)
 
     @asynccontextmanager
     async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
@@ -57,6 +51,7 @@ async def run_server(settings: Settings) -> None:
     app = create_app(settings, open_app=open_and_tell)
     config = uvicorn.Config(
         app,
+        log_config=None,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,

@@ -70,6 +70,10 @@ class EmbeddedServices:
         """Return the state of each started service; services from settings are not included."""
         return list(await asyncio.gather(*(self._status_of(spec) for spec in self._specs)))
 
+    def restarts(self) -> dict[str, int]:
+        """Return how often each service of this process was restarted."""
+        return {service.spec.name: service.status().restarts for service in self._running}
+
     async def failures(self) -> list[ServiceStatus]:
         """Return the services that cannot be used now."""
         return [status for status in await self.status() if status.state != "running"]

@@ -10,6 +10,7 @@ import chainlit.data as chainlit_data
 from chainlit.auth import ensure_jwt_secret
 from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
+from chainlit.session import ws_sessions_id
 from fastapi import FastAPI
 
 from chat_app.interface import runtime as runtimes
@@ -22,6 +23,7 @@ from chat_app.interface.page.page import ChatPage
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
 from chat_app.interface.security.request_guard import RequestGuard
+from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
 TARGET = Path(__file__).resolve().parent.parent / "app.py"
@@ -48,6 +50,9 @@ def attach() -> tuple[Runtime, ChatPage]:
         chainlit_app.add_middleware(
             RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set
         )
+        chainlit_app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)
+    if runtime.metrics is not None:
+        runtime.metrics.watch("sockets", "Connected browsers.", lambda: len(ws_sessions_id))
     return runtime, page
 
 

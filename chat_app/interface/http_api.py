@@ -18,6 +18,7 @@ from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
+from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
 
@@ -49,4 +50,5 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     app.include_router(api_router(runtime))
     chainlit_setup.mount(app)
     app.add_middleware(RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set)
+    app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     return app

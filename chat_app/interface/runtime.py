@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from chat_app.audit import AuditLog, SilentAuditLog
+from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import UserLimits
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.observability.metrics_port import metrics_of, metrics_served
+from chat_app.observability.turn_watch import TurnWatch
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
@@ -40,8 +43,12 @@ class Runtime:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self.settings = settings
         self.identity = Identity(settings)
-        self.turns = LiveTurns()
+        self.metrics = metrics_of(settings.diagnostics)
+        self.turns = LiveTurns(observer_of=lambda ids: TurnWatch(ids, self._tool_names, self.metrics))
         server = settings.server
+        if self.metrics is not None:
+            self.metrics.watch("turns_active", "Answers being written.", lambda: self.turns.running)
+            self.metrics.watch_restarts(get_args(ServiceName), self._restarts)
         self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
@@ -83,6 +90,11 @@ class Runtime:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Open history and services; on exit end the live turns, then the services."""
+        async with metrics_served(self.metrics, self.settings.diagnostics), self._opened_parts():
+            yield
+
+    @asynccontextmanager
+    async def _opened_parts(self) -> AsyncGenerator[None, None]:
         await self.history.setup()
         stop = asyncio.Event()
         services = asyncio.create_task(self._services(stop))
@@ -137,6 +149,12 @@ class Runtime:
             await self.app.guidelines.erase(scope)
         else:
             await asyncio.to_thread(erase_files, self.settings.storage.data_dir / "guidelines", scope)
+
+    def _tool_names(self) -> Collection[str]:
+        return self.app.tools.names() if self.app else ()
+
+    def _restarts(self) -> Mapping[str, int]:
+        return self.app.services.restarts() if self.app else {}
 
     def _show(self, progress: str) -> None:
         self._progress = progress

@@ -25,6 +25,9 @@ class SpanKit:
 
     tracer: Tracer
     durations: Histogram
+    """Of each response of the model."""
+    turn_durations: Histogram
+    tool_durations: Histogram
     first_chunks: Histogram
     tokens: Histogram
     agent_name: str

@@ -7,7 +7,9 @@ One turn is ``invoke_agent Asclepius``; below it each response is ``chat <model>
 ``execute_tool <name>``. Names and attributes follow OpenTelemetry's semantic conventions for generative AI (status
 "development", version 1.41). The turn's span holds the durations of its phases in seconds:
 ``asclepius.time_to_first_event``, ``asclepius.time_to_first_text``, ``asclepius.time_in_tools`` and
-``asclepius.duration``. Durations and tokens are recorded as metrics, too.
+``asclepius.duration``. Durations and tokens are recorded as metrics, too: ``gen_ai.invoke_agent.duration``,
+``gen_ai.execute_tool.duration``, ``gen_ai.client.operation.duration``,
+``gen_ai.client.operation.time_to_first_chunk`` and ``gen_ai.client.token.usage``.
 
 The events pass through unchanged. Content and exceptions' messages are recorded only where text is requested.
 ``opentelemetry`` is imported only by a recorder that is enabled.
@@ -112,6 +114,12 @@ def turn_recorder(
         tracer=tracer_provider.get_tracer(_SCOPE, schema_url=_SCHEMA),
         durations=meter.create_histogram(
             "gen_ai.client.operation.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
+        ),
+        turn_durations=meter.create_histogram(
+            "gen_ai.invoke_agent.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
+        ),
+        tool_durations=meter.create_histogram(
+            "gen_ai.execute_tool.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
         ),
         first_chunks=meter.create_histogram(
             "gen_ai.client.operation.time_to_first_chunk", "s", explicit_bucket_boundaries_advisory=_SECONDS

@@ -140,7 +140,9 @@ class TurnSpans:
             set_given(self._root, {"gen_ai.output.messages": json.dumps([message])})
         if error_type:
             mark_failed(self._root, error_type)
-        self._record(self._kit.durations, timings.total, "invoke_agent", error=error_type)
+        self._record(
+            self._kit.turn_durations, timings.total, "invoke_agent", error=error_type, agent=self._kit.agent_name
+        )
         self._root.end()
 
     def _started(self, event: TurnStarted) -> None:
@@ -217,11 +219,10 @@ class TurnSpans:
         chat.span.end(ended)
 
     def _tool_started(self, function: Function, began: int) -> None:
-        hosted = function.name == _HOSTED_SEARCH
-        name = function.name if hosted or function.name in self._kit.tool_names else _UNKNOWN_TOOL
+        name = self._tool_name(function.name)
         attributes = {
             "gen_ai.tool.name": name,
-            "gen_ai.tool.type": "datastore" if hosted else "function",
+            "gen_ai.tool.type": "datastore" if name == _HOSTED_SEARCH else "function",
             "gen_ai.tool.call.id": function.call_id if is_identifier(function.call_id) else None,
         }
         self._tools[function.call_id] = self._begin(
@@ -232,8 +233,11 @@ class TurnSpans:
         if output.input.call_id not in self._tools:
             self._tool_started(output.input, ended - round(output.duration_ms * 1e6))
         span = self._tools.pop(output.input.call_id)
-        if output.error is not None:
-            mark_failed(span, "tool_error")
+        error = None if output.error is None else "tool_error"
+        if error is not None:
+            mark_failed(span, error)
+        tool = self._tool_name(output.name)
+        self._record(self._kit.tool_durations, output.duration_ms / 1000, "execute_tool", error=error, tool=tool)
         if self._kit.keep_text:
             result = output.error if output.error is not None else json.dumps(output.output)
             set_given(
@@ -244,6 +248,9 @@ class TurnSpans:
                 },
             )
         span.end(ended)
+
+    def _tool_name(self, name: str) -> str:
+        return name if name == _HOSTED_SEARCH or name in self._kit.tool_names else _UNKNOWN_TOOL
 
     def _begin(
         self, name: str, operation: str, context: Any, began: int, attributes: dict[str, Any], *, client: bool = False
@@ -267,12 +274,16 @@ class TurnSpans:
         *,
         error: str | None = None,
         direction: str | None = None,
+        agent: str | None = None,
+        tool: str | None = None,
     ) -> None:
         attributes = {
             "gen_ai.operation.name": operation,
             "gen_ai.provider.name": self._kit.provider_name,
             "gen_ai.request.model": self._model,
             "gen_ai.token.type": direction,
+            "gen_ai.agent.name": agent,
+            "gen_ai.tool.name": tool,
             "error.type": error,
         }
         histogram.record(value, {key: text for key, text in attributes.items() if text is not None})

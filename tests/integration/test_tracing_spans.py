@@ -183,12 +183,13 @@ async def test_how_long_the_phases_took_stands_on_the_turn(redis_url: str) -> No
     assert shown["asclepius.time_to_first_event"] + 0.2 <= shown["asclepius.time_to_first_text"]
     assert shown["asclepius.time_to_first_text"] <= shown["asclepius.duration"]
 
-    durations = {
-        point.attributes["gen_ai.operation.name"]: point  # type: ignore[index]
-        for point in scope.points("gen_ai.client.operation.duration")
-    }
-    assert durations["chat"].count == 2
-    assert durations["invoke_agent"].sum == pytest.approx(shown["asclepius.duration"])
+    (chats,) = scope.points("gen_ai.client.operation.duration")
+    assert chats.count == 2
+    (turn,) = scope.points("gen_ai.invoke_agent.duration")
+    assert turn.sum == pytest.approx(shown["asclepius.duration"])
+    assert (turn.attributes or {})["gen_ai.agent.name"] == "Asclepius"
+    (call,) = scope.points("gen_ai.execute_tool.duration")
+    assert (call.count, (call.attributes or {})["gen_ai.tool.name"]) == (1, TOOL)
     assert scope.points("gen_ai.client.operation.time_to_first_chunk")[0].count == 2
     tokens = {
         point.attributes["gen_ai.token.type"]: point.sum  # type: ignore[index]

@@ -20,8 +20,9 @@ from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.serving import page_server
+from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
-from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel
+from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel, FakeServices, FakeTools
 
 Json = dict[str, Any]
 
@@ -55,11 +56,21 @@ class Api:
 
 @asynccontextmanager
 async def api(
-    agent: Any, data_dir: Path, *, sessions: Any = None, client: Any = None, model: Json | None = None, **server: Any
+    agent: Any,
+    data_dir: Path,
+    *,
+    sessions: Any = None,
+    client: Any = None,
+    model: Json | None = None,
+    diagnostics: Json | None = None,
+    **server: Any,
 ) -> AsyncIterator[Api]:
     """Serve the API around ``agent``, with ``server`` and ``model`` settings. By default any name may sign in."""
     settings = Settings(
-        model=model or {}, storage={"data_dir": str(data_dir)}, server={"auth": "header", "port": 0, **server}
+        model=model or {},
+        storage={"data_dir": str(data_dir)},
+        server={"auth": "header", "port": 0, **server},
+        diagnostics=diagnostics,
     )
     prepare_page_root(data_dir)
     from chat_app.interface.api.api_router import api_router
@@ -74,6 +85,8 @@ async def api(
             sessions=sessions,
             guidelines=FakeGuidelines(),
             drugs=FakeDrugs(),
+            tools=FakeTools(),
+            services=FakeServices(),
             model=client or FakeModel(),
             loading=None,
             warm_up=warm_up,
@@ -101,6 +114,7 @@ async def api(
         return response
 
     app.add_middleware(RequestGuard, identity=runtime.identity, texts_address=texts_address)
+    app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     running = page_server(app, settings, on_ready=address.set_result)
     serving = asyncio.create_task(running.serve())

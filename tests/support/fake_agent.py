@@ -449,6 +449,16 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer="Wait")
 
 
+class FakeTools:
+    def names(self) -> tuple[str, ...]:
+        return tuple(PRESENTATIONS)
+
+
+class FakeServices:
+    def restarts(self) -> dict[str, int]:
+        return {"redis": 0, "milvus": 2}
+
+
 @dataclass
 class FakeApp:
     settings: Settings
@@ -457,6 +467,8 @@ class FakeApp:
     drugs: FakeDrugs = field(default_factory=FakeDrugs)
     sessions: FakeSessions = field(default_factory=FakeSessions)
     model: FakeModel = field(default_factory=FakeModel)
+    tools: FakeTools = field(default_factory=FakeTools)
+    services: FakeServices = field(default_factory=FakeServices)
     loading: str | None = None
 
     async def warm_up(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from chat_app.events import (
 )
 from chat_app.generation.outcomes import failed
 from chat_app.interface.turns.turn_log import Cursor, LoggedEvent, TurnLog
+from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +145,14 @@ class LiveTurn:
 class LiveTurns:
     """All turns that run in this process: one per conversation, or one for each model that is compared in it."""
 
-    def __init__(self, *, abandon_after: float = 600.0, check_every: float = 5.0) -> None:
+    def __init__(
+        self,
+        *,
+        abandon_after: float = 600.0,
+        check_every: float = 5.0,
+        observer_of: Callable[[LogIds], Callable[[AgentEvent], None]] | None = None,
+    ) -> None:
+        self._observer_of = observer_of
         self._turns: dict[str, LiveTurn] = {}
         self._abandon_after = abandon_after
         self._check_every = check_every
@@ -155,9 +163,11 @@ class LiveTurns:
     def start(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> LiveTurn:
         """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
+        ids = ids_of_turn(turn.id)
+        turn.log.observer = self._observer_of(ids) if self._observer_of else None
         if self._ending:
             turn.stop(SHUT_DOWN)
-        task = asyncio.create_task(self._run(turn, work))
+        task = asyncio.create_task(self._run(turn, work, ids))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if self._watch is None or self._watch.done():
@@ -170,6 +180,11 @@ class LiveTurns:
 
     def of_owner(self, owner: str) -> list[LiveTurn]:
         return [turn for turn in self._turns.values() if turn.owner == owner]
+
+    @property
+    def running(self) -> int:
+        """The number of turns that have not ended."""
+        return sum(turn.log.ended is None for turn in self._turns.values())
 
     def get(self, turn_id: str) -> LiveTurn | None:
         return self._turns.get(turn_id)
@@ -195,7 +210,8 @@ class LiveTurns:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _run(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> None:
+    async def _run(self, turn: LiveTurn, work: Coroutine[Any, Any, None], ids: LogIds) -> None:
+        log_ids.set(ids)
         try:
             await work
         except Exception:  # the boundary: an answer that cannot be saved has still been given

@@ -7,6 +7,7 @@ any event.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta, TurnEnded, TurnStarted
@@ -31,8 +32,12 @@ class TurnLog:
         self._lengths: dict[int, int] = {}
         self._changed = asyncio.Event()
         self.ended: TurnEnded | None = None
+        self.observer: Callable[[AgentEvent], None] | None = None
+        """Called with each event that is appended; must not raise."""
 
     def append(self, event: AgentEvent) -> None:
+        if self.observer is not None:
+            self.observer(event)
         if isinstance(event, TextDelta):
             if not event.text:
                 return

@@ -1,0 +1,66 @@
+"""The port on which Prometheus collects the metrics, separate from the page so that no proxy publishes it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from chat_app.errors import ConfigurationError
+from chat_app.settings import DiagnosticsSettings
+
+if TYPE_CHECKING:
+    from chat_app.observability.app_metrics import AppMetrics
+
+logger = logging.getLogger(__name__)
+
+_PROBE_SECONDS = 0.5
+
+
+def metrics_of(settings: DiagnosticsSettings) -> AppMetrics | None:
+    """Return the metrics that ``settings`` ask for."""
+    if settings.metrics_port is None:
+        return None
+    from chat_app.observability.app_metrics import AppMetrics
+
+    return AppMetrics()
+
+
+@asynccontextmanager
+async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettings) -> AsyncGenerator[None, None]:
+    """Serve ``metrics`` during the block.
+
+    Raises:
+        ConfigurationError: The port is taken.
+    """
+    if metrics is None or settings.metrics_port is None:
+        yield
+        return
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(settings.metrics_port, settings.metrics_host, metrics.registry)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Port {settings.metrics_port} on {settings.metrics_host} cannot be used ({error.strerror}): "
+            "set ASCLEPIUS_METRICS_PORT to a free one."
+        ) from None
+    logger.info("Metrics are at http://%s:%s/metrics", *server.server_address[:2])
+    probe = asyncio.create_task(_measure_lag(metrics))
+    try:
+        yield
+    finally:
+        probe.cancel()
+        await asyncio.to_thread(server.shutdown)
+        server.server_close()
+        thread.join()
+
+
+async def _measure_lag(metrics: AppMetrics) -> None:
+    clock = asyncio.get_running_loop()
+    while True:
+        due = clock.time() + _PROBE_SECONDS
+        await asyncio.sleep(_PROBE_SECONDS)
+        metrics.loop_lag.observe(max(0.0, clock.time() - due))
