@@ -20,7 +20,7 @@ from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.statements.statement_check import StatementCheck, StatementVerifier
 from chat_app.content import close_all, content_at
-from chat_app.embedded import EmbeddedServices, embedded_services
+from chat_app.embedded import EmbeddedServices, ServiceUrls, embedded_services
 from chat_app.errors import InputRejected
 from chat_app.generation.generator import Generator
 from chat_app.generation.hosted.hosted_search import HostedSearch
@@ -29,7 +29,7 @@ from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
-from chat_app.settings import ModelSettings, Settings
+from chat_app.settings import Settings
 from chat_app.tool_registry import registered_tools
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase
@@ -168,8 +168,9 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     # The offline server's port changes from start to start; what it stores does not.
     server_name = "offline" if settings.uses_offline_model else server_key
     chats = ChatManager(sessions, model_key=server_key)
-    adapter = _adapter(settings, base_url)
-    hosted = _hosted_search(settings, base_url, server_name)
+    key = _key(settings, urls)
+    adapter = _adapter(settings, base_url, key)
+    hosted = _hosted_search(settings, base_url, key, server_name)
     route = GuidelineRoute(
         guidelines, hosted, choice=settings.model.guideline_search, offline=settings.uses_offline_model
     )
@@ -206,18 +207,18 @@ def _verifier(settings: Settings, adapter: ModelClient) -> StatementVerifier | N
     return StatementVerifier(adapter, model) if model and not settings.uses_offline_model else None
 
 
-def _adapter(settings: Settings, base_url: str | None) -> ResponseAPIAdapter:
+def _adapter(settings: Settings, base_url: str | None, key: str) -> ResponseAPIAdapter:
     model = settings.model
     return ResponseAPIAdapter(
-        api_key=_key(settings, model),
+        api_key=key,
         base_url=base_url,
         idle_timeout=model.idle_timeout,
         total_timeout=model.total_timeout,
     )
 
 
-def _hosted_search(settings: Settings, base_url: str | None, server_name: str) -> HostedSearch:
-    stores = VectorStoreAdapter(api_key=_key(settings, settings.model), base_url=base_url)
+def _hosted_search(settings: Settings, base_url: str | None, key: str, server_name: str) -> HostedSearch:
+    stores = VectorStoreAdapter(api_key=key, base_url=base_url)
     return HostedSearch(stores, settings.storage.data_dir / "hosted-search", server_key=server_name)
 
 
@@ -229,11 +230,10 @@ def _generator(settings: Settings, adapter: ModelClient) -> Generator[Any]:
     return Generator(adapter, prompt=INSTRUCTIONS, model_kwargs=kwargs, max_retries=model.max_retries)
 
 
-def _key(settings: Settings, model: ModelSettings) -> str:
+def _key(settings: Settings, urls: ServiceUrls) -> str:
     if settings.uses_offline_model:
-        key = settings.offline.offline_key
-        return key.get_secret_value() if key else _NO_KEY
-    return model.api_key.get_secret_value() if model.api_key else _NO_KEY
+        return urls.offline_key or _NO_KEY
+    return settings.model.api_key.get_secret_value() if settings.model.api_key else _NO_KEY
 
 
 async def _close(app: App) -> None:

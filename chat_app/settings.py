@@ -179,7 +179,8 @@ class OfflineSettings(BaseSettings):
     model_config = _CONFIG
 
     offline_key: SecretStr | None = None
-    """Key that the offline server asks for; unset, any key is accepted on loopback."""
+    """Key that the offline server requires. Unset: the app makes one at each start; `asclepius offline-server` accepts
+    any on loopback."""
     load_demo: bool = True
     """Load the demonstration guidelines and drugs on first start."""
 

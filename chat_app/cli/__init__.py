@@ -7,12 +7,14 @@ and the remedy), 2 for wrong usage. Modules load when a command needs them, so t
 from __future__ import annotations
 
 import gc
+import os
 from typing import Annotated
 
 import typer
 
 from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate, evaluate_safety, guidelines, serve
+from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
 """Allocations between garbage collections, instead of 700: imports create little garbage."""
@@ -53,6 +55,7 @@ def _options(
 def main() -> None:
     """Run the installed command."""
     gc.set_threshold(_ALLOCATIONS)
+    os.umask(PRIVATE_UMASK)
     app()
 
 

@@ -13,7 +13,8 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from chat_app.embedded.specs import EmbeddedUrls, remove_socket
+from chat_app.data_protection import protect
+from chat_app.embedded.specs import EmbeddedUrls, remove_sockets
 from chat_app.errors import EmbeddedServiceError
 
 
@@ -33,7 +34,7 @@ class Ownership:
             EmbeddedServiceError: The folders cannot be created.
         """
         try:
-            self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            protect(self._data_dir)
             for name in ("run", "logs"):
                 (self._data_dir / name).mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
@@ -59,7 +60,7 @@ class Ownership:
         self._lock = descriptor
         left = self.published()
         if left is not None:
-            remove_socket(left, self._data_dir)
+            remove_sockets(left, self._data_dir)
         self.retract()
         return True
 

@@ -99,6 +99,7 @@ class ServiceGuard:
 
     def run(self) -> int:
         """Run the service to its end; return the exit code."""
+        os.umask(0o077)
         self._listen_to_signals()
         lock = take_lock(Path(self._plan["lock"]), seconds=self._plan["lock_seconds"], gave_up=self._told_to_stop)
         if lock is None or not self._data_is_free():

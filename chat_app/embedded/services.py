@@ -17,7 +17,7 @@ from pydantic import Field
 
 from chat_app.embedded.health_probes import is_up
 from chat_app.embedded.owner import Ownership
-from chat_app.embedded.specs import EmbeddedUrls, ServiceName, ServiceSpec, choose_urls, needed, remove_socket, specs
+from chat_app.embedded.specs import EmbeddedUrls, ServiceName, ServiceSpec, choose_urls, needed, remove_sockets, specs
 from chat_app.embedded.supervisor import ServiceStatus, SupervisedService
 from chat_app.errors import EmbeddedServiceError
 from chat_app.settings import Settings
@@ -40,6 +40,8 @@ class ServiceUrls(Frozen):
     """May contain a configured password."""
     model_base_url: str | None
     """None: the default of the OpenAI client."""
+    offline_key: str | None = Field(default=None, repr=False)
+    """Key of the offline model."""
 
 
 class EmbeddedServices:
@@ -64,6 +66,7 @@ class EmbeddedServices:
             milvus_uri=storage.milvus_uri or self._embedded.milvus or "",
             redis_url=redis or "",
             model_base_url=self._settings.model.base_url or self._embedded.offline,
+            offline_key=self._embedded.offline_key,
         )
 
     async def status(self) -> list[ServiceStatus]:
@@ -125,7 +128,7 @@ class EmbeddedServices:
             return
         self._owner.retract()
         await asyncio.gather(*(service.stop() for service in self._running))
-        remove_socket(self._embedded, self._settings.storage.data_dir)
+        remove_sockets(self._embedded, self._settings.storage.data_dir)
         self._owner.release()
 
     def _use(self, urls: EmbeddedUrls) -> None:

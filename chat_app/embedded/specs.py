@@ -1,7 +1,8 @@
 """Specifications of the default services, one ``ServiceSpec`` each.
 
-Redis, Milvus Lite and the offline model keep their data in separate folders of the data directory. They listen on
-loopback, or on a Unix socket that only this user can open.
+Redis, Milvus Lite and the offline model keep their data in separate folders of the data directory. No other user of
+this machine can use them: Redis and Milvus Lite listen on Unix sockets in a folder that only this user can enter, and
+the offline model, on loopback, requires a key.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import importlib.util
 import os
 import random
+import secrets
 import shutil
 import signal
 import socket
@@ -17,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Final, Literal, assert_never
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
@@ -43,7 +45,7 @@ class ServiceSpec(Frozen):
     """The service's purpose, for messages."""
     command: tuple[str, ...]
     url: str
-    """``unix:///path``, ``http://127.0.0.1:port`` or ``http://127.0.0.1:port/v1``."""
+    """``unix:///path`` or ``http://127.0.0.1:port/v1``."""
     folder: Path
     """Data and working directory."""
     socket: Path | None = None
@@ -63,6 +65,8 @@ class EmbeddedUrls(Frozen):
     milvus: str | None = None
     redis: str | None = None
     offline: str | None = None
+    offline_key: str | None = Field(default=None, repr=False)
+    """Key that the offline model requires."""
 
     def of(self, name: ServiceName) -> str | None:
         """Return the address of a service."""
@@ -92,10 +96,14 @@ def needed(settings: Settings) -> tuple[ServiceName, ...]:
 def choose_urls(settings: Settings) -> EmbeddedUrls:
     """Choose a free address for each needed service."""
     names = needed(settings)
+    sockets = _socket_folder(settings.storage.data_dir) if {"redis", "milvus"} & set(names) else Path()
+    given = settings.offline.offline_key
+    key = given.get_secret_value() if given else secrets.token_urlsafe(32)
     return EmbeddedUrls(
-        milvus=f"http://127.0.0.1:{_free_port()}" if "milvus" in names else None,
-        redis=f"unix://{quote(str(_socket_path(settings.storage.data_dir)))}" if "redis" in names else None,
+        milvus=f"unix://{sockets / 'milvus.sock'}" if "milvus" in names else None,
+        redis=f"unix://{sockets / 'redis.sock'}" if "redis" in names else None,
         offline=f"http://127.0.0.1:{_free_port()}/v1" if "offline" in names else None,
+        offline_key=key if "offline" in names else None,
     )
 
 
@@ -112,26 +120,23 @@ def specs(settings: Settings, urls: EmbeddedUrls) -> tuple[ServiceSpec, ...]:
     if urls.milvus is not None:
         made.append(_milvus(data / "milvus", urls.milvus))
     if urls.offline is not None:
-        key = settings.offline.offline_key
-        secret = key.get_secret_value() if key else None
-        made.append(_offline(data / "offline", urls.offline, secret, settings.model.local_embeddings))
+        made.append(_offline(data / "offline", urls.offline, urls.offline_key, settings.model.local_embeddings))
     return tuple(made)
 
 
 def socket_path(url: str) -> Path:
     """Return the path of a ``unix://`` URL."""
-    return Path(unquote(urlsplit(url).path))
+    return Path(urlsplit(url).path)
 
 
-def remove_socket(urls: EmbeddedUrls, data_dir: Path) -> None:
-    """Remove the Unix socket of ``urls``, and the short folder that was created for it."""
-    if urls.redis is None:
-        return
-    path = socket_path(urls.redis)
+def remove_sockets(urls: EmbeddedUrls, data_dir: Path) -> None:
+    """Remove the Unix sockets of ``urls``, and the short folder that was created for them."""
+    paths = [socket_path(url) for url in (urls.redis, urls.milvus) if url is not None and url.startswith("unix:")]
     with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-        if not path.is_relative_to(data_dir):
-            path.parent.rmdir()
+        for path in paths:
+            path.unlink(missing_ok=True)
+        if paths and not paths[0].is_relative_to(data_dir):
+            paths[0].parent.rmdir()
 
 
 def _redis(folder: Path, url: str) -> ServiceSpec:
@@ -169,22 +174,14 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
 
 
 def _milvus(folder: Path, url: str) -> ServiceSpec:
+    path = socket_path(url)
     return ServiceSpec(
         name="milvus",
         title="The drug and guideline index (Milvus Lite)",
         url=url,
         folder=folder,
-        command=(
-            sys.executable,
-            "-m",
-            "tools.milvus.lite_server",
-            "--data-dir",
-            str(folder),
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(urlsplit(url).port),
-        ),
+        socket=path,
+        command=(sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--socket", str(path)),
         exclusive=folder / "LOCK",
         alternative="MILVUS_URI to a Milvus server",
         environment=_environment(),
@@ -245,15 +242,21 @@ def _redis_binary() -> str:
     raise EmbeddedServiceError("Redis was not found: install redis-server, or set REDIS_URL to a Redis server.")
 
 
-def _socket_path(data_dir: Path) -> Path:
-    path = data_dir / "run" / "redis.sock"
-    if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES:
-        return path
+def _socket_folder(data_dir: Path) -> Path:
+    """Return the folder of the sockets: ``run``, or a short one when its path is too long or not plain in a URL."""
+    folder = data_dir / "run"
+    if _fits(folder):
+        return folder
     short = Path(tempfile.mkdtemp(prefix="asclepius-"))
-    if len(os.fsencode(short)) > _SOCKET_PATH_BYTES - len("/redis.sock"):
+    if not _fits(short):
         short.rmdir()
         short = Path(tempfile.mkdtemp(prefix="asclepius-", dir="/tmp"))
-    return short / "redis.sock"
+    return short
+
+
+def _fits(folder: Path) -> bool:
+    # gRPC decodes percent signs in a socket's address, and pymilvus does not encode them.
+    return quote(str(folder)) == str(folder) and len(os.fsencode(folder / "milvus.sock")) <= _SOCKET_PATH_BYTES
 
 
 def _free_port() -> int:

@@ -11,6 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
+from chat_app.data_protection import protect
 from chat_app.errors import ConfigurationError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -32,6 +33,7 @@ def page_sources() -> Path:
 
 def prepare_page_root(data_dir: Path) -> Path:
     """Copy the page's files to ``data_dir/page`` and make it Chainlit's root."""
+    protect(data_dir)
     source, target = page_sources(), data_dir / "page"
     shutil.rmtree(target / ".files", ignore_errors=True)
     for folder in _FOLDERS:

@@ -13,6 +13,7 @@ from chainlit.server import app as chainlit_app
 from chainlit.session import ws_sessions_id
 from fastapi import FastAPI
 
+from chat_app.data_protection import protect
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import problems
 from chat_app.interface.api.api_router import api_router
@@ -61,6 +62,7 @@ def _standalone_runtime() -> Runtime:
 
     settings = Settings()
     settings.check()
+    protect(settings.storage.data_dir)
     runtime = Runtime(settings, open_app)
     runtimes.use(runtime)
     return runtime

@@ -56,7 +56,7 @@ class _Servicer(MilvusServicer):  # type: ignore[misc]  # milvus_lite has no typ
             return super().ShowCollections(request, context)
 
 
-def serve(data_dir: Path, host: str, port: int) -> None:
+def serve(data_dir: Path, address: str) -> None:
     """Serve until Ctrl-C comes, which closes the database."""
     database = SharedMilvusLite(str(data_dir))
     options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
@@ -65,7 +65,7 @@ def serve(data_dir: Path, host: str, port: int) -> None:
     server = grpc.server(ThreadPoolExecutor(_CALLS_AT_ONCE), options=options)
     try:
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(_Servicer(database), server)
-        server.add_insecure_port(f"{host}:{port}")
+        server.add_insecure_port(address)
         server.start()
         server.wait_for_termination()
     except KeyboardInterrupt:
@@ -80,9 +80,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, required=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--port", type=int, help="TCP port; Milvus Lite checks no password")
+    where.add_argument("--socket", type=Path, help="Unix socket, in a folder that only its user can enter")
     given = parser.parse_args()
-    serve(given.data_dir, given.host, given.port)
+    serve(given.data_dir, f"unix:{given.socket}" if given.socket else f"{given.host}:{given.port}")
 
 
 if __name__ == "__main__":

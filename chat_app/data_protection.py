@@ -1,0 +1,65 @@
+"""Keep the data directory readable by its owner only."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+logger = logging.getLogger(__name__)
+
+PRIVATE_UMASK: Final = 0o077
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def protect(data_dir: Path) -> int:
+    """Create ``data_dir`` for this user only, and withdraw all rights of other users on what it holds.
+
+    Also sets the process's umask, so that new files are private. Returns how many files and folders others had rights
+    on; a log entry reports them, and those whose rights this user cannot change.
+
+    Raises:
+        OSError: The directory cannot be created or read.
+    """
+    os.umask(PRIVATE_UMASK)
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    closed = refused = 0
+    for path in _entries(data_dir):
+        try:
+            closed += _close(path)
+        except FileNotFoundError:
+            continue  # A running app removes files meanwhile.
+        except PermissionError:
+            refused += 1
+    if closed:
+        logger.warning(
+            "Other users of this machine had access to %d files or folders in %s. They no longer have.",
+            closed,
+            data_dir,
+        )
+    if refused:
+        logger.warning(
+            "%d files or folders in %s belong to another user, and others have access to them. "
+            "Change their owner to the user who runs Asclepius.",
+            refused,
+            data_dir,
+        )
+    return closed
+
+
+def _entries(data_dir: Path) -> list[Path]:
+    found = [data_dir]
+    for folder, folders, files in os.walk(data_dir):
+        found += [Path(folder, name) for name in (*folders, *files)]
+    return found
+
+
+def _close(path: Path) -> bool:
+    """Withdraw the rights of others on ``path``; return whether they had any. A link has no rights of its own."""
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode) or not mode & _OTHERS:
+        return False
+    path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    return True
