@@ -574,8 +574,13 @@ def test_a_collector_that_never_answers_holds_up_neither_the_answer_nor_the_end(
             check=True,
             capture_output=True,
             text=True,
-            timeout=9,
-            env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address},
+            timeout=120,
+            env={
+                **os.environ,
+                "OTEL_EXPORTER_OTLP_ENDPOINT": address,
+                "OTEL_EXPORTER_OTLP_TIMEOUT": "600",
+                "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT": "600",
+            },
         )
     assert done.stdout.split() == ["turn_ended", "ended"]
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in done.stderr
