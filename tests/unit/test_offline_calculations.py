@@ -183,6 +183,7 @@ def test_inputs_without_a_name_call_the_calculator_that_uses_most_of_them() -> N
         "What is the eGFR cut-off for starting empagliflozin in a 70 year old woman?",
         "Which CHA2DS2-VASc points count in a 70 year old woman before ablation?",
         "BMI above 30: which drugs are approved for a woman of 50 years?",
+        "Which dose follows when oxycodone 20 mg q12h = 60 MME is reduced by 10% in the second week?",
     ],
 )
 def test_other_questions_call_no_calculator(question: str) -> None:

@@ -38,6 +38,7 @@ _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine
 _VALUE: Final = re.compile(
     rf"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?(?:{NUMBER})"
 )
+_VALUE_BEFORE: Final = re.compile(rf"(?:{NUMBER}) ?$")
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
@@ -105,7 +106,8 @@ class _Reading:
 
     def wanted(self, text: str) -> bool:
         """True when the text asks to calculate, or gives inputs; not when it states the result."""
-        if any(self._has_value(text, end) for _, end in self.calculator.mentions(text)):
+        mentions = self.calculator.mentions(text)
+        if any(self._has_value(text, start, end) for start, end in mentions):
             return False
         if _WANTED.search(text) is not None or self.is_complete:
             return True
@@ -119,7 +121,10 @@ class _Reading:
         takes_drugs = any(schema.get("type") == "array" for schema in self.calculator.properties.values())
         return takes_drugs or not any(map(has_drug_stem, others))
 
-    def _has_value(self, text: str, end: int) -> bool:
+    def _has_value(self, text: str, start: int, end: int) -> bool:
+        before = _VALUE_BEFORE.search(text, 0, start)
+        if before is not None and not any(first < before.end() <= last for first, last in self.spans):
+            return True
         match = _VALUE.match(text, end)
         if match is None:
             return False

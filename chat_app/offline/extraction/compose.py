@@ -25,15 +25,13 @@ from chat_app.offline.extraction.drug_parts import (
 from chat_app.offline.extraction.evidence import Calculated, Evidence, EvidencePassage, EvidenceRecord, Fields, Lookup
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ENOUGH_WORDS, Selection, select
+from chat_app.offline.extraction.selection import Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit, units
 
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 2
 """Sentences on the interaction of two drugs where the question asks for something else."""
-_BESIDE_INTERACTIONS: Final = 40
-"""Words of other quotes beside what the labels of two drugs say of each other."""
 
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
@@ -48,7 +46,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _fields(draft, output)
         facts = True
     if not (facts and record_parts(question) and not names_section(question)):
-        facts = _quotes(draft, asked, evidence, words=_BESIDE_INTERACTIONS if facts else ENOUGH_WORDS) or facts
+        facts = _quotes(draft, asked, evidence, brief=facts) or facts
     _classes(draft, question, evidence, answered=bool(draft.text))
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
@@ -57,10 +55,10 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, question: Question, evidence: Evidence, *, words: int) -> bool:
+def _quotes(draft: Draft, question: Question, evidence: Evidence, *, brief: bool) -> bool:
     """Adds the best sentences and rows; True when there are any."""
     labels = [passage for record in evidence.named for passage in label_passages(record)]
-    selection = _overview(question, evidence) or select(question, [*labels, *evidence.passages], words=words)
+    selection = _overview(question, evidence) or select(question, [*labels, *evidence.passages], brief=brief)
     if not selection.quotes:
         return False
     if not (selection.answers or draft.text):

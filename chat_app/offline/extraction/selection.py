@@ -12,10 +12,14 @@ from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, score
 from tools.language.quotable_units import term_set
 
 ENOUGH_WORDS: Final = 70
-"""From so many words on nothing is added to an answer."""
-MOST_WORDS: Final = 120
+"""From so many words on, only the best units are added to an answer."""
+BEST: Final = 3
+"""The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
+MOST_WORDS: Final = 180
 """A unit that would make the answer longer than this is left out, unless it is the first."""
-WORSE: Final = 3.0
+BRIEF_WORDS: Final = 40
+"""From so many words on nothing is added to quotes that only accompany others."""
+WORSE: Final = 2.75
 """Units that score so much less than the best one are left out."""
 MOST: Final = 8
 REPEATED: Final = 0.6
@@ -33,9 +37,9 @@ class Selection:
 
 
 def select(
-    question: Question, passages: Sequence[EvidencePassage], *, words: int = ENOUGH_WORDS, weights: Features = WEIGHTS
+    question: Question, passages: Sequence[EvidencePassage], *, brief: bool = False, weights: Features = WEIGHTS
 ) -> Selection:
-    """The best units of ``passages`` within about ``words`` words; none when no unit holds a term of the question."""
+    """Choose the best units of ``passages``; none when no unit holds a term of the question."""
     everything = scored(question, passages, weights)
     ranked = sorted(
         (each for each in everything if each.features.own > 0 or each.features.above > 0),
@@ -44,17 +48,19 @@ def select(
     if not any(each.features.own for each in ranked):
         return Selection()
     chosen: dict[int, Scored] = {}
-    length = 0
+    length = added = 0
     for each in ranked:
-        if len(chosen) >= MOST or length >= words or each.score < ranked[0].score - WORSE:
+        full = length >= (BRIEF_WORDS if brief else ENOUGH_WORDS) and (brief or added >= BEST)
+        if full or len(chosen) >= MOST or each.score < ranked[0].score - WORSE:
             break
         together = _table(each, everything) if question.asks_list and each.unit.table else _together(each, everything)
         group = [one for one in together if one.place not in chosen]
         size = sum(one.unit.words for one in group) + _head(each, chosen.values())
-        if not group or (chosen and (length + size > max(MOST_WORDS, words) or _repeats(each, chosen.values()))):
+        if not group or (chosen and (length + size > MOST_WORDS or _repeats(each, chosen.values()))):
             continue
         chosen.update({one.place: one for one in group})
         length += size
+        added += 1
     quotes = tuple(chosen.values())
     return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
 
