@@ -68,7 +68,9 @@ def emergencies(
     if json:
         shell.print_json(report)
         return
-    print_figures(report)
+    for one in (*report.groups, report):
+        counts = f"{one.recognised} of {one.emergencies} emergencies, {one.false_alarms} false alarms of {one.ordinary}"
+        typer.echo(f"{one.group or 'questions':>16}  {counts}")
     for what, questions in (("missed", report.missed), ("alarmed", report.alarmed)):
         for question in questions:
             typer.echo(f"{what}: {question}")

@@ -11,16 +11,27 @@ from chat_app.safety.emergency_training import JudgedQuestion, read_examples
 from tools.types import Frozen
 
 TEST: Path = DATA / "emergency_test.jsonl"
-"""Questions written apart from the training set."""
+"""Questions written apart from the training set.
+
+The group ``develop`` was looked at while the classifier was developed; ``check`` was written last, and nothing of it
+was added to the training set. ``doses`` are ordinary questions about the doses of the demonstration drugs.
+"""
 
 
-class EmergencyReport(Frozen):
-    """The figures, and every question that was judged wrongly."""
+class EmergencyFigures(Frozen):
+    """The counts of a group of questions."""
 
+    group: str
     emergencies: int
     recognised: int
     ordinary: int
     false_alarms: int
+
+
+class EmergencyReport(EmergencyFigures):
+    """The counts of all questions and of each group, and every question that was judged wrongly."""
+
+    groups: tuple[EmergencyFigures, ...]
     missed: tuple[str, ...]
     alarmed: tuple[str, ...]
 
@@ -29,16 +40,24 @@ def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
     """Judge every example with the shipped classifier."""
     model = emergency_model()
     judged = [(one, model.is_emergency(one.text)) for one in examples]
-    missed = tuple(one.text for one, alarm in judged if one.emergency and not alarm)
-    alarmed = tuple(one.text for one, alarm in judged if alarm and not one.emergency)
-    emergencies = sum(one.emergency for one in examples)
+    groups = dict.fromkeys(one.group for one in examples)
     return EmergencyReport(
-        emergencies=emergencies,
-        recognised=emergencies - len(missed),
-        ordinary=len(examples) - emergencies,
-        false_alarms=len(alarmed),
-        missed=missed,
-        alarmed=alarmed,
+        **_figures("all", judged).model_dump(),
+        groups=tuple(_figures(group, [each for each in judged if each[0].group == group]) for group in groups),
+        missed=tuple(one.text for one, alarm in judged if one.emergency and not alarm),
+        alarmed=tuple(one.text for one, alarm in judged if alarm and not one.emergency),
+    )
+
+
+def _figures(group: str, judged: Sequence[tuple[JudgedQuestion, bool]]) -> EmergencyFigures:
+    emergencies = [alarm for one, alarm in judged if one.emergency]
+    ordinary = [alarm for one, alarm in judged if not one.emergency]
+    return EmergencyFigures(
+        group=group,
+        emergencies=len(emergencies),
+        recognised=sum(emergencies),
+        ordinary=len(ordinary),
+        false_alarms=sum(ordinary),
     )
 
 

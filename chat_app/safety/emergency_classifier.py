@@ -1,9 +1,8 @@
 """Decides whether a question tells of an immediate danger to life.
 
 Overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like. A linear model over ``emergency_features``:
-the sum of the weights of a question's features, as a probability. ``emergency_training`` makes the weights from
-``data/emergency_training.jsonl``; ``asclepius eval emergencies`` measures them on questions that were written apart. A
-missed emergency costs more than a needless notice, so an emergency weighs more in the training.
+the sum of the weights of a question's features, as a probability. ``emergency_training`` fits the weights;
+``asclepius eval emergencies`` measures them on questions that were written apart.
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from chat_app.safety.emergency_features import DANGERS, DATA, features, windows
+from chat_app.safety.emergency_features import DATA, features, windows
 from tools.types import Frozen
 
 WEIGHTS: Final[Path] = DATA / "emergency_weights.json"
 _LONGEST: Final = 20_000
 _STEEPEST: Final = 50.0
-_WITHOUT_DANGER: Final = 0.75
-"""Threshold for a text that expresses no danger; words and persons alone must be surer."""
 
 
 class EmergencyModel(Frozen):
@@ -37,8 +34,7 @@ class EmergencyModel(Frozen):
 
     def is_emergency(self, text: str) -> bool:
         """Return whether ``text`` tells of an immediate danger to life."""
-        judged = (features(part) for part in windows(text[:_LONGEST]))
-        return any(self._of(found) >= (self.threshold if DANGERS & found else _WITHOUT_DANGER) for found in judged)
+        return self.probability(text) >= self.threshold
 
     def _of(self, found: frozenset[str]) -> float:
         score = self.bias + sum(self.weights.get(name, 0.0) for name in found)

@@ -1,51 +1,48 @@
 """Train the emergency classifier: ``python -m chat_app.safety.emergency_training``.
 
-Logistic regression with L2, fitted by gradient descent; deterministic. Each question of the training set may have the
-places ``{drug}`` (left empty: no medicine is a feature), ``{n}``, ``{g}`` and ``{m}`` (numbers, drawn at random).
+``data/emergency_training.jsonl`` holds questions and templates. A template's places, such as ``{adult}`` or ``{ask}``,
+are filled at random from ``data/emergency_phrases.json``; ``{took:many}`` puts a phrase of ``many`` at the ``{x}`` of a
+phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature. Each question is also learnt
+misspelt, and each emergency also before a question about a dose. Logistic regression by adaptive gradient descent;
+deterministic.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from chat_app.safety.emergency_classifier import WEIGHTS, EmergencyModel
 from chat_app.safety.emergency_features import DATA, features
 from tools.types import Frozen
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
-_PENALTY: Final = 0.4
-_POSITIVE_WEIGHT: Final = 1.5
-_THRESHOLD: Final = 0.5
-_RATE: Final = 1.0
-_ROUNDS: Final = 1_000
-_RAREST: Final = 4
-"""Questions that a word must be in to count; a concept or pair counts from half of that."""
-_COPIES: Final = 1
-_DOSE_QUESTIONS: Final = {
-    "en": (
-        "How much can she still have?",
-        "What is the maximum dose?",
-        "Which dose of xxxxx should I give now?",
-        "When is the next dose due?",
-        "Can I give xxxxx?",
-        "How many mg per kg is the dose?",
-    ),
-    "de": (
-        "Wie viel darf sie noch bekommen?",
-        "Was ist die Höchstdosis?",
-        "Welche Dosis xxxxx soll ich jetzt geben?",
-        "Wann ist die nächste Dosis?",
-        "Kann ich xxxxx geben?",
-        "Wie viel mg pro kg?",
-    ),
-}
-"""Asked after an emergency, they leave it one: each emergency is also learnt with one of them."""
+_PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
+    (DATA / "emergency_phrases.json").read_text(encoding="utf-8")
+)
+"""For each language the phrases that fill a place."""
+_PENALTY: Final = 3e-3
+_THRESHOLD: Final = 0.4
+"""Below one half: a missed emergency costs more than a needless notice."""
+_RATE: Final = 0.1
+_ROUNDS: Final = 6
+_RAREST: Final = 10
+"""Questions that a feature must be in to count."""
+_SMALLEST: Final = 0.02
+"""Weights below it are left out."""
+_PLACE: Final = re.compile(r"\{([^{}]+)\}")
+_SPACES: Final = re.compile(r"\s+(?=[,.?!])|(?<=\s)\s+")
+_CONSONANTS: Final[tuple[str, ...]] = (*"bcdfghlmnprstvz", "br", "tr", "pr", "cl")
+_VOWELS: Final = "aeiou"
+_ENDINGS: Final[tuple[str, ...]] = ("", "l", "m", "n", "r", "x")
+_AMOUNTS: Final = (2.5, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 600, 800, 1000)
+_WORDS_PER_SLIP: Final = 6
+_SHORTEST_MISSPELT: Final = 4
 
 
 class JudgedQuestion(Frozen):
@@ -54,6 +51,10 @@ class JudgedQuestion(Frozen):
     text: str
     emergency: bool
     language: str
+    draws: int = 1
+    """Times that a template is filled."""
+    group: str = ""
+    """The part of a test set that it is counted with."""
 
 
 def read_examples(text: str) -> list[JudgedQuestion]:
@@ -61,51 +62,82 @@ def read_examples(text: str) -> list[JudgedQuestion]:
     return [JudgedQuestion.model_validate_json(line) for line in text.splitlines() if line.strip()]
 
 
-def filled(template: str, rng: random.Random) -> str:
-    """Fill a template: numbers are drawn at random, medicines are left out."""
-    numbers = {"{n}": rng.randint(8, 60), "{g}": rng.randint(6, 50), "{m}": rng.randint(5, 500)}
-    for place, number in numbers.items():
-        template = template.replace(place, str(number))
-    return template.replace("{drug}", "xxxxx")
+def filled(template: str, language: str, rng: random.Random) -> str:
+    """Fill the places of a template at random."""
+    while _PLACE.search(template):
+        template = _PLACE.sub(lambda place: _phrase(place[1], language, rng), template)
+    return _SPACES.sub("", template).strip(" ,")
 
 
-def train(examples: list[JudgedQuestion]) -> EmergencyModel:
+def _phrase(place: str, language: str, rng: random.Random) -> str:
+    match place:
+        case "drug":
+            syllables = (rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(rng.randint(2, 4)))
+            return "".join((*syllables, rng.choice(_ENDINGS)))
+        case "n":
+            return str(rng.randint(8, 60))
+        case "g":
+            return str(rng.randint(6, 50))
+        case "m":
+            return f"{rng.choice(_AMOUNTS):g}"
+        case _:
+            outer, _, inner = place.partition(":")
+            phrase = rng.choice(_PHRASES[language][outer])
+            return phrase.replace("{x}", f"{{{inner}}}") if inner else phrase
+
+
+def train(examples: Sequence[JudgedQuestion]) -> EmergencyModel:
     """Fit the classifier to ``examples``."""
-    rng = random.Random(7)  # noqa: S311 - numbers in practice questions
-    examples = [*examples, *(_with_dose_question(one, rng) for one in examples if one.emergency)]
-    found = [features(filled(one.text, rng)) for one in examples for _ in range(_COPIES)]
-    wanted = np.array([one.emergency for one in examples for _ in range(_COPIES)], dtype=float)
-    counted = Counter(name for some in found for name in some)
-    kept = sorted(name for name, count in counted.items() if count >= _least(name) * _COPIES)
-    places = {name: place for place, name in enumerate(kept)}
-    table = np.zeros((len(found), len(kept)))
-    for row, some in enumerate(found):
-        table[row, [places[name] for name in some if name in places]] = 1.0
-    weights, bias = _fitted(table, wanted)
-    rounded = {name: round(float(weights[place]), 3) for name, place in places.items()}
-    return EmergencyModel(
-        bias=round(bias, 3), threshold=_THRESHOLD, weights={name: weight for name, weight in rounded.items() if weight}
-    )
+    rng = random.Random(7)  # noqa: S311 - practice questions
+    drawn = [(filled(one.text, one.language, rng), one.emergency) for one in examples for _ in range(one.draws)]
+    drawn += [(_then_a_dose(one, rng), True) for one in examples if one.emergency and one.draws == 1]
+    drawn += [(_misspelt(text, rng), emergency) for text, emergency in drawn]
+    found = [(features(text), emergency) for text, emergency in drawn]
+    counted = Counter(name for names, _ in found for name in names)
+    kept = {name for name, count in counted.items() if count >= _RAREST}
+    bias, weights = _fitted([(sorted(names & kept), emergency) for names, emergency in found], rng)
+    rounded = {name: round(weight, 2) for name, weight in sorted(weights.items()) if abs(weight) >= _SMALLEST}
+    return EmergencyModel(bias=round(bias, 3), threshold=_THRESHOLD, weights=rounded)
 
 
-def _with_dose_question(example: JudgedQuestion, rng: random.Random) -> JudgedQuestion:
-    asked = rng.choice(_DOSE_QUESTIONS[example.language])
-    return example.model_copy(update={"text": f"{example.text.rstrip(' .?!')}. {asked}"})
+def _then_a_dose(example: JudgedQuestion, rng: random.Random) -> str:
+    """Return an emergency and a question about a dose behind it, which leaves it one."""
+    text = f"{example.text.rstrip(' .?!')}. {rng.choice(_PHRASES[example.language]['dose question'])}"
+    return filled(text, example.language, rng)
 
 
-def _least(name: str) -> int:
-    return _RAREST if name.startswith("word:") else _RAREST // 2
+def _misspelt(text: str, rng: random.Random) -> str:
+    """Drop, double or swap a letter in every sixth word."""
+    words = text.split()
+    for _ in range(len(words) // _WORDS_PER_SLIP + 1):
+        place = rng.randrange(len(words))
+        word = words[place]
+        if len(word) >= _SHORTEST_MISSPELT:
+            at = rng.randrange(1, len(word) - 1)
+            slips = (word[at + 1 :], word[at] * 2 + word[at + 1 :], word[at + 1] + word[at] + word[at + 2 :])
+            words[place] = word[:at] + rng.choice(slips)
+    return " ".join(words)
 
 
-def _fitted(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    weights, bias = np.zeros(table.shape[1]), 0.0
-    importance = np.where(wanted > 0, _POSITIVE_WEIGHT, 1.0)
-    importance /= importance.sum()
+def _fitted(rows: list[tuple[list[str], bool]], rng: random.Random) -> tuple[float, dict[str, float]]:
+    """Return the bias and the weights, their means over the rounds.
+
+    Each step is scaled by the sum of the weight's squared gradients.
+    """
+    weights, squares, total = {"": 0.0}, {"": 1e-8}, Counter[str]()
     for _ in range(_ROUNDS):
-        error = (1.0 / (1.0 + np.exp(-(table @ weights + bias))) - wanted) * importance
-        weights -= _RATE * (table.T @ error + _PENALTY * weights / len(wanted))
-        bias -= _RATE * float(error.sum())
-    return weights, bias
+        rng.shuffle(rows)
+        for names, emergency in rows:
+            score = weights[""] + sum(weights.get(name, 0.0) for name in names)
+            error = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score)))) - emergency
+            for name in ("", *names):
+                weight = weights.get(name, 0.0)
+                gradient = error + (_PENALTY * weight if name else 0.0)
+                squares[name] = squares.get(name, 1e-8) + gradient * gradient
+                weights[name] = weight - _RATE * gradient / math.sqrt(squares[name])
+        total.update(weights)
+    mean = {name: weight / _ROUNDS for name, weight in total.items()}
+    return mean.pop(""), mean
 
 
 def main() -> None:

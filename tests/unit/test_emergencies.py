@@ -7,7 +7,7 @@ import pytest
 from chat_app.evaluation.emergency_evaluation import evaluate_emergencies, read_emergencies
 from chat_app.events import Notice, TextDelta
 from chat_app.safety.emergency_classifier import emergency_model
-from chat_app.safety.emergency_features import DATA, concepts
+from chat_app.safety.emergency_features import DATA, features
 from chat_app.safety.emergency_notice import ENGLISH, GERMAN, emergency_notice
 from chat_app.safety.emergency_training import read_examples, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
@@ -17,9 +17,10 @@ NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Ca
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
-    assert report.emergencies >= 60
-    assert report.recognised >= 0.9 * report.emergencies, report.missed
-    assert report.false_alarms <= 0.06 * report.ordinary, report.alarmed
+    assert {one.group for one in report.groups} == {"develop", "check", "doses, develop", "doses, check"}
+    for one in report.groups:
+        assert one.recognised >= 0.93 * one.emergencies, report.missed
+        assert one.false_alarms <= (0.01 if one.group.startswith("doses") else 0.04) * one.ordinary, report.alarmed
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
@@ -49,13 +50,15 @@ def test_an_emergency_inside_a_long_message_is_found() -> None:
 
 
 def test_names_of_medicines_are_no_features() -> None:
-    assert concepts("Digoxin?") == concepts("Metformin?") == frozenset()
+    weights = emergency_model().weights
+    for name in ("digoxin", "metformin", "paracetamol", "ibuprofen", "fentanyl", "quetiapine", "warfarin"):
+        assert features(name).isdisjoint(weights), name
 
 
 def test_training_separates_what_it_was_shown() -> None:
     examples = read_examples(
         '{"text": "I swallowed {n} tablets", "emergency": true, "language": "en"}\n'
-        '{"text": "What is the dose?", "emergency": false, "language": "en"}\n' * 4
+        '{"text": "What is the dose?", "emergency": false, "language": "en"}\n' * 8
     )
     model = train(examples)
     assert model.is_emergency("I swallowed 30 tablets")
