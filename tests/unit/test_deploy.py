@@ -1,0 +1,173 @@
+"""The deployment files agree with the settings, with each other and with the metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
+
+from chat_app.observability.app_metrics import AppMetrics
+from chat_app.settings import SECTIONS, ServerSettings, variable_name
+
+PROJECT = Path(__file__).resolve().parents[2]
+DEPLOY = PROJECT / "deploy"
+CHART = DEPLOY / "helm" / "asclepius"
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+OF_COMPOSE = {"ASCLEPIUS_IMAGE", "ASCLEPIUS_PUBLISHED_PORT"}
+FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
+
+
+def settings() -> Iterator[tuple[str, Any]]:
+    """Each environment variable with the annotation of its setting."""
+    for section in SECTIONS:
+        for name, field in section.model_fields.items():
+            yield variable_name(section, name), field.annotation
+
+
+SECRETS = [name for name, kind in settings() if SecretStr in (kind, *typing.get_args(kind))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_every_setting_that_a_file_names_exists(path: Path) -> None:
+    named = set(re.findall(r"\bASCLEPIUS_[A-Z_]+[A-Z]\b", path.read_text("utf-8")))
+    assert named - {name for name, _ in settings()} - OF_COMPOSE == set()
+
+
+def test_the_ports_agree() -> None:
+    port = ServerSettings.model_fields["port"].default
+    assert re.findall(r"EXPOSE (\d+)", DOCKERFILE) == [str(port)]
+    assert f"ASCLEPIUS_PORT={port}" in DOCKERFILE
+    assert set(re.findall(r"server (app-\d):(\d+)", (DEPLOY / "nginx/asclepius.conf").read_text("utf-8"))) == {
+        ("app-1", str(port)),
+        ("app-2", str(port)),
+    }
+    assert f"containerPort: {port}" in (CHART / "templates/deployment.yaml").read_text("utf-8")
+    assert f'ASCLEPIUS_PORT: "{port}"' in (CHART / "templates/configmap.yaml").read_text("utf-8")
+    replica = COMPOSE["services"]["app-1"]["environment"]
+    assert int(replica["ASCLEPIUS_METRICS_PORT"]) == VALUES["metrics"]["port"]
+
+
+def test_the_image_is_built_from_all_that_the_wheel_needs() -> None:
+    build = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*build["packages"], *build["force-include"], "pyproject.toml", "uv.lock", "README.md", "LICENSE"}
+    copied = {word for line in re.findall(r"^COPY ([^-].*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]}
+    assert needed <= copied
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    assert {f"!{name}" for name in needed} <= set(ignored)
+
+
+def test_the_image_runs_as_nobody_special_and_has_no_compiler() -> None:
+    final = DOCKERFILE.split("\nFROM ")[-1]
+    assert re.findall(r"^USER (\d+):(\d+)$", final, re.MULTILINE) == [("10001", "10001")]
+    assert not re.search(r"apt-get|pip install|build-essential|gcc", final)
+    assert "HEALTHCHECK" in final
+
+
+def test_the_services_of_our_own_are_confined() -> None:
+    for name in ("app-1", "app-2", "model"):
+        service = COMPOSE["services"][name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert any(volume.endswith(":/data") for volume in service["volumes"])
+
+
+def test_what_compose_requires_is_in_its_example() -> None:
+    required = set(re.findall(r"\$\{(\w+):\?", (DEPLOY / "compose.yaml").read_text("utf-8")))
+    example = (DEPLOY / "compose.env.example").read_text("utf-8")
+    assert required == set(re.findall(r"^(\w+)=''$", example, re.MULTILINE))
+
+
+def test_what_compose_names_is_declared() -> None:
+    services = COMPOSE["services"]
+    for service in services.values():
+        named = [volume.split(":")[0] for volume in service.get("volumes", ()) if not volume.startswith((".", "$"))]
+        assert set(named) <= set(COMPOSE["volumes"])
+        assert set(service.get("networks", ())) <= set(COMPOSE["networks"])
+        for other in service.get("depends_on", {}):
+            assert "healthcheck" in services[other] or other.startswith("app-")
+
+
+def test_the_values_of_the_chart_fit_its_schema() -> None:
+    Draft7Validator.check_schema(SCHEMA)
+    assert [error.message for error in Draft7Validator(SCHEMA).iter_errors(VALUES)] == []
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_the_chart_refuses_a_secret_among_its_settings(name: str) -> None:
+    values = VALUES | {"settings": {name: "hunter2"}}
+    assert not Draft7Validator(SCHEMA).is_valid(values)
+
+
+def test_the_chart_refuses_the_demo_user() -> None:
+    assert not Draft7Validator(SCHEMA).is_valid(VALUES | {"settings": {"ASCLEPIUS_AUTH": "demo"}})
+
+
+def test_every_metric_that_an_alert_reads_exists() -> None:
+    families = text_string_to_metric_families(generate_latest(AppMetrics().registry).decode())
+    known = {name for family in families for name in (family.name, f"{family.name}_total", f"{family.name}_bucket")}
+    known |= {"asclepius_service_restarts"}
+    rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
+    read = {name for rule in rules for name in re.findall(r"asclepius_\w+", rule["expr"])}
+    assert read <= known
+
+
+def rendered(**values: Any) -> dict[str, Any]:
+    """The chart's objects by kind, as Helm renders them."""
+    helm = pytest.importorskip("helm_python", reason="`make test-deploy` installs Helm")
+    with helm.Chart.load(CHART) as chart:
+        texts = chart.render(values, name="ward", namespace="clinic")
+    documents = [yaml.safe_load_all(text) for path, text in texts.items() if path.endswith(".yaml")]
+    return {found["kind"]: found for document in documents for found in document if found}
+
+
+def test_helm_finds_nothing_to_complain_about() -> None:
+    helm = pytest.importorskip("helm_python", reason="`make test-deploy` installs Helm")
+    report = helm.lint(CHART, strict=True)
+    assert (report["total_charts_linted"], report["errors"]) == (1, [])
+
+
+def test_the_chart_renders_what_a_cluster_needs() -> None:
+    objects = rendered(
+        autoscaling={"enabled": True, "targetTurnsActive": 8}, ingress={"enabled": True}, metrics={"podMonitor": True}
+    )
+    assert set(objects) == {
+        "ConfigMap", "Deployment", "HorizontalPodAutoscaler", "Ingress", "NetworkPolicy", "PersistentVolumeClaim",
+        "PodDisruptionBudget", "PodMonitor", "Service",
+    }  # fmt: skip
+    pod = objects["Deployment"]["spec"]["template"]
+    container = pod["spec"]["containers"][0]
+    labels = objects["Deployment"]["spec"]["selector"]["matchLabels"]
+    assert labels.items() <= pod["metadata"]["labels"].items()
+    for kind, selector in (
+        ("Service", "selector"),
+        ("NetworkPolicy", "podSelector"),
+        ("PodDisruptionBudget", "selector"),
+    ):
+        found = objects[kind]["spec"][selector]
+        assert found.get("matchLabels", found) == labels
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    ports = {port["name"] for port in container["ports"]}
+    assert {
+        container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")
+    } <= ports
+    assert {volume["name"] for volume in pod["spec"]["volumes"]} == {m["name"] for m in container["volumeMounts"]}
+    assert "replicas" not in objects["Deployment"]["spec"]
+
+
+def test_the_chart_keeps_the_number_of_replicas_without_scaling() -> None:
+    assert rendered()["Deployment"]["spec"]["replicas"] == VALUES["replicaCount"]
