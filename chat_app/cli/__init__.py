@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, doctor, drugs, evaluate, evaluate_safety, guidelines, serve
+from chat_app.cli import ask, doctor, drugs, evaluate_safety, guidelines, serve
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -32,9 +32,7 @@ app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
-evaluate.app.command()(evaluate_safety.interactions)
-evaluate.app.command()(evaluate_safety.emergencies)
-app.add_typer(evaluate.app, name="eval")
+app.add_typer(evaluate_safety.app, name="eval")
 
 
 def _say_version(wanted: bool) -> None:

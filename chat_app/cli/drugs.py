@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chat_app.cli import shell
 
-if TYPE_CHECKING:
-    from tools.drug_database import DrugDatabaseStats, DrugRecord, DrugSearchResult, ImportReport
-
 app = typer.Typer(help="Import, search and show drug data.", no_args_is_help=True)
 
 
-@app.command(name="import")
-def import_(
+@shell.command(app, "import")
+async def import_(
     paths: Annotated[list[Path], typer.Argument(help="Files, zip archives or folders with drug data.", exists=True)],
     replace: Annotated[bool, typer.Option("--replace", help="Replace whole sources instead of updating them.")] = False,
     json: shell.Json = False,
 ) -> None:
     """Import drug data; the format is recognised by its content."""
-    report = shell.run(lambda: _import(paths, replace=replace))
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened_content() as content:
+        with progress_bars() as bars:
+            report = await content.drugs.import_paths(
+                paths, replace=replace, progress=lambda p: bars(f"{p.stage} {p.label}", p.done, p.total)
+            )
     if json:
         shell.print_json(report)
         return
@@ -36,18 +39,8 @@ def import_(
     typer.echo(f"{report.products:,} products of {report.records:,} medicines, in {report.seconds:.1f} s.")
 
 
-async def _import(paths: list[Path], *, replace: bool) -> ImportReport:
-    from chat_app.cli.progress import progress_bars
-
-    async with shell.opened_content() as content:
-        with progress_bars() as show:
-            return await content.drugs.import_paths(
-                paths, replace=replace, progress=lambda p: show(f"{p.stage} {p.label}", p.done, p.total)
-            )
-
-
-@app.command()
-def search(
+@shell.command(app)
+async def search(
     name: Annotated[str, typer.Argument(help="Brand, generic, salt, class, abbreviation, NDC or RxCUI.")],
     drug_class: Annotated[str | None, typer.Option("--class", help="Only this class.")] = None,
     form: Annotated[str | None, typer.Option(help="Only this dosage form.")] = None,
@@ -57,7 +50,11 @@ def search(
     json: shell.Json = False,
 ) -> None:
     """Search medicines as the assistant does."""
-    result = shell.run(lambda: _search(name, drug_class, form, route, strength, limit))
+    from tools.drug_database import DrugQuery
+
+    query = DrugQuery(name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit)
+    async with shell.opened_content() as content:
+        result = await content.drugs.search(query)
     if json:
         shell.print_json(result)
         return
@@ -80,20 +77,15 @@ def search(
         typer.echo(result.note)
 
 
-async def _search(
-    name: str, drug_class: str | None, form: str | None, route: str | None, strength: str | None, limit: int
-) -> DrugSearchResult:
+@shell.command(app)
+async def show(name: str, json: shell.Json = False) -> None:
+    """Show everything known about one medicine, each fact with its source."""
     from tools.drug_database import DrugQuery
 
-    query = DrugQuery(name=name, drug_class=drug_class, dosage_form=form, route=route, strength=strength, limit=limit)
     async with shell.opened_content() as content:
-        return await content.drugs.search(query)
-
-
-@app.command()
-def show(name: str, json: shell.Json = False) -> None:
-    """Show everything known about one medicine, each fact with its source."""
-    record = shell.run(lambda: _show(name))
+        found = await content.drugs.search(DrugQuery(name=name, limit=1))
+        sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym", "code"}]
+        record = await content.drugs.record(sure[0].record.key) if sure else None
     if record is None:
         shell.fail("No such medicine in the database; `asclepius drugs search` finds similar names.")
     if json:
@@ -113,19 +105,11 @@ def show(name: str, json: shell.Json = False) -> None:
         typer.secho(f"Source: {label.source.title} {label.source.date}", dim=True)
 
 
-async def _show(name: str) -> DrugRecord | None:
-    from tools.drug_database import DrugQuery
-
-    async with shell.opened_content() as content:
-        found = await content.drugs.search(DrugQuery(name=name, limit=1))
-        sure = [hit for hit in found.hits if hit.matched.how in {"exact", "brand", "synonym", "code"}]
-        return await content.drugs.record(sure[0].record.key) if sure else None
-
-
-@app.command()
-def stats(json: shell.Json = False) -> None:
+@shell.command(app)
+async def stats(json: shell.Json = False) -> None:
     """Show the size of the database and its sources."""
-    found = shell.run(_stats)
+    async with shell.opened_content() as content:
+        found = await content.drugs.stats()
     if json:
         shell.print_json(found)
         return
@@ -137,49 +121,36 @@ def stats(json: shell.Json = False) -> None:
     shell.print_table(("source", "title", "date", "items"), rows)
 
 
-async def _stats() -> DrugDatabaseStats:
-    async with shell.opened_content() as content:
-        return await content.drugs.stats()
-
-
-@app.command()
-def clear(
+@shell.command(app)
+async def clear(
     source: Annotated[str | None, typer.Option(help="Remove only this source; `stats` lists the sources.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: shell.Json = False,
 ) -> None:
     """Remove all drug data, or one source's."""
+    from chat_app.cli.progress import progress_bars
+
     what = f"everything that {source} said" if source else "all drug data"
     if not yes and not typer.confirm(f"Remove {what}?", err=True):
         shell.fail("Nothing was removed.")
-    found = shell.run(lambda: _clear(source))
+    async with shell.opened_content() as content:
+        with progress_bars() as bars:
+            await content.drugs.clear(source, lambda p: bars(f"{p.stage} {p.label}", p.done, p.total))
+        found = await content.drugs.stats()
     if json:
         shell.print_json(found)
     else:
         typer.echo(f"Removed {what}; {found.records:,} medicines are left.")
 
 
-async def _clear(source: str | None) -> DrugDatabaseStats:
-    from chat_app.cli.progress import progress_bars
-
-    async with shell.opened_content() as content:
-        with progress_bars() as show:
-            await content.drugs.clear(source, lambda p: show(f"{p.stage} {p.label}", p.done, p.total))
-        return await content.drugs.stats()
-
-
-@app.command()
-def check(json: shell.Json = False) -> None:
+@shell.command(app)
+async def check(json: shell.Json = False) -> None:
     """Check that the database is complete and of this version."""
-    problems = shell.run(_check)
+    async with shell.opened_content() as content:
+        problems = await content.drugs.check()
     if json:
         shell.print_json({"ok": not problems, "problems": problems})
     if problems:
         shell.fail(" ".join(problems))
     if not json:
         typer.echo("The drug database is complete.")
-
-
-async def _check() -> list[str]:
-    async with shell.opened_content() as content:
-        return await content.drugs.check()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chat_app.cli import shell
-from chat_app.cli.evaluate import print_figures
+from chat_app.cli.evaluate import app, print_report
 
-if TYPE_CHECKING:
-    from chat_app.evaluation.interaction_evaluation import InteractionReport
+__all__ = ["app"]
 
 
-def interactions(
+@shell.command(app)
+async def interactions(
     file: Annotated[Path, typer.Argument(help="JSON lines of annotated labels.", exists=True)],
     limit: Annotated[int | None, typer.Option(min=1, help="Ask about the first so many pairs only.")] = None,
     ask: Annotated[bool, typer.Option(help="Also ask about each pair in eight phrasings.")] = True,
@@ -22,16 +22,6 @@ def interactions(
     json: shell.Json = False,
 ) -> None:
     """Load labels into a scratch database, and check every documented pair, called and asked in ordinary words."""
-    report = shell.run(lambda: _interactions(file, limit, ask=ask, classes=classes))
-    if json:
-        shell.print_json(report)
-        return
-    print_figures(report)
-    for miss in report.misses:
-        typer.echo(f"not quoted: {miss.label} + {miss.other} ({miss.asked}): {miss.sentence}")
-
-
-async def _interactions(file: Path, limit: int | None, *, ask: bool, classes: bool) -> InteractionReport:
     import tempfile
 
     from chat_app.bootstrap import open_app
@@ -51,10 +41,14 @@ async def _interactions(file: Path, limit: int | None, *, ask: bool, classes: bo
             await asclepius.warm_up()
             await asclepius.drugs.import_paths([evaluation.write_formulary(labels, cases, Path(folder))])
             with progress_bars() as show:
-                called = await evaluation.evaluate_called(asclepius.drugs, labels, cases, show)
-                return await evaluation.evaluate_asked(asclepius.agent, cases, called, show) if ask else called
+                report = await evaluation.evaluate_called(asclepius.drugs, labels, cases, show)
+                if ask:
+                    report = await evaluation.evaluate_asked(asclepius.agent, cases, report, show)
+    misses = (f"not quoted: {miss.label} + {miss.other} ({miss.asked}): {miss.sentence}" for miss in report.misses)
+    print_report(report, misses, json=json)
 
 
+@app.command()
 def emergencies(
     file: Annotated[
         Path | None, typer.Argument(help="JSON lines of text, emergency and language; default: our own.", exists=True)

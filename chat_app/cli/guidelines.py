@@ -12,42 +12,30 @@ from chat_app.cli import shell
 
 if TYPE_CHECKING:
     from chat_app.cli.progress import ShowProgress
-    from chat_app.generation.hosted.hosted_search import SyncReport
-    from tools.guidelines import (
-        Document,
-        FolderReport,
-        GuidelineLibrary,
-        GuidelineSearchResult,
-        IngestProgress,
-        RefusedFile,
-    )
+    from tools.guidelines import FolderReport, GuidelineLibrary, IngestProgress
 
 app = typer.Typer(help="Ingest, list, search, upload and remove guidelines.", no_args_is_help=True)
 
 
-@app.command()
-def add(
+@shell.command(app)
+async def add(
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders with files.", exists=True)],
     json: shell.Json = False,
 ) -> None:
     """Load guidelines. A file that changed becomes a new version; old answers keep the passages they cited."""
-    _tell(shell.run(lambda: _add([(path, path.is_dir()) for path in paths])), json=json)
-
-
-async def _add(paths: list[tuple[Path, bool]]) -> FolderReport:
     from chat_app.cli.progress import progress_bars
     from tools.guidelines import FolderReport
 
-    documents: list[Document] = []
-    refused: list[RefusedFile] = []
+    folders = {path: path.is_dir() for path in paths}
     async with shell.opened_content() as content:
-        with progress_bars() as show:
-            for path, is_folder in paths:
-                adding = _add_folder if is_folder else _add_file
-                report = await adding(content.guidelines, path, _progress(show))
-                documents += report.documents
-                refused += report.refused
-    return FolderReport(documents=tuple(documents), refused=tuple(refused))
+        with progress_bars() as bars:
+            reports = [
+                await (_add_folder if is_folder else _add_file)(content.guidelines, path, _progress(bars))
+                for path, is_folder in folders.items()
+            ]
+    documents = tuple(document for report in reports for document in report.documents)
+    refused = tuple(refusal for report in reports for refusal in report.refused)
+    _tell(FolderReport(documents=documents, refused=refused), json=json)
 
 
 async def _add_file(library: GuidelineLibrary, path: Path, progress: Callable[[IngestProgress], None]) -> FolderReport:
@@ -72,21 +60,18 @@ async def _add_folder(
     return FolderReport(refused=(RefusedFile(file_name=path.name, reason=reason),))
 
 
-@app.command()
-def reindex(json: shell.Json = False) -> None:
+@shell.command(app)
+async def reindex(json: shell.Json = False) -> None:
     """Rebuild the index from the stored files.
 
     Required after some updates, for another embedding model, or when the Milvus server lost its data.
     """
-    _tell(shell.run(_reindex), json=json)
-
-
-async def _reindex() -> FolderReport:
     from chat_app.cli.progress import progress_bars
 
     async with shell.opened_content() as content:
-        with progress_bars() as show:
-            return await content.guidelines.reindex(progress=_progress(show))
+        with progress_bars() as bars:
+            report = await content.guidelines.reindex(progress=_progress(bars))
+    _tell(report, json=json)
 
 
 def _progress(show: ShowProgress) -> Callable[[IngestProgress], None]:
@@ -109,14 +94,16 @@ def _tell(report: FolderReport, *, json: bool) -> None:
         shell.fail("; ".join(refusal.reason for refusal in report.refused))
 
 
-@app.command(name="list")
-def list_documents(json: shell.Json = False) -> None:
+@shell.command(app, "list")
+async def list_documents(json: shell.Json = False) -> None:
     """List guidelines that are loaded, and files that are damaged."""
     from tools.guidelines.search.library_search import damaged_record
 
-    documents, damaged, own = shell.run(_everything)
-    for name in damaged:
-        typer.echo(damaged_record(name), err=True)
+    async with shell.opened_content() as content:
+        library = content.guidelines
+        documents, own = await library.documents(), await library.own_count()
+        for name in await library.damaged():
+            typer.echo(damaged_record(name), err=True)
     if json:
         shell.print_json(documents)
         return
@@ -126,22 +113,11 @@ def list_documents(json: shell.Json = False) -> None:
         typer.echo(f"Documents that belong to conversations: {own}.")
 
 
-async def _documents() -> list[Document]:
-    async with shell.opened_content() as content:
-        return await content.guidelines.documents()
-
-
-async def _everything() -> tuple[list[Document], tuple[str, ...], int]:
-    """Return loaded documents, damaged documents, and the number of documents that belong to conversations."""
-    async with shell.opened_content() as content:
-        library = content.guidelines
-        return await library.documents(), await library.damaged(), await library.own_count()
-
-
-@app.command()
-def show(document_id: str, json: shell.Json = False) -> None:
+@shell.command(app)
+async def show(document_id: str, json: shell.Json = False) -> None:
     """Show one guideline: source, versions and gaps."""
-    document = next((d for d in shell.run(_documents) if d.id == document_id), None)
+    async with shell.opened_content() as content:
+        document = await content.guidelines.document(document_id)
     if document is None:
         shell.fail("No guideline has this id; `asclepius guidelines list` shows the ids.")
     if json:
@@ -153,21 +129,18 @@ def show(document_id: str, json: shell.Json = False) -> None:
             typer.echo(f"{name.replace('_', ' '):>20}  {text}")
 
 
-@app.command()
-def remove(document_id: str) -> None:
+@shell.command(app)
+async def remove(document_id: str) -> None:
     """Remove a guideline from search; old answers keep the passages they cited."""
-    if not shell.run(lambda: _remove(document_id)):
+    async with shell.opened_content() as content:
+        removed = await content.guidelines.remove(document_id)
+    if not removed:
         shell.fail("No guideline has this id; `asclepius guidelines list` shows the ids.")
     typer.echo(f"Removed {document_id}.")
 
 
-async def _remove(document_id: str) -> bool:
-    async with shell.opened_content() as content:
-        return await content.guidelines.remove(document_id)
-
-
-@app.command()
-def search(
+@shell.command(app)
+async def search(
     question: str,
     limit: Annotated[int, typer.Option(min=1, max=50, help="Maximum number of passages.")] = 6,
     document: Annotated[list[str] | None, typer.Option(help="Only this document; repeatable.")] = None,
@@ -179,7 +152,14 @@ def search(
     json: shell.Json = False,
 ) -> None:
     """Search the passages as the assistant does."""
-    result = shell.run(lambda: _search(question, limit, document, issuer, issued_from, issued_to))
+    from tools.guidelines import SearchFilter
+
+    chosen = SearchFilter(
+        documents=tuple(document or ()), issuers=tuple(issuer or ()), issued_from=issued_from, issued_to=issued_to
+    )
+    async with shell.opened_content() as content:
+        await content.guidelines.load()
+        result = await content.guidelines.search(question, limit=limit, chosen=chosen)
     if json:
         shell.print_json(result)
         return
@@ -193,21 +173,8 @@ def search(
         typer.echo("No passage shares most of the question's words.")
 
 
-async def _search(
-    question: str, limit: int, documents: list[str] | None, issuers: list[str] | None, since: str, until: str
-) -> GuidelineSearchResult:
-    from tools.guidelines import SearchFilter
-
-    chosen = SearchFilter(
-        documents=tuple(documents or ()), issuers=tuple(issuers or ()), issued_from=since, issued_to=until
-    )
-    async with shell.opened_content() as content:
-        await content.guidelines.load()
-        return await content.guidelines.search(question, limit=limit, chosen=chosen)
-
-
-@app.command()
-def sync(
+@shell.command(app)
+async def sync(
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Delete the uploaded copies instead.")] = False,
     json: shell.Json = False,
 ) -> None:
@@ -216,10 +183,15 @@ def sync(
     New and changed files are uploaded, removed files are deleted there. The command waits until all can be searched.
     With the server in OPENAI_BASE_URL, the guidelines leave this machine.
     """
-    if withdraw:
-        _tell_withdrawn(shell.run(_withdraw), json=json)
-        return
-    report, note = shell.run(_sync)
+    from chat_app.cli.progress import progress_bars
+
+    async with shell.opened() as asclepius:
+        if withdraw:
+            _tell_withdrawn(await asclepius.route.withdraw(), json=json)
+            return
+        with progress_bars() as bars:
+            report = await asclepius.route.sync(lambda p: bars(p.stage, p.done, p.total))
+        note = asclepius.route.describe()
     if json:
         shell.print_json(report)
     else:
@@ -233,20 +205,6 @@ def sync(
         typer.echo(f"Vector store {report.vector_store_id}. {note}")
     if report.failed:
         shell.fail("; ".join(f"{failure.document_id}: {failure.reason}" for failure in report.failed))
-
-
-async def _sync() -> tuple[SyncReport, str]:
-    from chat_app.cli.progress import progress_bars
-
-    async with shell.opened() as asclepius:
-        with progress_bars() as show:
-            report = await asclepius.route.sync(lambda p: show(p.stage, p.done, p.total))
-        return report, asclepius.route.describe()
-
-
-async def _withdraw() -> tuple[str, ...]:
-    async with shell.opened() as asclepius:
-        return await asclepius.route.withdraw()
 
 
 def _tell_withdrawn(documents: tuple[str, ...], *, json: bool) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
     from chat_app.content import Content
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -37,6 +39,19 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, interrupt_is_error: bool 
         # The reader of our output has closed the pipe, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Coroutine[Any, Any, None]]], object]:
+    """Decorate an async function as a command of ``app``, which ``run`` runs."""
+
+    def register(work: Callable[P, Coroutine[Any, Any, None]]) -> object:
+        @functools.wraps(work)
+        def run_work(*args: P.args, **kwargs: P.kwargs) -> None:
+            run(lambda: work(*args, **kwargs))
+
+        return app.command(name=name)(run_work)
+
+    return register
 
 
 def settings() -> Settings:
