@@ -15,10 +15,11 @@ from typing import Final
 from pydantic import ConfigDict, Field, ValidationError
 
 from tools.drug_database.database import DrugDatabase
-from tools.drug_database.names.name_keys import base_moiety, class_name, fold
+from tools.drug_database.names.name_keys import base_moiety, class_name
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.queries import DrugQuery
 from tools.errors import SourceRejected
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 _DEPTH: Final = 5
@@ -40,14 +41,14 @@ class EvaluationQuery(Frozen):
     def fits(self, record: DrugRecord) -> bool:
         """Return whether ``record`` is the expected one."""
         if self.expect_class:
-            wanted = fold(class_name(self.expect_class))
-            return any(fold(class_name(fact.value)) == wanted for fact in record.drug_classes)
-        substances = {fold(fact.value) for fact in record.substances}
+            wanted = fold_name(class_name(self.expect_class))
+            return any(fold_name(class_name(fact.value)) == wanted for fact in record.drug_classes)
+        substances = {fold_name(fact.value) for fact in record.substances}
         if self.expect_subst:
-            return fold(self.expect_subst) in substances
-        known = substances | {fold(name) for name in record.ingredients}
+            return fold_name(self.expect_subst) in substances
+        known = substances | {fold_name(name) for name in record.ingredients}
         bases = {base_moiety(name) for name in record.ingredients}
-        return any(fold(name) in known or base_moiety(name) in bases for name in (*self.expect, *self.expect_any))
+        return any(fold_name(name) in known or base_moiety(name) in bases for name in (*self.expect, *self.expect_any))
 
 
 class HitRate(Frozen):

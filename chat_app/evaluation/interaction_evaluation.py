@@ -20,8 +20,8 @@ from chat_app.answer_options import ConsultOptions
 from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
 from tools.drug_database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records.queries import DrugQuery
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 PHRASINGS: Final = (
@@ -225,8 +225,8 @@ def _quotes(data: object) -> list[str]:
 
 
 def _missed(sentences: Iterable[str], quotes: Sequence[str]) -> list[str]:
-    folded = [fold(quote) for quote in quotes]
-    return [sentence for sentence in sentences if not any(_holds(quote, fold(sentence)) for quote in folded)]
+    folded = [fold_name(quote) for quote in quotes]
+    return [sentence for sentence in sentences if not any(_holds(quote, fold_name(sentence)) for quote in folded)]
 
 
 def _holds(quote: str, sentence: str) -> bool:

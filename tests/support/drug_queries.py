@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from chat_app.evaluation.drug_evaluation import EvaluationQuery
-from tools.drug_database.names.name_keys import base_moieties, fold
+from tools.drug_database.names.name_keys import base_moieties
+from tools.language.folding import fold_name
 
 COUNTS = {
     "generic": 60,
@@ -100,7 +101,7 @@ class _Builder:
         self.classes: dict[str, int] = defaultdict(int)
         self._read_ndc(folder / "ndctext_2015-12.zip")
         self._read_orange_book(folder / "orange-book_2020-07-06.zip")
-        self._known = {fold(name) for name in (*self.generics, *self.brands)}
+        self._known = {fold_name(name) for name in (*self.generics, *self.brands)}
 
     def _read_ndc(self, file: Path) -> None:
         for row in table(file, "product.txt", "\t"):
@@ -108,7 +109,7 @@ class _Builder:
             bases = base_moieties(substances)
             if len(bases) == 1:
                 self.generics[bases[0]] += 1
-                if fold(substances[0]) != bases[0]:
+                if fold_name(substances[0]) != bases[0]:
                     self.salts.add(substances[0])
             elif 2 <= len(bases) <= 3:
                 self.combinations[tuple(bases)] += 1
@@ -158,7 +159,7 @@ class _Builder:
     def _misspelt(self, name: str) -> str:
         while True:
             wrong = self._chance.choice((_left_out, _doubled, _swapped, _beside, _heard))(name, self._chance)
-            if wrong != name and fold(wrong) not in self._known:
+            if wrong != name and fold_name(wrong) not in self._known:
                 return wrong
 
 

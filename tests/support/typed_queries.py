@@ -20,7 +20,8 @@ from typing import TypeVar
 
 from chat_app.evaluation.drug_evaluation import EvaluationQuery
 from tests.support.drug_queries import table
-from tools.drug_database.names.name_keys import base_moieties, base_moiety, fold
+from tools.drug_database.names.name_keys import base_moieties, base_moiety
+from tools.language.folding import fold_name
 
 T = TypeVar("T")
 _HEARD = (
@@ -81,12 +82,13 @@ class _Builder:
         for row in table(folder / "ndctext_2015-12.zip", "product.txt", "\t"):
             self._learn(row)
         self.clinical = list(_clinical_drugs(folder / "rxnorm_prescribable_2025-10.zip"))
-        self._known = {fold(name).replace(" ", "") for name in (*self.generics, *self.brands)}
+        self._known = {fold_name(name).replace(" ", "") for name in (*self.generics, *self.brands)}
 
     def _learn(self, row: dict[str, str]) -> None:
         bases = base_moieties(name.strip().lower() for name in row["SUBSTANCENAME"].split(";"))
         brand = row["PROPRIETARYNAME"].strip().lower()
-        if bases and brand and not any(fold(base) in fold(brand) or fold(brand) in fold(base) for base in bases):
+        folded = fold_name(brand)
+        if bases and brand and not any(base in folded or folded in base for base in map(fold_name, bases)):
             self.brands[brand] |= set(bases)
         if len(bases) == 1:
             self.generics[bases[0]] += 1
@@ -148,7 +150,7 @@ class _Builder:
                 wrong = self._chance.choice((_left_out, _doubled, _swapped, _other, _added, _heard))(
                     wrong, self._chance
                 )
-            if fold(wrong).replace(" ", "") not in self._known:
+            if fold_name(wrong).replace(" ", "") not in self._known:
                 return wrong
 
 

@@ -16,9 +16,10 @@ import pytest
 from tests.support.drugs import rolled_up
 from tools.drug_database.importers import demo
 from tools.drug_database.importers.demo import DemoRecord
-from tools.drug_database.names.name_keys import base_moieties, fold, record_key
+from tools.drug_database.names.name_keys import base_moieties, record_key
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.strengths import number
+from tools.language.folding import fold_name
 
 FILES = (
     "ndctext_2015-12.zip",
@@ -74,14 +75,14 @@ def test_brand_names_belong_to_their_medicine(known: dict[str, DrugRecord]) -> N
     holders: dict[str, set[str]] = defaultdict(set)
     for key, record in known.items():
         for fact in record.brand_names:
-            holders[fold(fact.value)].add(key)
+            holders[fold_name(fact.value)].add(key)
     wrong: list[tuple[str, str]] = []
     unseen = 0
     total = 0
     for record in demo.records():
         for brand in record.brand_names:
             total += 1
-            found = holders.get(fold(brand))
+            found = holders.get(fold_name(brand))
             if found is None:
                 unseen += 1
             elif key_of(record) not in found and not any(_shares(key, key_of(record)) for key in found):
@@ -108,7 +109,7 @@ def test_dosage_forms_and_routes_are_known(known: dict[str, DrugRecord]) -> None
 
 
 def _words(text: str) -> set[str]:
-    return set(fold(text).split())
+    return set(fold_name(text).split())
 
 
 def _any_route(routes: tuple[str, ...], known_words: set[str]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.drugs import rolled_up
-from tools.drug_database.importers.container import entries
+from tools.drug_database.source_files.container import entries
 from tools.errors import SourceRejected
 
 ORANGE_BOOK = (

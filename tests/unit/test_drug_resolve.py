@@ -11,11 +11,12 @@ from tools.drug_database.importing.rollup import is_brand
 from tools.drug_database.names.aliases import aliases, singular
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import acid_or_ion, fold
+from tools.drug_database.names.name_keys import acid_or_ion
 from tools.drug_database.names.phonetic_keys import sounds
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import read
 from tools.drug_database.names.spelling import Spellings, closeness
+from tools.language.folding import fold_name
 
 NSAID = ["Nonsteroidal Anti-inflammatory Drug [EPC]"]
 INDEX = NameIndex(
@@ -203,14 +204,14 @@ def test_names_that_are_read_alike_are_one_sound(one: str, other: str) -> None:
     assert closeness(other, one) > closeness(other[:-1] + "b", one)
 
 
-@given(st.lists(st.text("abcxyz éñ9", min_size=1).map(fold).filter(lambda name: len(name.replace(" ", "")) >= 4)))
+@given(st.lists(st.text("abcxyz éñ9", min_size=1).map(fold_name).filter(lambda name: len(name.replace(" ", "")) >= 4)))
 def test_every_name_is_nearest_to_itself(names: list[str]) -> None:
     spellings = Spellings(names)
     for name in names:
         assert spellings.near(name)[0].score == pytest.approx(100.0)
 
 
-@given(st.lists(st.text(min_size=1, max_size=12).map(fold).filter(bool)), st.text(max_size=200))
+@given(st.lists(st.text(min_size=1, max_size=12).map(fold_name).filter(bool)), st.text(max_size=200))
 def test_no_text_breaks_the_search_for_spellings(names: list[str], typed: str) -> None:
     assert {found.name for found in Spellings(names).near(typed, least=0.0)} <= set(names)
 

@@ -10,9 +10,9 @@ from tests.support.drugs import index_entry
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.foreign_names import english_forms, international_key, ions_of
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
+from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
 from tools.language.vocabulary.common_words import is_ordinary, language_of
 
@@ -99,7 +99,7 @@ def test_a_known_brand_that_is_not_loaded_is_named_and_not_guessed(typed: str) -
     ],
 )
 def test_spellings_of_one_international_name_share_a_key(names: tuple[str, ...], key: str) -> None:
-    assert {international_key(fold(name)) for name in names} == {key}
+    assert {international_key(fold_name(name)) for name in names} == {key}
 
 
 def test_an_english_salt_beside_ordinary_words_is_found() -> None:
@@ -109,7 +109,7 @@ def test_an_english_salt_beside_ordinary_words_is_found() -> None:
 
 def test_ions_are_told_in_three_languages() -> None:
     for text in ("Kaliumchlorid", "cloruro potásico", "potassium chloride"):
-        assert ions_of(fold(text)) == {"potassium", "chloride"}
+        assert ions_of(fold_name(text)) == {"potassium", "chloride"}
 
 
 @given(st.text(max_size=60))

@@ -15,8 +15,6 @@ PACKAGES = ("chat_app", "tools")
 MAX_MODULES = 14
 CONVENTIONAL = frozenset({"__init__", "__main__", "app", "base", "client", "errors", "models", "protocols", "types"})
 """Module names that say nothing alone and are understood by their package."""
-LARGE_FOLDERS = frozenset({"tools/drug_database/importers", "tools/language"})
-"""Folders that are still too large. This list and the next only shrink."""
 
 
 def modules() -> Iterator[Path]:
@@ -81,8 +79,7 @@ def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
     counts: dict[str, int] = defaultdict(int)
     for path in modules():
         counts[str(path.parent.relative_to(PROJECT))] += path.stem != "__init__"
-    large = {folder: count for folder, count in counts.items() if count > MAX_MODULES}
-    assert {folder: count for folder, count in large.items() if folder not in LARGE_FOLDERS} == {}
+    assert {folder: count for folder, count in counts.items() if count > MAX_MODULES} == {}
 
 
 def test_no_two_modules_share_a_name() -> None:

@@ -26,7 +26,8 @@ from tools.calculators.pneumonia import calculate_curb65
 from tools.calculators.quantities import Age, Quantity
 from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wells_pe
 from tools.function_tool import FunctionTool
-from tools.language.named_lists import any_of, fold, listed
+from tools.language.folding import fold_phrase
+from tools.language.named_lists import any_of, listed
 from tools.types import FunctionDefinition, Passage, Phrase, ToolPresentation, ToolResult
 
 _CALCULATORS: dict[Callable[..., Calculation], str] = {
@@ -104,7 +105,7 @@ def _relevance(definition: FunctionDefinition, *, aged: bool) -> Callable[[str],
     enough = min(_ENOUGH_INPUTS, len(inputs))
 
     def relevant(text: str) -> bool:
-        words = fold(text)
+        words = fold_phrase(text)
         if names.search(words):
             return True
         given = sum(pattern.search(words) is not None for pattern in inputs)

@@ -6,10 +6,10 @@ import re
 from typing import Final, NamedTuple, Self
 
 from tools.drug_database.labels.label_scope import FORM_WORDS
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import DrugRecord, Product
 from tools.drug_database.records.queries import DrugQuery
 from tools.drug_database.records.strengths import strength
+from tools.language.folding import fold_name
 
 _AMOUNT: Final = re.compile(r"^(\d[\d.,]*)\s*([a-z%]+)", re.IGNORECASE)
 
@@ -33,14 +33,14 @@ class Filters(NamedTuple):
 
 
 def _words(text: str | None) -> frozenset[str]:
-    words = fold((text or "")[:200]).split()
+    words = fold_name((text or "")[:200]).split()
     return frozenset(part for word in words for part in FORM_WORDS.get(word, word).split())
 
 
 def normal_strength(text: str) -> str:
     """Write a strength in the notation of the database: ``1,000 MCG`` becomes ``1000 mcg``."""
     found = _AMOUNT.match(text.strip()[:100])
-    return strength(text.strip()[:100]) if found else fold(text[:100])
+    return strength(text.strip()[:100]) if found else fold_name(text[:100])
 
 
 def only(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord | None:
@@ -49,15 +49,15 @@ def only(record: DrugRecord, filters: Filters, *, brand: str = "") -> DrugRecord
     if filters.active and not products:
         return None
     if brand:
-        wanted = fold(brand)
-        products = tuple(sorted(products, key=lambda one: fold(one.brand_name) != wanted))
+        wanted = fold_name(brand)
+        products = tuple(sorted(products, key=lambda one: fold_name(one.brand_name) != wanted))
     return record.model_copy(update={"products": products})
 
 
 def _fitting(product: Product, filters: Filters) -> Product | None:
-    if not filters.form <= set(fold(product.dosage_form).split()):
+    if not filters.form <= set(fold_name(product.dosage_form).split()):
         return None
-    if not filters.route <= {word for route in product.routes for word in fold(route).split()}:
+    if not filters.route <= {word for route in product.routes for word in fold_name(route).split()}:
         return None
     if not filters.strength:
         return product

@@ -25,7 +25,7 @@ from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.lookalikes import look_alikes
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import base_moieties, fold, joined
+from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate
 from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.name_terms import grams, stems
@@ -38,6 +38,7 @@ from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchRe
 from tools.drug_database.storage import drug_collection
 from tools.drug_database.storage.drug_collection import DrugCatalog
 from tools.drug_database.storage.generations import Generation
+from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client
 from tools.milvus.expressions import one_of
@@ -76,7 +77,7 @@ class _Asked(NamedTuple):
 
     @classmethod
     def of(cls, question: TypedQuery, query: DrugQuery) -> Self:
-        named = fold(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
+        named = fold_name(f"{query.dosage_form or ''} {query.route or ''}"[:200]).split()
         return cls(asked_forms((*question.words, *named)), asked_populations(query.name[:LONGEST]))
 
 

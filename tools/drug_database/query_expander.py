@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from tools.drug_database.names.aliases import Aliases, ClassAlias, NameAlias
 from tools.drug_database.names.name_index import Known, NameIndex
-from tools.drug_database.names.name_keys import class_kind, class_name, fold
+from tools.drug_database.names.name_keys import class_kind, class_name
 from tools.drug_database.names.name_resolution import foreign_name, leading, meanings_of
 from tools.drug_database.names.query_words import CONTEXT, NOISE
+from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings, translations
 from tools.language.vocabulary.common_words import is_ordinary, language_of
@@ -53,7 +54,7 @@ class QueryExpander:
         words = [
             _Word(typed, part)
             for typed in question[:_LONGEST_QUESTION].replace("/", " ").split()
-            for part in fold(typed).split()
+            for part in fold_name(typed).split()
         ]
         found: dict[int, Expansion] = {}
         covered: set[int] = set()
@@ -148,7 +149,7 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
     are those of both.
     """
     count: Counter[int] = Counter()
-    for name in {fold(one) for one in group.classes}:
+    for name in {fold_name(one) for one in group.classes}:
         count.update(set(index.members.get(name, ())))
     count.update({known.entry for name in group.names for known in meanings_of(index, name) if known.kind == "generic"})
     single = [entry for entry in count if len(index.ingredients[entry]) == 1]
@@ -158,7 +159,7 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
 
 def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
     """Return each term once, without the asked one."""
-    return tuple({fold(term): term for term in reversed(list(terms)) if fold(term) != asked}.values())[::-1]
+    return tuple({fold_name(term): term for term in reversed(list(terms)) if fold_name(term) != asked}.values())[::-1]
 
 
 def _is_lower(words: Sequence[_Word]) -> bool:

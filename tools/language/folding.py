@@ -1,8 +1,8 @@
-"""Fold text for comparison: what line ends and typesetting change does not count.
+"""Fold text for comparison: quotes (``fold``), names (``fold_name``) and phrases of questions (``fold_phrase``).
 
-White space, hyphens and dashes are left out, since line ends and page turns put them anywhere; only a dash between two
-digits is kept, so that 5–10 differs from 510. Typographic quotation marks and compatibility characters (ligatures,
-superscripts) become plain ones.
+In quotes, differences from line ends and typesetting do not count. White space, hyphens and dashes are left out, since
+line ends and page turns put them anywhere; only a dash between two digits is kept, so that 5–10 differs from 510.
+Typographic quotation marks and compatibility characters (ligatures, superscripts) become plain ones.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _PIECE: Final = re.compile(
     re.DOTALL,
 )
 _PLAIN_QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"'})
+_NOT_WORD: Final = re.compile(r"[^\w%]+|_")
 _LEFT_OUT: Final = re.compile(f"[\\s\u200b\u2060\ufeff{_DASHES}]+[\u0300-\u036f]*")
 """Also the accent of a spacing accent, which is a space with a mark upon it."""
 
@@ -86,3 +87,14 @@ def without_accents(text: str) -> str:
     """Return ``text`` in lower case without accents: ``Überdosis`` is ``uberdosis``."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(sign for sign in plain if not unicodedata.combining(sign))
+
+
+@lru_cache(maxsize=65_536)
+def fold_name(name: str) -> str:
+    """Fold a name: lower case, no accents, one space for every run of other signs."""
+    return _NOT_WORD.sub(" ", without_accents(name)).strip()
+
+
+def fold_phrase(text: str) -> str:
+    """Return ``text`` in lower case with one spelling for letters, micro signs and white space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u03bc", "µ").split())

@@ -7,20 +7,16 @@ text for a language model, and code can find the same names in a question.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+
+from tools.language.folding import fold_phrase
 
 
 def listed(description: str, key: str) -> list[str]:
     """Return the entries behind ``key:`` in ``description``, which end at a full stop."""
     match = re.search(rf"{key}:\s(.+?)\.(?:\s|$)", description, re.DOTALL)
     return [" ".join(part.split()) for part in match[1].split(",")] if match else []
-
-
-def fold(text: str) -> str:
-    """Return ``text`` with one spelling for letters, micro signs and white space."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("\u03bc", "µ").split())
 
 
 def any_of(phrases: Iterable[str]) -> str:
@@ -30,5 +26,5 @@ def any_of(phrases: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1_024)
 def _any_of(phrases: tuple[str, ...]) -> str:
-    ordered = sorted({fold(phrase) for phrase in phrases}, key=len, reverse=True)
+    ordered = sorted({fold_phrase(phrase) for phrase in phrases}, key=len, reverse=True)
     return "|".join(rf"(?<!\w){re.escape(phrase).replace(chr(92) + ' ', '[ -]')}(?!\w)" for phrase in ordered)

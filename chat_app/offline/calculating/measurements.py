@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tools.language.named_lists import any_of, fold
+from tools.language.folding import fold_phrase
+from tools.language.named_lists import any_of
 
 _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "years": ("years old", "year old", "year-old", "years", "year", "yrs", "yr", "y/o", "yo", "y.o.", "y", "jahre",
@@ -63,7 +64,7 @@ class Measured(NamedTuple):
 
 def plain(text: str) -> str:
     """``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
-    words = re.sub(r"(?<=\d),(?=\d{1,2}(?!\d))", ".", fold(text))
+    words = re.sub(r"(?<=\d),(?=\d{1,2}(?!\d))", ".", fold_phrase(text))
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _PRESSURE.sub(_pressure, words)
     words = _AGE_AND_SEX.sub(r"\1 years ", words)
@@ -80,7 +81,9 @@ def _pressure(found: re.Match[str]) -> str:
 
 
 def _unit_pattern(units: Sequence[str]) -> str:
-    spelled = sorted({fold(one) for unit in units for one in _SPELLINGS.get(unit, (unit,))}, key=len, reverse=True)
+    spelled = sorted(
+        {fold_phrase(one) for unit in units for one in _SPELLINGS.get(unit, (unit,))}, key=len, reverse=True
+    )
     return "|".join(re.escape(one) for one in spelled)
 
 
@@ -103,6 +106,6 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 
 def _measured(match: re.Match[str], units: Sequence[str]) -> Measured:
     written = match["unit"]
-    unit = next((one for one in units if written in map(fold, _SPELLINGS.get(one, (one,)))), None)
+    unit = next((one for one in units if written in map(fold_phrase, _SPELLINGS.get(one, (one,)))), None)
     end = match.end("unit") if written is not None else match.end("number")
     return Measured(float(match["number"]), unit, match.start("number"), end)

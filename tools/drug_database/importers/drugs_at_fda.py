@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, DataSource, Product
+from tools.drug_database.source_files.container import Entry
 
 SOURCE_ID: Final = "drugs-at-fda"
 _ROLES: Final[dict[str, frozenset[str]]] = {

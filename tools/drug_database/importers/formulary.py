@@ -19,14 +19,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importers.container import Entry, decode, text_lines
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.json_stream import head, records
 from tools.drug_database.labels.label_sentences import sentences
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import SECTIONS, Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import strength
+from tools.drug_database.source_files.container import Entry, decode, text_lines
+from tools.drug_database.source_files.json_stream import head, records
 from tools.errors import SourceRejected
+from tools.language.folding import fold_name
 
 SOURCE_ID: Final = "formulary"
 _LISTS: Final = (
@@ -76,7 +76,7 @@ def _source(entry: Entry, kind: str) -> DataSource:
     name, date = entry.path.stem, entry.date
     if kind == "json" and (found := head(entry)):
         name, date = found.facts.get("formulary", name), found.facts.get("date", date)
-    slug = "-".join(fold(name).split()) or "own"
+    slug = "-".join(fold_name(name).split()) or "own"
     return DataSource(id=f"{SOURCE_ID}:{slug}", title=f"Formulary: {name}", publisher=name, date=date)
 
 
@@ -84,7 +84,7 @@ def _columns(first_line: str) -> tuple[list[str], str]:
     """Return the columns named in a CSV's first line, in their order, and their separator."""
     separator = max(",;\t", key=first_line.count)
     cells = next(csv.reader([first_line], delimiter=separator), [])
-    return ["_".join(fold(cell).split()) for cell in cells], separator
+    return ["_".join(fold_name(cell).split()) for cell in cells], separator
 
 
 def _csv_rows(entry: Entry) -> Iterator[tuple[int, Row | str]]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.records import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
+from tools.drug_database.source_files.container import Entry
 from tools.drug_database.storage.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]

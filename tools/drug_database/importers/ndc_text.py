@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, listed, rows
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
+from tools.drug_database.source_files.container import Entry
+from tools.language.folding import fold_name
 
 SOURCE_ID: Final = "fda-ndc"
 _PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"})
@@ -94,7 +94,7 @@ def _substances(row: Row) -> tuple[str, ...]:
     if named:
         return named
     text = row["NONPROPRIETARYNAME"].replace(" and ", ", ").replace(" AND ", ", ").replace(";", ",")
-    return tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if fold(part)))
+    return tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if fold_name(part)))
 
 
 def _classes(text: str) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.json_stream import Record, head, records, texts
 from tools.drug_database.labels.label_sentences import organ_sections, sentences
 from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, strength
+from tools.drug_database.source_files.container import Entry
+from tools.drug_database.source_files.json_stream import Record, head, records, texts
 
 NDC_SOURCE: Final = "openfda-ndc"
 LABEL_SOURCE: Final = "openfda-label"

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
 from tools.drug_database.records import Contribution, DataSource, Product
+from tools.drug_database.source_files.container import Entry
 
 SOURCE_ID: Final = "orange-book"
 _COLUMNS: Final = frozenset({"Ingredient", "DF;Route", "Trade_Name", "Strength", "Appl_No", "Product_No", "TE_Code"})

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from tools.drug_database.importers import demo, drugs_at_fda, formulary, ndc_text, openfda, orange_book, rxnorm, spl
-from tools.drug_database.importers.container import Entry, entries
 from tools.drug_database.importers.importer_base import Importer, Reader
+from tools.drug_database.source_files.container import Entry, entries
 from tools.errors import SourceRejected
 
 IMPORTERS: Final[tuple[Importer, ...]] = (

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tools.drug_database.importers.container import Entry, text_lines
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.rxnorm_forms import form_and_routes
-from tools.drug_database.names.name_keys import base_moiety, fold
+from tools.drug_database.names.name_keys import base_moiety
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
+from tools.drug_database.source_files.container import Entry, text_lines
+from tools.language.folding import fold_name
 
 SOURCE_ID: Final = "rxnorm"
 _CONCEPT_COLUMNS: Final = 18
@@ -232,7 +233,7 @@ def _substance(component: str, known: _Concepts) -> str:
 
 def _is_more_than(own: str, ingredient: str) -> bool:
     """Whether ``own`` is the ingredient bound to something else: ado-trastuzumab emtansine is not trastuzumab."""
-    words, others = set(fold(base_moiety(own)).split()), set(fold(base_moiety(ingredient)).split())
+    words, others = set(fold_name(base_moiety(own)).split()), set(fold_name(base_moiety(ingredient)).split())
     return others < words
 
 

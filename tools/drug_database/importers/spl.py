@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from tools.drug_database.importers import xml_tree
-from tools.drug_database.importers.container import Entry
 from tools.drug_database.importers.importer_base import Importer, RowIntake
 from tools.drug_database.importers.openfda import iso_date, label_sections
 from tools.drug_database.labels.label_sentences import BULLET, sentences
 from tools.drug_database.records import Contribution, DataSource, Label, Product, SectionName
 from tools.drug_database.records.strengths import combined, number, strength
+from tools.drug_database.source_files import xml_tree
+from tools.drug_database.source_files.container import Entry
 from tools.errors import SourceRejected
 
 SOURCE_ID: Final = "dailymed"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tools.drug_database.importers.container import Entry, text_lines
 from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.records import DataSource
 from tools.drug_database.records.strengths import combined, strength
+from tools.drug_database.source_files.container import Entry, text_lines
 
 Row = Mapping[str, str]
 

@@ -14,7 +14,7 @@ import orjson
 from tools.drug_database.importers.importer_base import Progress, RowIntake
 from tools.drug_database.importing.rollup import roll_up
 from tools.drug_database.names.name_index import entry_of
-from tools.drug_database.names.name_keys import class_name, fold
+from tools.drug_database.names.name_keys import class_name
 from tools.drug_database.names.name_terms import grams, stems
 from tools.drug_database.records import DataSource, DrugRecord
 from tools.drug_database.records.codes import bucket, codes_of
@@ -24,6 +24,7 @@ from tools.drug_database.storage.drug_collection import DrugCatalog, Writer
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop, drop_leftovers, new_generation
 from tools.drug_database.storage.staging import StagedGroup, Staging
 from tools.errors import IndexMismatch, ToolError
+from tools.language.folding import fold_name
 from tools.milvus.connection import Client
 
 _EVERY: Final = 250
@@ -153,8 +154,8 @@ class _Tally:
         self.records += 1
         self.products += record.product_count
         self.labels += len(record.labels)
-        self.names |= {hash(fold(name)) for name in _names(record)}
-        self.classes |= {fold(class_name(fact.value)) for fact in record.drug_classes}
+        self.names |= {hash(fold_name(name)) for name in _names(record)}
+        self.classes |= {fold_name(class_name(fact.value)) for fact in record.drug_classes}
 
 
 def _write(

@@ -16,13 +16,13 @@ from tools.drug_database.names.name_keys import (
     base_moieties,
     class_kind,
     class_name,
-    fold,
     joined,
     salt_words,
     word_list,
 )
 from tools.drug_database.records import Contribution, DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.storage.staging import StagedGroup
+from tools.language.folding import fold_name
 
 _MOST_LABELS: Final = 12
 _LONG_WORD: Final = 7
@@ -35,19 +35,19 @@ _Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
 
 
 class Facts:
-    """Values in their first order, equal ones (by ``fold``) once, with the sources of each."""
+    """Values in their first order, equal ones (by ``fold_name``) once, with the sources of each."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[str, list[str]]] = {}
 
     def add(self, value: str, source: str) -> None:
         """Add a value or product of one source."""
-        _, sources = self._values.setdefault(fold(value) or value, (value, []))
+        _, sources = self._values.setdefault(fold_name(value) or value, (value, []))
         if source not in sources:
             sources.append(source)
 
     def __contains__(self, value: str) -> bool:
-        return fold(value) in self._values
+        return fold_name(value) in self._values
 
     def facts(self) -> tuple[Fact, ...]:
         """Return the values with their sources."""
@@ -105,7 +105,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
         _collect(synonyms, item.synonyms, item.source)
         for product in item.products:
             _file(products, _patched(product, patches.get((item.source, item.item))), item.source, plain)
-    known = {fold(generic), *(fold(fact.value) for fact in substances.facts())}
+    known = {fold_name(generic), *(fold_name(fact.value) for fact in substances.facts())}
     return DrugRecord(
         key=group.key,
         generic_name=generic,
@@ -113,7 +113,9 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
         substances=substances.facts(),
         brand_names=brands.facts(),
         rxcuis=rxcuis.facts(),
-        synonyms=tuple(fact for fact in synonyms.facts() if fold(fact.value) not in known and fact.value not in brands),
+        synonyms=tuple(
+            fact for fact in synonyms.facts() if fold_name(fact.value) not in known and fact.value not in brands
+        ),
         drug_classes=_classes(classes.facts()),
         products=tuple(sorted((bin_.product() for bin_ in products.values()), key=_product_order)),
         labels=_best_labels(items),
@@ -127,7 +129,7 @@ def is_brand(name: str, plain: frozenset[str]) -> bool:
 
     A slip of one letter in such a word (``Metfomin Hydrochloride`` occurs in the NDC directory) makes no brand either.
     """
-    words = fold(name).split()
+    words = fold_name(name).split()
     return bool(words) and not all(word in plain or word.isdigit() or _is_slip(word, plain) for word in words)
 
 
@@ -166,8 +168,8 @@ def _ingredients(items: Sequence[Contribution]) -> tuple[str, ...]:
 
 
 def _plain_words(ingredients: Iterable[str], items: Iterable[Contribution]) -> frozenset[str]:
-    words = {word for name in ingredients for word in fold(name).split()}
-    words |= {word for item in items for name in item.substances for word in fold(name).split()}
+    words = {word for name in ingredients for word in fold_name(name).split()}
+    words |= {word for item in items for name in item.substances for word in fold_name(name).split()}
     return frozenset(words | _FORM_WORDS | salt_words().endings)
 
 
@@ -187,7 +189,7 @@ def _file(
     bins: dict[tuple[str, tuple[str, ...], str], _ProductBin], product: Product, source: str, plain: frozenset[str]
 ) -> None:
     brand = product.brand_name if is_brand(product.brand_name, plain) else ""
-    key = (fold(product.dosage_form), product.routes, fold(brand))
+    key = (fold_name(product.dosage_form), product.routes, fold_name(brand))
     if key not in bins:
         bins[key] = _ProductBin(Product(dosage_form=product.dosage_form, routes=product.routes, brand_name=brand))
     bins[key].add(product, source)
@@ -197,7 +199,7 @@ def _classes(found: tuple[Fact, ...]) -> tuple[Fact, ...]:
     """Each class once: FDA's marked name wins over the same name without a mark; established classes first."""
     by_name: dict[str, Fact] = {}
     for fact in found:
-        name = fold(class_name(fact.value))
+        name = fold_name(class_name(fact.value))
         other = by_name.get(f"{name}|")
         marked = f"{name}|{class_kind(fact.value)}"
         if other and marked != f"{name}|":

@@ -9,8 +9,9 @@ from typing import Final
 
 from tools.drug_database.labels.label_terms import EnzymeRole, PhraseIndex, label_terms, tokens
 from tools.drug_database.names.aliases import Aliases, aliases, singular
-from tools.drug_database.names.name_keys import base_moiety, class_name, fold
+from tools.drug_database.names.name_keys import base_moiety, class_name
 from tools.drug_database.records import DrugRecord
+from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4
 _ACRONYM: Final = 5
@@ -60,7 +61,7 @@ def medicine(record: DrugRecord) -> Party:
     plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
     plain += [part for name in plain for part in _PARTS.split(name) if part != name]
     plain += [base_moiety(name) for name in plain]
-    others = [name for one in dict.fromkeys(map(fold, plain)) for name in known.other_names(one)]
+    others = [name for one in dict.fromkeys(map(fold_name, plain)) for name in known.other_names(one)]
     marked = [fact.value for fact in (*record.brand_names, *record.synonyms)]
     classes = [class_name(fact.value) for fact in record.drug_classes]
     terms = label_terms()
@@ -69,7 +70,7 @@ def medicine(record: DrugRecord) -> Party:
         record=record,
         names=_index([*plain, *others], marked),
         classes=_index(_class_wordings(classes, known), ()),
-        own=frozenset(map(fold, plain)),
+        own=frozenset(map(fold_name, plain)),
         groups=terms.groups_of(plain, [part for one in classes for part in _spellings(one)]),
         roles=terms.roles_of(plain),
     )
@@ -78,7 +79,7 @@ def medicine(record: DrugRecord) -> Party:
 def unlisted(name: str) -> Party:
     """The party of a name that is no record: a class, or a medicine that only labels may name."""
     alias = aliases().name(name)
-    names = [name, *(alias.names if alias else aliases().other_names(fold(name)))]
+    names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
     names += [part for part in _PARTS.split(name) if part != name]
     terms = label_terms()
     wording = terms.group_named(name)
@@ -87,7 +88,7 @@ def unlisted(name: str) -> Party:
         record=None,
         names=_index(names, ()),
         classes=_index((), ()),
-        own=frozenset(map(fold, names)),
+        own=frozenset(map(fold_name, names)),
         groups=wording or terms.groups_of(names),
         roles=terms.roles_of(names) | frozenset(terms.roles_in(name)),
         is_class=bool(wording),
@@ -100,7 +101,7 @@ def _index(plain: Iterable[str], others: Iterable[str]) -> PhraseIndex[str]:
 
 
 def _is_telling(name: str) -> bool:
-    folded = fold(name)
+    folded = fold_name(name)
     return (
         folded not in _TOO_GENERAL
         and singular(folded) not in _TOO_GENERAL

@@ -14,8 +14,8 @@ from typing import Final, Literal
 from tools.drug_database.labels.interaction_parties import Party
 from tools.drug_database.labels.severity import SEVERITIES, Severity, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import DrugRecord, Label, SectionName
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
@@ -77,8 +77,8 @@ def _sentences(record: DrugRecord | None) -> Iterator[tuple[Label, SectionName, 
     for label in record.labels if record else ():
         for section in SEARCHED:
             for sentence in label.sections.get(section, ()):
-                if fold(sentence) not in seen:
-                    seen.add(fold(sentence))
+                if fold_name(sentence) not in seen:
+                    seen.add(fold_name(sentence))
                     yield label, section, sentence
 
 
@@ -90,7 +90,7 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     """
     for label, section, sentence in _sentences(of.record):
         together = _TOGETHER.search(sentence) is not None
-        names = tuple(name for name in about.named_in(sentence) if together or fold(name) not in of.own)
+        names = tuple(name for name in about.named_in(sentence) if together or fold_name(name) not in of.own)
         classes = tuple(name for name in about.classed_in(sentence) if together or name not in of.groups)
         if names or classes:
             how: How = "name" if names else "class"

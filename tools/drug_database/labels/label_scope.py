@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tools.drug_database.names.name_keys import fold, joined
+from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import DrugRecord, Label
 from tools.drug_database.records.queries import LabelScope
+from tools.language.folding import fold_name
 
 FORM_WORDS: Final = {
     "tablets": "tablet",
@@ -113,19 +114,19 @@ def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str 
     """Order the record's labels: those that cover all asked forms first, then those of ``brand``, then the others."""
     if len(record.labels) < 2 or not (forms or brand):
         return record
-    wanted = fold(brand)
+    wanted = fold_name(brand)
 
     def order(label: Label) -> tuple[int, bool]:
         fits = covers(label, forms)
-        return ({True: 0, None: 1, False: 2}[fits], bool(wanted) and fold(label.brand_name) != wanted)
+        return ({True: 0, None: 1, False: 2}[fits], bool(wanted) and fold_name(label.brand_name) != wanted)
 
     return record.model_copy(update={"labels": tuple(sorted(record.labels, key=order))})
 
 
 def covers(label: Label, forms: Iterable[str]) -> bool | None:
     """Return whether the label is for the asked forms and routes; None where neither side says."""
-    routes = {word for route in label.routes for word in fold(route).split()}
-    held = {word for form in label.dosage_forms for word in fold(form).split()}
+    routes = {word for route in label.routes for word in fold_name(route).split()}
+    held = {word for form in label.dosage_forms for word in fold_name(form).split()}
     known = [form for form in forms if routes or (held and form in _FORMS)]
     if not known:
         return None

@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from tools.drug_database.names.aliases import singular
-from tools.drug_database.names.name_keys import DATA, base_moiety, fold
+from tools.drug_database.names.name_keys import DATA, base_moiety
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 T = TypeVar("T")
@@ -88,7 +89,7 @@ class EnzymeRole(NamedTuple):
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> Tokens:
     """The folded words of ``text``, each in the singular."""
-    return tuple(map(singular, fold(text).split()))
+    return tuple(map(singular, fold_name(text).split()))
 
 
 class PhraseIndex(Generic[T]):
@@ -126,9 +127,9 @@ class LabelTerms:
             for phrase in (group.name, *group.phrases):
                 self._by_phrase.setdefault(tokens(phrase), set()).add(group.name)
             for name in group.names:
-                self._by_member.setdefault(fold(name), set()).add(group.name)
+                self._by_member.setdefault(fold_name(name), set()).add(group.name)
         self._roles = _roles_by_name(data.enzymes)
-        self._spellings = {fold(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
+        self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
 
@@ -136,7 +137,7 @@ class LabelTerms:
         """The groups that medicines of these names or database classes belong to, with the wider ones."""
         found: set[str] = set()
         for name in names:
-            found |= self._by_member.get(fold(name), set()) | self._by_member.get(base_moiety(name), set())
+            found |= self._by_member.get(fold_name(name), set()) | self._by_member.get(base_moiety(name), set())
         for drug_class in classes:
             found |= self._by_phrase.get(tokens(drug_class), set())
         return self._closed(found)
@@ -169,12 +170,12 @@ class LabelTerms:
 
     def roles_of(self, names: Iterable[str]) -> frozenset[EnzymeRole]:
         """What medicines of these names do to enzymes and transporters."""
-        folded = [form for name in names for form in (fold(name), base_moiety(name))]
+        folded = [form for name in names for form in (fold_name(name), base_moiety(name))]
         return frozenset(role for name in folded for role in self._roles.get(name, ()))
 
     def roles_in(self, sentence: str) -> list[EnzymeRole]:
         """The kinds of inhibitors, inducers and substrates that ``sentence`` names."""
-        folded = fold(sentence)
+        folded = fold_name(sentence)
         found: dict[EnzymeRole, None] = {}
         for match in self._enzyme.finditer(folded):
             before = " ".join(folded[: match.start()].split()[-_NEAR:])
@@ -196,9 +197,9 @@ def _roles_by_name(enzymes: Sequence[Enzyme]) -> dict[str, list[EnzymeRole]]:
             for strength, names in rated.items():
                 for name in names:
                     kept = EnzymeRole(enzyme.name, role, strength if strength in _STRENGTHS else "")
-                    found.setdefault(fold(name), []).append(kept)
+                    found.setdefault(fold_name(name), []).append(kept)
         for name in enzyme.substrates:
-            found.setdefault(fold(name), []).append(EnzymeRole(enzyme.name, "substrate"))
+            found.setdefault(fold_name(name), []).append(EnzymeRole(enzyme.name, "substrate"))
     return found
 
 

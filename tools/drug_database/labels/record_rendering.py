@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
+from tools.language.folding import fold_name
 from tools.types import Passage, Phrase, ToolResult
 
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
@@ -94,7 +94,7 @@ def grouped(products: Iterable[Product]) -> list[ProductGroup]:
     """Group products by form and route."""
     groups: dict[tuple[str, tuple[str, ...]], ProductGroup] = {}
     for product in products:
-        key = (fold(product.dosage_form), product.routes)
+        key = (fold_name(product.dosage_form), product.routes)
         groups.setdefault(key, ProductGroup(product)).add(product)
     return list(groups.values())
 

@@ -14,8 +14,9 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from tools.drug_database.names.name_keys import DATA, fold
+from tools.drug_database.names.name_keys import DATA
 from tools.drug_database.names.spelling import Spellings
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 _LONG_ENOUGH: Final = 6
@@ -70,40 +71,42 @@ class Aliases:
             for form in _forms(name.alias):
                 self._names.setdefault(form, name)
             if len(name.names) == 1:
-                self._other_names[fold(name.names[0])].append(name.alias)
+                self._other_names[fold_name(name.names[0])].append(name.alias)
             if len(name.names) == 1 and name.kind == "inn":
-                self._substance_names[fold(name.names[0])][name.alias] = None
-                self._substance_names[fold(name.alias)][name.names[0]] = None
+                self._substance_names[fold_name(name.names[0])][name.alias] = None
+                self._substance_names[fold_name(name.alias)][name.names[0]] = None
         for group in data.classes:
             for form in _forms(group.alias):
                 self._classes.setdefault(form, group)
             for drug_class in group.classes[:1]:
-                self._nicknames[fold(drug_class)].append(group.alias)
+                self._nicknames[fold_name(drug_class)].append(group.alias)
         self.spellings = Spellings(
-            [fold(one.alias) for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
+            [fold_name(one.alias) for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
         )
-        self.class_spellings = Spellings([fold(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH])
+        self.class_spellings = Spellings(
+            [fold_name(one.alias) for one in data.classes if len(one.alias) >= _LONG_ENOUGH]
+        )
 
     def name(self, text: str) -> NameAlias | None:
         """Return the alias of a medicine that ``text`` is."""
-        return self._names.get(fold(text))
+        return self._names.get(fold_name(text))
 
     def substance_names(self, name: str) -> Sequence[str]:
         """Return the INN, BAN or USAN of the same substance beside ``name``."""
-        return list(self._substance_names.get(fold(name), ()))
+        return list(self._substance_names.get(fold_name(name), ()))
 
     def drug_class(self, text: str) -> ClassAlias | None:
         """Return the alias of a class that ``text`` is, in the singular or plural."""
-        folded = fold(text)
+        folded = fold_name(text)
         return self._classes.get(folded) or self._classes.get(singular(folded))
 
     def other_names(self, name: str) -> Sequence[str]:
         """Return the aliases that mean this medicine alone."""
-        return self._other_names.get(fold(name), ())
+        return self._other_names.get(fold_name(name), ())
 
     def nicknames(self, drug_class: str) -> Sequence[str]:
         """Return what clinicians call a class that has this name in the database."""
-        return self._nicknames.get(fold(drug_class), ())
+        return self._nicknames.get(fold_name(drug_class), ())
 
 
 def singular(folded: str) -> str:
@@ -116,7 +119,7 @@ def singular(folded: str) -> str:
 
 
 def _forms(alias: str) -> set[str]:
-    folded = fold(alias)
+    folded = fold_name(alias)
     return {folded, folded.replace(" ", "")}
 
 

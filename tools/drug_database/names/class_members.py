@@ -8,8 +8,8 @@ from typing import Final
 
 from tools.drug_database.names.aliases import Aliases, ClassAlias, singular
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.name_resolution import NameCandidate, distinct, meanings_of
+from tools.language.folding import fold_name
 
 _SCORE: Final = 95.0
 _LONG_WORD: Final = 4
@@ -17,12 +17,12 @@ _LONG_WORD: Final = 4
 
 def classed(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names or whose name holds all its words."""
-    return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold(text))))
+    return class_named(index, aliases, text) or tuple(_members(index, _by_words(index, fold_name(text))))
 
 
 def class_named(index: NameIndex, aliases: Aliases, text: str) -> tuple[NameCandidate, ...]:
     """Return the members of the class that ``text`` names, the most common first."""
-    folded = fold(text)
+    folded = fold_name(text)
     forms = (folded, singular(folded), f"{singular(folded)}s")
     own = [form for form in forms if form in index.members][:1]
     alias = aliases.drug_class(text)
@@ -36,7 +36,7 @@ def _alias_members(index: NameIndex, alias: ClassAlias) -> Sequence[NameCandidat
         for known in meanings_of(index, name)
         if known.kind == "generic"
     ]
-    return [*_members(index, [fold(name) for name in alias.classes]), *by_name]
+    return [*_members(index, [fold_name(name) for name in alias.classes]), *by_name]
 
 
 def _by_words(index: NameIndex, folded: str) -> list[str]:

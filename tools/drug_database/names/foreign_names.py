@@ -15,8 +15,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from tools.drug_database.names.name_keys import DATA, fold, salt_words
+from tools.drug_database.names.name_keys import DATA, salt_words
 from tools.drug_database.names.phonetic_keys import sounds
+from tools.language.folding import fold_name
 
 _SHORTEST: Final = 4
 """Letters of a key; shorter ones belong to too many names."""
@@ -103,12 +104,12 @@ def salt_in_english(text: str) -> str:
     """Return the English name of a German or Spanish salt that consists of ions alone; empty for another text."""
     form = next(english_forms(text), "")
     salt = len(ions_of(form)) > 1 and all(word in _english_ions() for word in form.split())
-    return form if salt and form != fold(text) else ""
+    return form if salt and form != fold_name(text) else ""
 
 
 def english_forms(text: str) -> Iterator[str]:
     """Yield English names that ``text`` may be in German or Spanish, the likeliest first; none for other text."""
-    folded = fold(text)
+    folded = fold_name(text)
     yield from _acids(folded)
     words = [word for word in folded.split() if word not in foreign_words().joining]
     if not words or len(words) > _MOST_WORDS:

@@ -10,9 +10,9 @@ from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.class_members import class_named
 from tools.drug_database.names.foreign_names import english_ions, ions_of
 from tools.drug_database.names.name_index import NameIndex
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.name_resolution import NameCandidate, distinct, leading, named
 from tools.drug_database.names.spelling import ENOUGH, Spelling, closeness
+from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
 from tools.language.vocabulary.common_words import is_ordinary
 
@@ -42,7 +42,7 @@ class Guess(NamedTuple):
 
 def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
     """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words."""
-    words = fold(text).split()
+    words = fold_name(text).split()
     if all(is_ordinary(word) or is_clinical_word(word) for word in words):
         return Guess()
     near = [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)]
@@ -68,7 +68,7 @@ def same_ions(words: Sequence[str], name: str) -> bool:
     if not typed and not meant:
         return True
     if len(words) == 1 and not typed and len(meant) > 1:
-        return closeness(words[0], fold(name).replace(" ", "")) >= _SURE_IONS
+        return closeness(words[0], fold_name(name).replace(" ", "")) >= _SURE_IONS
     free = [word for word in words if not ions_of(word)]
     missing = [ion for ion in meant - typed if not any(closeness(word, ion) >= _SURE_WORD for word in free)]
     return not missing and (typed <= meant or not meant)

@@ -9,7 +9,8 @@ from functools import cache
 
 from pydantic import Field
 
-from tools.drug_database.names.name_keys import DATA, base_moiety, fold
+from tools.drug_database.names.name_keys import DATA, base_moiety
+from tools.language.folding import fold_name
 from tools.types import Frozen
 
 
@@ -43,7 +44,7 @@ def _table() -> dict[str, dict[str, None]]:
     table: dict[str, dict[str, None]] = defaultdict(dict)
     for group in groups():
         for name in group.names:
-            table[fold(name)].update((other, None) for other in group.names if other != name)
+            table[fold_name(name)].update((other, None) for other in group.names if other != name)
     return table
 
 
@@ -52,6 +53,6 @@ def look_alikes(names: Iterable[str]) -> tuple[str, ...]:
     table = _table()
     found: dict[str, None] = {}
     for name in names:
-        for form in (fold(name), base_moiety(name)):
+        for form in (fold_name(name), base_moiety(name)):
             found.update(table.get(form, {}))
     return tuple(found)

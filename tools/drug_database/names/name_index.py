@@ -13,9 +13,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tools.drug_database.names.aliases import singular
 from tools.drug_database.names.foreign_names import InternationalNames
-from tools.drug_database.names.name_keys import base_moiety, class_name, fold, record_key
+from tools.drug_database.names.name_keys import base_moiety, class_name, record_key
 from tools.drug_database.names.spelling import Spellings
 from tools.drug_database.records import DrugRecord
+from tools.language.folding import fold_name
 
 NameKind = Literal["generic", "substance", "ingredient", "brand", "synonym"]
 _KIND_ORDER: Final[dict[NameKind, int]] = {"generic": 0, "substance": 1, "brand": 2, "synonym": 3, "ingredient": 4}
@@ -108,7 +109,7 @@ class NameIndex:
             if not single:
                 self.containing[base_moiety(name)].append(number)
         for drug_class in entry["c"]:
-            folded = fold(class_name(drug_class))
+            folded = fold_name(class_name(drug_class))
             if folded not in self.class_names:
                 self.class_names[folded] = drug_class
                 for word in folded.split():
@@ -117,7 +118,7 @@ class NameIndex:
                 self.members[folded].append(number)
 
     def _name(self, number: int, kind: NameKind, name: str) -> None:
-        folded = fold(name)
+        folded = fold_name(name)
         if not folded:
             return
         meanings = self._exact.setdefault(folded, [])
@@ -155,11 +156,11 @@ class NameIndex:
 
     def exact(self, name: str) -> Sequence[Known]:
         """Return the meanings of a name in any case, accents, hyphens or spacing, the best first."""
-        return self.whole(name) or self._brand_starts.get(fold(name), ())
+        return self.whole(name) or self._brand_starts.get(fold_name(name), ())
 
     def whole(self, name: str) -> Sequence[Known]:
         """As ``exact``, but the start of a brand is no name."""
-        folded = fold(name)
+        folded = fold_name(name)
         found = self._exact.get(folded)
         if found is None:
             found = self._exact.get(self._squeezed.get(folded.replace(" ", ""), ""))

@@ -1,9 +1,8 @@
-"""How a drug's name is compared: folding, base moieties and the key of an ingredient set.
+"""Base moieties of substances, and the key of an ingredient set.
 
-``fold`` makes spelling variants of one name equal (case, accents, hyphens, spacing). ``base_moiety`` takes the salt,
-ester and hydrate off a substance's name, so that products of one active moiety roll up to one record, as RxNorm's
-``form_of`` relation does. ``record_key`` names an ingredient set: it does not depend on the order of the ingredients
-and holds nothing but ``a-z``, ``0-9``, ``-`` and ``+``.
+``base_moiety`` takes the salt, ester and hydrate off a substance's name, so that products of one active moiety roll up
+to one record, as RxNorm's ``form_of`` relation does. ``record_key`` names an ingredient set: it does not depend on the
+order of the ingredients and holds only ``a-z``, ``0-9``, ``-`` and ``+``.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from tools.language.folding import without_accents
+from tools.language.folding import fold_name
 
 DATA: Final = Path(__file__).parent.parent / "data"
-_NOT_WORD = re.compile(r"[^\w%]+|_", re.UNICODE)
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _CLASS_KIND = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
 _LONGEST_KEY = 120
@@ -68,17 +66,6 @@ def word_list(name: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=65_536)
-def fold(name: str) -> str:
-    """Fold a name: lower case, no accents, one space for every run of other signs."""
-    return _NOT_WORD.sub(" ", without_accents(name)).strip()
-
-
-def squeeze(name: str) -> str:
-    """Fold a name without spaces: ``L-T4``, ``LT4`` and ``l t4`` are one."""
-    return fold(name).replace(" ", "")
-
-
-@lru_cache(maxsize=65_536)
 def base_moiety(substance: str) -> str:
     """Fold a name without its salt, ester and hydrate: ``Metformin Hydrochloride`` gives ``metformin``.
 
@@ -86,7 +73,7 @@ def base_moiety(substance: str) -> str:
     entirely stays whole too.
     """
     words = salt_words()
-    folded = fold(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
+    folded = fold_name(_BIOLOGIC_SUFFIX.sub("", substance.strip().lower()))
     known = words.base(folded)
     if known:
         return known
@@ -116,7 +103,7 @@ def acid_or_ion(name: str) -> str:
 
     INNs name the acid, USANs often its ion.
     """
-    folded = fold(name)
+    folded = fold_name(name)
     if folded.endswith("ic acid"):
         return f"{folded.removesuffix('ic acid')}ate"
     return f"{folded.removesuffix('ate')}ic acid" if folded.endswith("ate") and " " not in folded else ""
@@ -144,7 +131,7 @@ def record_key(ingredients: Sequence[str]) -> str:
 
 
 def _slug(name: str) -> str:
-    folded = " ".join(sorted(fold(name).split()))
+    folded = " ".join(sorted(fold_name(name).split()))
     slug = _NOT_SLUG.sub("-", folded).strip("-")
     if folded and not slug:
         return hashlib.blake2s(folded.encode(), digest_size=8).hexdigest()

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.foreign_names import english_forms
 from tools.drug_database.names.name_index import Known, NameIndex, NameKind
-from tools.drug_database.names.name_keys import acid_or_ion, base_moiety, fold
+from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING
 from tools.drug_database.records.queries import How
+from tools.language.folding import fold_name
 
 LONGEST_NAME: Final = 8
 """Words of the longest name that is looked for inside a question."""
@@ -69,11 +70,11 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Nam
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:
     """Return the one record that a German or Spanish name means, by its parts and endings; None for another text."""
-    entry = None if " " in text else index.international.find(fold(text))
+    entry = None if " " in text else index.international.find(fold_name(text))
     for form in () if entry is not None else english_forms(text):
         known = leading(index, index.exact(form) or index.exact(base_moiety(form)) or index.exact(acid_or_ion(form)))
         entries = {one.entry for one in known if one.kind != "brand"}
-        entry = next(iter(entries)) if len(entries) == 1 else index.international.find(fold(form))
+        entry = next(iter(entries)) if len(entries) == 1 else index.international.find(fold_name(form))
         if entry is not None:
             break
     return None if entry is None else Known(entry, "synonym", index.generics[entry])

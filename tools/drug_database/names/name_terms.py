@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tools.drug_database.names.name_keys import fold
+from tools.language.folding import fold_name
 from tools.language.stemming import stem
 from tools.language.word_lists import word_list
 
@@ -32,7 +32,7 @@ def grams(names: Iterable[str]) -> str:
 
 
 def _words(texts: Iterable[str]) -> dict[str, None]:
-    return dict.fromkeys(word for text in texts for word in fold(text).split())
+    return dict.fromkeys(word for text in texts for word in fold_name(text).split())
 
 
 def _cut(text: str) -> str:

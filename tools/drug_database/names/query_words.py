@@ -6,7 +6,8 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
-from tools.drug_database.names.name_keys import fold, word_list
+from tools.drug_database.names.name_keys import word_list
+from tools.language.folding import fold_name
 
 LONGEST: Final = 300
 """Characters of the typed text that are looked at; no name of a medicine is longer."""
@@ -51,7 +52,7 @@ def understand(typed: str) -> TypedQuery:
     visible = "".join(" " if unicodedata.category(sign) in {"Cc", "Cf", "Cs"} else sign for sign in start)
     plain = _GLUED.sub(" ", " ".join(_OWNS.sub(r"\1", visible.translate(_MARKS)).split())[:LONGEST])
     strength = _STRENGTH.search(plain)
-    words = tuple(fold(plain).split())
+    words = tuple(fold_name(plain).split())
     core = tuple(word for word in words if word not in NOISE and not _AMOUNT.match(word))
     return TypedQuery(
         whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words), strength=strength[0] if strength else ""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from tools.drug_database.names.name_keys import fold
 from tools.drug_database.names.phonetic_keys import sounds
+from tools.language.folding import fold_name
 
 ENOUGH: Final = 76.0
 """Below this a name is no likely misspelling of what was typed."""
@@ -74,7 +74,7 @@ class Spellings:
 
     def near(self, text: str, *, least: float = ENOUGH, most: int = 20) -> list[Spelling]:
         """Return the names nearest to ``text``, best first; none below ``least``."""
-        typed = fold(text).replace(" ", "")[:_LONGEST]
+        typed = fold_name(text).replace(" ", "")[:_LONGEST]
         if len(typed) < _SHORTEST or not self.names:
             return []
         sound = sounds([typed])[0]

@@ -13,7 +13,7 @@ import ijson
 import numpy as np
 from ijson.common import ObjectBuilder
 
-from tools.drug_database.importers.container import Entry
+from tools.drug_database.source_files.container import Entry
 from tools.errors import SourceRejected
 
 _LARGEST: Final = 64 * 1_048_576
