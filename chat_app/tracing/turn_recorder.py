@@ -22,6 +22,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_app.errors import ConfigurationError
@@ -50,11 +51,6 @@ class TurnRecorder:
     def __init__(self, kit: SpanKit | None = None, shut_down: Sequence[Callable[[], None]] = ()) -> None:
         self._kit = kit
         self._shut_down = shut_down
-
-    @property
-    def is_on(self) -> bool:
-        """Whether turns are recorded."""
-        return self._kit is not None
 
     def observe(self, events: AsyncGenerator[E, None]) -> AsyncGenerator[E, None]:
         """Record the ``AgentEvent``s or ``RunnerEvent``s of one turn while they are read.
@@ -110,23 +106,15 @@ def turn_recorder(
             "ASCLEPIUS_OTEL needs OpenTelemetry, which is not installed: `pip install 'asclepius[tracing]'`."
         ) from None
     meter = meter_provider.get_meter(_SCOPE, schema_url=_SCHEMA)
+    in_seconds = partial(meter.create_histogram, unit="s", explicit_bucket_boundaries_advisory=_SECONDS)
+    in_tokens = partial(meter.create_histogram, unit="{token}", explicit_bucket_boundaries_advisory=_TOKENS)
     kit = SpanKit(
         tracer=tracer_provider.get_tracer(_SCOPE, schema_url=_SCHEMA),
-        durations=meter.create_histogram(
-            "gen_ai.client.operation.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
-        ),
-        turn_durations=meter.create_histogram(
-            "gen_ai.invoke_agent.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
-        ),
-        tool_durations=meter.create_histogram(
-            "gen_ai.execute_tool.duration", "s", explicit_bucket_boundaries_advisory=_SECONDS
-        ),
-        first_chunks=meter.create_histogram(
-            "gen_ai.client.operation.time_to_first_chunk", "s", explicit_bucket_boundaries_advisory=_SECONDS
-        ),
-        tokens=meter.create_histogram(
-            "gen_ai.client.token.usage", "{token}", explicit_bucket_boundaries_advisory=_TOKENS
-        ),
+        durations=in_seconds("gen_ai.client.operation.duration"),
+        turn_durations=in_seconds("gen_ai.invoke_agent.duration"),
+        tool_durations=in_seconds("gen_ai.execute_tool.duration"),
+        first_chunks=in_seconds("gen_ai.client.operation.time_to_first_chunk"),
+        tokens=in_tokens("gen_ai.client.token.usage"),
         agent_name=agent_name,
         provider_name=provider_name,
         tool_names=frozenset(tool_names),

@@ -138,15 +138,8 @@ def consult_router(runtime: Runtime) -> APIRouter:
         `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
         `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
         """
-        user = asker(request)
-        app = await runtime.ready()
-        scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
-        await _check(runtime, app, body, files)
-        runtime.admit(user, asked=max(1, len(set(body.models))))
-        question = _begin(runtime, app, body, user, recent, scope=scope)
-        if body.stream:
-            return event_stream(question, dict.fromkeys(question.turns, Cursor()))
-        return await _whole(request, question)
+        question = await _begin(runtime, body, asker(request), recent)
+        return _streamed(question) if body.stream else await _whole(request, question)
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
     async def resume(
@@ -188,9 +181,12 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
         await app.check_documents([name for name in body.documents if name not in own])
 
 
-def _begin(
-    runtime: Runtime, app: App, body: ConsultBody, user: str, recent: RecentQuestions, *, scope: Scope | None
-) -> AskedQuestion:
+async def _begin(runtime: Runtime, body: ConsultBody, user: str, recent: RecentQuestions) -> AskedQuestion:
+    """Start the turns of a question. Raises ``InputRejected`` and ``TooManyQuestions`` before any has started."""
+    app = await runtime.ready()
+    scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
+    await _check(runtime, app, body, files)
+    runtime.admit(user, asked=max(1, len(set(body.models))))
     models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
     turns = {model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models}
     first = next(iter(turns.values()))
@@ -202,6 +198,10 @@ def _begin(
         events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
         runtime.turns.start(turn, recent.answer(turn, events))
     return question
+
+
+def _streamed(question: AskedQuestion) -> Response:
+    return event_stream(question, dict.fromkeys(question.turns, Cursor()))
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:

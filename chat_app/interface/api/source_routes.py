@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -33,8 +34,8 @@ def source_router(runtime: Runtime) -> APIRouter:
     async def guidelines(request: Request) -> list[dict[str, Any]]:
         """List the loaded guidelines."""
         signed_in(request)
-        app = await runtime.ready()
-        return [document.model_dump(mode="json") for document in await app.guidelines.documents()]
+        documents = await (await runtime.ready()).guidelines.documents()
+        return [document.model_dump(mode="json") for document in documents]
 
     @router.get("/guidelines/{document_id}/pages/{page}.png")
     async def page_image(
@@ -55,15 +56,7 @@ def source_router(runtime: Runtime) -> APIRouter:
         """Return the original document. A PDF opens in the browser; any other format is downloaded."""
         scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
-        path = app.guidelines.original(document_id, scope=scope)
-        pdf = path.suffix.lower() == ".pdf"
-        return FileResponse(
-            path,
-            media_type="application/pdf" if pdf else "application/octet-stream",
-            filename=f"{document_id}{path.suffix}",
-            content_disposition_type="inline" if pdf else "attachment",
-            headers=_kept(scope),
-        )
+        return _file(app.guidelines.original(document_id, scope=scope), document_id, scope)
 
     @router.get("/passages/{passage_id:path}")
     async def passage(request: Request, passage_id: str) -> Response:
@@ -76,6 +69,17 @@ def source_router(runtime: Runtime) -> APIRouter:
         return Response(found.model_dump_json(), media_type="application/json")
 
     return router
+
+
+def _file(path: FilePath, name: str, scope: Scope | None) -> FileResponse:
+    pdf = path.suffix.lower() == ".pdf"
+    return FileResponse(
+        path,
+        media_type="application/pdf" if pdf else "application/octet-stream",
+        filename=f"{name}{path.suffix}",
+        content_disposition_type="inline" if pdf else "attachment",
+        headers=_kept(scope),
+    )
 
 
 def _kept(scope: Scope | None) -> dict[str, str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from tools.language.quotable_units import term_set
 
 Json = dict[str, Any]
-Hint = Literal["strong", "weak", "none"]
 
 
 @dataclass(frozen=True)
