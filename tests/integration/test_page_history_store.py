@@ -7,14 +7,13 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from chainlit.types import Feedback, Pagination, ThreadFilter
 from chainlit.user import User
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import ConfigurationError
@@ -168,14 +167,14 @@ async def test_a_list_of_long_conversations_does_not_load_them(history: History)
         await history.save_turn(thread, [step(thread, "x" * 2000) for _ in range(100)], [])
     ada = await history.get_user("ada")
     assert ada is not None
-    await history.list_threads(Pagination(first=20), ThreadFilter(userId=ada.id))
-    began = perf_counter()
+    asked: list[str] = []
+    event.listen(history.engine.sync_engine, "before_cursor_execute", lambda *about: asked.append(about[2]))
     page = await history.list_threads(Pagination(first=20), ThreadFilter(userId=ada.id))
-    spent = perf_counter() - began
     assert len(page.data) == 20
     assert all(entry["steps"] == [] for entry in page.data)
-    # Chainlit's own took 227 ms for such a page.
-    assert spent < 0.1
+    [query] = asked
+    assert "threads" in query
+    assert "steps" not in query
 
 
 async def test_an_answer_has_one_feedback_and_it_goes_with_the_conversation(history: History) -> None:

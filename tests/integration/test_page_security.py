@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -106,9 +105,9 @@ async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPa
                 pass
         assert other.get(f"/project/file/{uuid4()}?session_id={session}").status_code in (401, 404)
         async with socket_of(shared_page, other) as (theirs, their_events, _):
-            await theirs.emit("stop")
-            await theirs.emit("edit_message", {"message": {"id": message["id"], "output": "x"}})
-            await asyncio.sleep(0.3)
+            # An acknowledgement comes once the server has handled the event.
+            await theirs.call("stop", timeout=20)
+            await theirs.call("edit_message", {"message": {"id": message["id"], "output": "x"}}, timeout=20)
             assert not [name for name, _ in their_events if name in ("stream_start", "new_message", "element")]
         assert not [name for name, _ in events if name == "element"], "the answer still runs"
         await socket.emit("stop")

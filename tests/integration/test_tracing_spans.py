@@ -171,17 +171,15 @@ async def test_how_long_the_phases_took_stands_on_the_turn(redis_url: str) -> No
 
     async def search_clinical_guidelines(question: str) -> str:
         """Search the guidelines."""
-        await asyncio.sleep(0.2)
         return question
 
     async with ScriptedServer([calls_reply(ASK), chained(text_reply("Low.", response_id="resp_2"))]) as server:
         await observed(scope, server, redis_url, FunctionTool(search_clinical_guidelines))
     [root] = [s for s in scope.exporter.get_finished_spans() if s.name.startswith("invoke_agent")]
     shown = attributes(root)
-    assert 0.2 <= shown["asclepius.time_in_tools"] < shown["asclepius.duration"]
-    assert shown["asclepius.time_to_first_event"] > 0
-    assert shown["asclepius.time_to_first_event"] + 0.2 <= shown["asclepius.time_to_first_text"]
-    assert shown["asclepius.time_to_first_text"] <= shown["asclepius.duration"]
+    assert 0 < shown["asclepius.time_in_tools"] < shown["asclepius.duration"]
+    first_event, first_text = shown["asclepius.time_to_first_event"], shown["asclepius.time_to_first_text"]
+    assert 0 < first_event <= first_text <= shown["asclepius.duration"]
 
     (chats,) = scope.points("gen_ai.client.operation.duration")
     assert chats.count == 2

@@ -9,6 +9,7 @@ nothing is waited for once and then paced by the clock.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -25,6 +26,7 @@ PATIENCE: Final = 2.0
 MARK: Final = "asclepius_mark"
 _MOST_WAITING: Final = 64
 _BACKLOG_PAUSE: Final = 0.05
+Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass
@@ -38,10 +40,11 @@ class _Marks:
 
 
 class Pace:
-    """Pace of every browser that is shown an answer."""
+    """Pace of every browser that is shown an answer. ``sleep`` waits for the given seconds."""
 
-    def __init__(self, *, patience: float = PATIENCE) -> None:
+    def __init__(self, *, patience: float = PATIENCE, sleep: Sleep = asyncio.sleep) -> None:
         self._patience = patience
+        self._sleep = sleep
         self._marks: WeakKeyDictionary[WebsocketSession, _Marks] = WeakKeyDictionary()
 
     def begin(self, session: WebsocketSession) -> None:
@@ -61,7 +64,7 @@ class Pace:
         marks = self._marks.setdefault(session, _Marks())
         marks.sent += 1
         await emit(session, "window_message", {MARK: marks.sent})
-        await asyncio.sleep(max(0.0, window - spent))
+        await self._sleep(max(0.0, window - spent))
         await self._taken(marks, marks.sent - 1)
         while waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank
             await asyncio.sleep(_BACKLOG_PAUSE)
