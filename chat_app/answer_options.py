@@ -63,7 +63,7 @@ class ConsultOptions:
     documents: tuple[str, ...] = ()
     """Ids of the guidelines to search; empty for all."""
     scope: Scope | None = None
-    """Key of a conversation with files of its own, which are searched beside the library and never at the server."""
+    """Key of a conversation that has private files. They are searched beside the library, never at the model server."""
     vector_store_id: str | None = None
     """Search this vector store of the model server instead of the guidelines."""
     include_raw: bool = False

@@ -73,7 +73,7 @@ class App:
     trace: GeneratorTrace
     recorder: TurnRecorder
     loading: LoadProgress | None = field(default_factory=lambda: LoadProgress("services", "Starting"))
-    """What is still being loaded; None when all is there."""
+    """The part that is being loaded; None once everything is loaded."""
     load_problems: list[str] = field(default_factory=list)
     load_listeners: list[Callable[[LoadProgress | None], None]] = field(default_factory=list)
     """Called with each progress of ``warm_up``, and with None at its end."""

@@ -240,7 +240,7 @@ class Notice(Frozen):
 
     @property
     def comes_first(self) -> bool:
-        """Whether the notice stands above the answer, which it takes the place of advice in."""
+        """Whether the notice is shown above the answer, as the advice itself."""
         return self.code == "emergency"
 
 

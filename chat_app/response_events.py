@@ -120,7 +120,7 @@ class ReasoningDone(StreamEvent):
 
 
 class ReasoningPart(StreamEvent):
-    """The start or end of a part of the reasoning's summary, whose text has events of its own."""
+    """The start or end of a part of the reasoning's summary. Its text has separate events."""
 
     type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
 

@@ -88,7 +88,7 @@ class ModelSettings(BaseSettings):
 
     @property
     def local_embeddings(self) -> Path | None:
-        """The directory of the embedding model, when it is no server's URL."""
+        """The directory of the local embedding model; None for a server's URL."""
         named = self.embeddings
         return None if named is None or named.startswith(("http://", "https://")) else Path(named).absolute()
 

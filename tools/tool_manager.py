@@ -90,7 +90,7 @@ class ToolManager:
         return last
 
     def _limit(self, tool: FunctionTool) -> asyncio.Semaphore:
-        # A semaphore belongs to one event loop, and ``Runner.call`` runs a loop of its own each time.
+        # A semaphore belongs to one event loop, and ``Runner.call`` runs a new loop each time.
         limits = self._limits.setdefault(asyncio.get_running_loop(), {})
         return limits.setdefault(tool.name, asyncio.Semaphore(tool.max_parallel))
 

@@ -1,4 +1,4 @@
-"""``asclepius doctor``: what is configured, reachable and loaded, and how to fix what is not."""
+"""``asclepius doctor``: check configuration, services and content, and say how to fix each fault."""
 
 from __future__ import annotations
 

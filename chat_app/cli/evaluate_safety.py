@@ -35,7 +35,7 @@ async def interactions(
     kinds = (*evaluation.KINDS, "Drug_Class") if classes else evaluation.KINDS
     cases = evaluation.cases_of(labels, kinds)[:limit]
     with tempfile.TemporaryDirectory() as folder:
-        # A database of its own: what is loaded for care is neither searched nor changed.
+        # A scratch database: the data loaded for care are neither searched nor changed.
         own = {"data_dir": folder, "milvus_uri": None, "redis_url": None, "database_url": None}
         async with open_app(Settings(storage=own), on_progress=shell.note_if_terminal) as asclepius:
             await asclepius.warm_up()

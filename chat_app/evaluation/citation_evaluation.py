@@ -1,8 +1,8 @@
-"""Holds what readers are shown to its sources: every quote, every citation number, every figure of a cited statement.
+"""Check the answers' quotes, citation numbers and figures against their sources.
 
-A quote must stand on the page that its reference names, in the original file itself. A number must lead to the passage
-that was cited with it, numbers must follow the order of first use, and the passage must still open. A figure (a dose, a
-threshold, a date) of a cited statement must stand in one of the sources cited for it.
+A quote must be on the page that its reference names, in the original file. A citation number must open the passage
+cited with it, and numbers must follow the order of first use. A figure (a dose, a threshold, a date) of a cited
+statement must be in one of the sources cited for it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ async def evaluate_citations(
 
 @dataclass(slots=True)
 class _Statement:
-    """A stretch of the answer and the citations that stand after it."""
+    """A part of the answer and the citations that follow it."""
 
     text: str = ""
     cited: list[CitationAdded] = field(default_factory=list[CitationAdded])
@@ -73,7 +73,7 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Answer:
-    """What the reader saw of one turn."""
+    """One turn as the reader saw it."""
 
     statements: list[_Statement] = field(default_factory=lambda: [_Statement()])
     references: tuple[Reference, ...] = ()
@@ -134,14 +134,14 @@ class _Sources:
         self._reading = asyncio.Lock()
 
     async def opens(self, passage: Passage) -> bool:
-        """Whether the passage's id opens these very words on this page; what has no page comes with its words."""
+        """Return whether the passage's id opens the same words on the same page; texts without pages always do."""
         if not passage.id.startswith(STORED):
             return True
         stored = await self._library.passage(passage.id)
         return stored is not None and (stored.text, stored.page) == (passage.text, passage.page)
 
     async def holds(self, passage: Passage, quote: str) -> bool:
-        """Whether ``quote`` stands on the passage's page; of a drug record and of retrieved text, in that."""
+        """Return whether ``quote`` is on the passage's page, or in the text of a source without pages."""
         if not passage.id.startswith(STORED):
             return stands_on(quote, 1, [passage.text])
         async with self._reading:
@@ -200,7 +200,7 @@ async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources)
 
 
 def _wrong_numbers(answer: _Answer) -> list[tuple[int, str]]:
-    """Numbers of the text that lead elsewhere, or stand out of order; references that nothing cites."""
+    """Return numbers that open another passage or are out of order, and references that nothing cites."""
     listed = {reference.number: reference.passage.id for reference in answer.references}
     first_uses = list(dict.fromkeys(citation.number for citation in answer.citations))
     wrong = [

@@ -62,10 +62,10 @@ class CitationReport(Frozen):
     citations: int
     quotes: int
     quotes_verbatim: float
-    """Share of the quotes that stand on the page they are cited with."""
+    """Share of the quotes that are on the page they are cited with."""
     wrong_numbers: int
     unsupported_figures: int
-    """Figures of cited statements that stand in none of the sources cited for them."""
+    """Figures of cited statements that are in none of the sources cited for them."""
     unsupported_statements: int
     """Cited statements whose figures, units, negations or names are not in their sources, as the reader is told."""
     dropped_citations: int

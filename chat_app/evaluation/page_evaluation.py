@@ -1,4 +1,4 @@
-"""Measures whether questions find the page of a loaded guideline that answers them."""
+"""Measure whether questions find the page of a loaded guideline that answers them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST = 5
 
 
 class PageMiss(Frozen):
-    """A question whose page was not first: what was found instead, best first."""
+    """A question whose page was not first, and the pages found, best first."""
 
     question: str
     document: str
@@ -52,7 +52,7 @@ _QUESTIONS = TypeAdapter(list[_PageQuestion])
 
 
 async def evaluate_pages(library: GuidelineLibrary, questions: Path, *, within_document: bool = False) -> PagesReport:
-    """Asks each question of a JSON list of ``{"question", "document", "gold_pages"}`` (pages from 1).
+    """Ask each question of a JSON list of ``{"question", "document", "gold_pages"}`` (pages from 1).
 
     ``document`` is an id, a file name or a title; null or an empty ``gold_pages`` marks a question that the loaded
     guidelines do not answer. All loaded documents are searched, unless ``within_document``. Raises

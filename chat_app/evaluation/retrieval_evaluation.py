@@ -1,4 +1,4 @@
-"""Measures retrieval on test collections in the BEIR layout."""
+"""Measure retrieval on test collections in the BEIR layout."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def evaluate_retrieval(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> RetrievalReport:
-    """Indexes the passages in collections of their own, asks every question, and removes the collections. Blocks."""
+    """Index the passages in scratch collections, ask every question, and drop the collections. Blocks."""
     retriever = Retriever(
         MilvusConnection(uri, token, contents="guideline index"), f"evaluation_{uuid4().hex[:12]}", embedder
     )
@@ -165,7 +165,7 @@ class _Trial:
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """Normalised discounted cumulative gain of the first ten, gains as graded (Järvelin and Kekäläinen, 2002)."""
+    """Return the normalised discounted cumulative gain of the first ten (Järvelin and Kekäläinen, 2002)."""
     gained = sum(max(0, relevance.get(key, 0)) / math.log2(at + 2) for at, key in enumerate(ranked[:CUT]))
     ideal = sorted((grade for grade in relevance.values() if grade > 0), reverse=True)[:CUT]
     best = sum(grade / math.log2(at + 2) for at, grade in enumerate(ideal))
@@ -173,7 +173,7 @@ def ndcg(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:
 
 
 def recall(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """Share of the relevant passages that are among the first ten."""
+    """Return the share of the relevant passages among the first ten."""
     wanted = {key for key, grade in relevance.items() if grade > 0}
     return len(wanted.intersection(ranked[:CUT])) / len(wanted) if wanted else 0.0
 

@@ -31,7 +31,7 @@ class GeneratorTrace:
         return self._writer is None or self._writer.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """End tracing and write what is queued; return False when that takes longer than ``timeout`` seconds."""
+        """End tracing and write the queue; return False when that takes longer than ``timeout`` seconds."""
         for end in self._ends:
             end()
         return self._writer is None or self._writer.close(timeout)

@@ -1,4 +1,4 @@
-"""Redaction: what a trace or a log may contain of a call, and what is reduced to its shape.
+"""Redact calls for traces and logs: keep facts about a call, and reduce its contents to their shape.
 
 Kept are ids, names that the developer chose, types, flags, lengths, timings, token counts, and a keyed hash that shows
 whether two texts are equal. Text and numbers that may come from the question, the answer, a tool or a source are kept

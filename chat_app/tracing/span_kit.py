@@ -38,7 +38,7 @@ class SpanKit:
 
 
 def error_type_of(outcome: Outcome) -> str | None:
-    """Return ``error.type`` of a turn, or None for an end that is no error."""
+    """Return ``error.type`` of a turn; None when it did not fail."""
     if outcome.kind == "failed":
         return "failed"
     if outcome.kind == "incomplete" and outcome.reason not in _NO_ERRORS:

@@ -60,7 +60,7 @@ class TurnRecorder:
         return events if self._kit is None else _observed(self._kit, events)
 
     async def aclose(self, timeout: float = 3.0) -> None:
-        """Send what is queued; give up after ``timeout`` seconds."""
+        """Send queued spans; give up after ``timeout`` seconds."""
         # Daemons, so that a collector that does not answer cannot delay the end of the process.
         threads = [threading.Thread(target=end, name="spans-shutdown", daemon=True) for end in self._shut_down]
         deadline = time.monotonic() + timeout

@@ -107,7 +107,7 @@ class TurnSpans:
                 return
 
     def end(self, *, stopped: bool = False, error_type: str | None = None) -> None:
-        """End all spans: the reader left when ``stopped``, an exception of ``error_type`` ended the turn if given."""
+        """End all spans; ``stopped`` when the reader left, ``error_type`` when an exception ended the turn."""
         outcome = self._outcome or Outcome(kind="incomplete", reason="stopped" if stopped else "truncated")
         error_type = error_type or error_type_of(outcome)
         for tool in self._tools.values():

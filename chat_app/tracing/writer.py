@@ -1,7 +1,7 @@
 """The one thread that writes traces, so that no answer waits for a disk.
 
 ``submit`` never blocks and never raises: a job goes into a bounded queue, or is dropped and counted when the queue is
-full. A directory that cannot be written to is logged once. ``close`` writes what is queued, within a time limit.
+full. A directory that cannot be written to is logged once. ``close`` writes the queue, within a time limit.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TraceWriter:
         return written.wait(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Write what is queued and end the thread; return False when that takes longer than ``timeout`` seconds."""
+        """Write the queue and end the thread; return False when that takes longer than ``timeout`` seconds."""
         with self._state:
             already, self._closed = self._closed, True
             thread = self._thread

@@ -1,4 +1,4 @@
-"""Reads Word documents (DOCX) into blocks, from the parts of the package that hold words. Runs in the worker.
+"""Parse Word documents (DOCX) into blocks. Runs in the worker process.
 
 A part with a DOCTYPE or an entity is refused before it is parsed, so no entity is ever expanded.
 """
@@ -25,7 +25,7 @@ _HEADING_STYLE = re.compile(r"(?:heading|berschrift|titre)\s?(\d)", re.IGNORECAS
 
 
 def read_docx(path: Path) -> Extraction:
-    """Paragraphs, headings, lists and tables. Raises ``SourceRejected`` for what is no Word document, or a bomb."""
+    """Return paragraphs, headings, lists and tables. Raises ``SourceRejected`` for other files and zip bombs."""
     try:
         with zipfile.ZipFile(path) as package:
             body = _part(package, "word/document.xml")

@@ -38,7 +38,7 @@ class Block(Frozen):
 
 
 class PageContent(Frozen):
-    """One page: ``number`` counts from 1 through the file, ``label`` is what is printed on it."""
+    """One page: ``number`` counts from 1 through the file, ``label`` is the printed page number."""
 
     number: int = Field(ge=1)
     label: str | None = None
@@ -52,7 +52,7 @@ class PageContent(Frozen):
 
 
 class Extraction(Frozen):
-    """What was read from a file. Texts are empty where the file does not say."""
+    """A parsed file. Texts that the file does not give are empty."""
 
     title: str = ""
     issuer: str = ""

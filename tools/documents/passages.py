@@ -1,4 +1,4 @@
-"""Cuts pages into passages of about 350 words on sentence bounds, with overlap, and each table row on its own.
+"""Cut pages into passages of about 350 words at sentence ends, with overlap, and into single table rows.
 
 A passage stays on one page, so that the page it is cited with is the page its words are on. The one exception is a
 sentence that runs over the page's end: it is finished in the passage in which it began, and the rest of it is not
@@ -41,7 +41,7 @@ _CLOSED = (".", "!", "?", ":", ";", ")", "”", '"')
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence, list item, heading or caption; ``opens`` a line of its own in the passage."""
+    """A sentence, list item, heading or caption; ``opens`` a new line of the passage."""
 
     text: str
     section: str
@@ -76,7 +76,7 @@ def passages(extraction: Extraction) -> list[StoredPassage]:
     pages = _with_whole_sentences(extraction.pages)
     for page in pages:
         pieces = list(_pieces(page, headings))
-        # A list of literature stands alone, or the last recommendations before it would go for a part of it.
+        # A list of literature is cut separately: recommendations before it must not count as part of it.
         for listed, run in groupby(pieces, lambda piece: _announces_literature(piece.section)):
             for part in _cut(list(run)):
                 text, sections = _joined(part)

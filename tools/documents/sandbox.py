@@ -1,4 +1,4 @@
-"""Runs the worker as a child process: limits on memory and time, progress as it comes, one plain error when it dies."""
+"""Run the worker as a child process under limits, with progress, and one error when it dies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.documents.worker import Job, Limits
 from tools.errors import SourceRejected
 
 QUIET_SECONDS = 60.0
-"""Longest time without a word from the worker; a page of text takes 3 ms."""
+"""Longest silence of the worker; a page of text takes 3 ms."""
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -85,7 +85,7 @@ async def _follow(
 
 
 def _environment() -> dict[str, str]:
-    """Only what Python needs to start: no key or token of the app is in the worker's reach."""
+    """Return the variables that Python needs to start, so that the worker sees no key or token of the app."""
     kept = {
         name: os.environ[name]
         for name in ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "TESSDATA_PREFIX", "LD_LIBRARY_PATH")

@@ -1,4 +1,4 @@
-"""Reads Markdown, plain text and HTML into blocks. Runs in the worker process."""
+"""Parse Markdown, plain text and HTML into blocks. Runs in the worker process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_NESTING = 200
 
 
 def decode(data: bytes) -> str:
-    """Text in UTF-8, UTF-16 with a mark, or else the Western code page. Raises ``SourceRejected`` for binary data."""
+    """Decode UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Raises ``SourceRejected`` for binary data."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
     if b"\0" in data:
@@ -40,7 +40,7 @@ def decode(data: bytes) -> str:
 
 
 def read_markdown(text: str) -> Extraction:
-    """Headings, paragraphs, lists and pipe tables; facts from a front matter between two lines of ``---``."""
+    """Parse headings, paragraphs, lists and pipe tables, and a front matter between two lines of ``---``."""
     facts: dict[str, str] = {}
     front = _FRONT_MATTER.match(text)
     if front:
@@ -52,7 +52,7 @@ def read_markdown(text: str) -> Extraction:
 
 
 def read_plain(text: str) -> Extraction:
-    """Paragraphs parted by empty lines; a short line alone that ends without a stop is a heading."""
+    """Split paragraphs at empty lines; a short single line without a full stop is a heading."""
     blocks: list[Block] = []
     for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
         words = clean(part.replace("\n", " "))
@@ -66,7 +66,7 @@ def read_plain(text: str) -> Extraction:
 
 
 def read_html(text: str) -> Extraction:
-    """Headings, paragraphs, lists, captions and tables of a page; its navigation, scripts and styles are left out."""
+    """Parse headings, paragraphs, lists, captions and tables, without navigation, scripts and styles."""
     parser = _HtmlReader()
     parser.feed(text)
     parser.close()
@@ -140,7 +140,7 @@ def _inline(text: str) -> str:
 
 
 class _HtmlReader(HTMLParser):
-    """Collects blocks; words outside of any are paragraphs."""
+    """Collects blocks; words outside any block element form paragraphs."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""The files that hold the words of one version of a document: how they are written, and read with care.
+"""Write and read the files with the words of one version of a document.
 
     facts.json       what the reader found out about the document
     pages.jsonl      a page a line
@@ -6,8 +6,7 @@
     terms.txt        the indexed terms of each passage, a line each
     terms.json       in how many passages each term is
 
-A record that a fault of the disk or an edit by hand has damaged is told apart from a good one, so that one document
-never takes down the others.
+Records damaged by a disk fault or a manual edit are detected, so that one document never takes down the others.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ Record = TypeVar("Record", bound=BaseModel)
 
 
 class Lexicon(Frozen):
-    """In how many passages of a version each term is."""
+    """How many passages of a version hold each term."""
 
     indexed: int
-    """Passages that are searched."""
+    """Number of searched passages."""
     counts: dict[str, int]
 
 

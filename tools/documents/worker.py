@@ -1,8 +1,8 @@
-"""The process that opens files of others: ``python -m tools.documents.worker`` with one job as JSON on its input.
+"""The process that parses untrusted files: ``python -m tools.documents.worker`` with one job as JSON on its input.
 
-A guideline is hostile until read: it may be built to eat memory or time, or to hit a fault in the parser. So it is
-opened here, under limits, and never in the app. The worker writes one JSON object a line: progress, then either
-``{"ok": true}`` with its results in files, or ``{"refused": "a sentence"}``.
+A file may be built to exhaust memory or time, or to exploit the parser, so it is opened here under limits and never in
+the app. The worker writes one JSON object per line: progress, then either ``{"ok": true}`` with its results in files,
+or ``{"refused": "a sentence"}``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ JOB: TypeAdapter[Job] = TypeAdapter(Job)
 
 
 class Limits(Frozen):
-    """What a worker may use; the system ends it beyond that."""
+    """Limits of a worker, enforced by the system."""
 
     memory_bytes: int = Field(default=2 * GIBIBYTE, gt=0)
     cpu_seconds: int = Field(default=180, gt=0)

@@ -103,7 +103,7 @@ class DrugDatabase:
         await self._read(self._searcher.snapshot, _LOAD_SECONDS)
 
     async def check(self) -> list[str]:
-        """Return what is wrong, as sentences that say what to do; empty when all is well."""
+        """Return each fault as a sentence that names the remedy; empty when there is none."""
 
         def look(client: Client) -> list[str]:
             generation = drug_collection.current(client, self._name, timeout=SEARCH_SECONDS)

@@ -1,7 +1,7 @@
 """Embedding models for dense search: any OpenAI-compatible server, or a local ONNX model directory.
 
 Dense search is an addition: without an embedder the library searches by terms alone. An embedder's ``name`` tells
-apart models whose vectors do not fit together; each has a collection of its own.
+apart models whose vectors do not fit together; each has a separate collection.
 """
 
 from __future__ import annotations

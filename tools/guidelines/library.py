@@ -94,7 +94,7 @@ class GuidelineLibrary:
     # -- documents
 
     async def documents(self) -> list[Document]:
-        """Return what is loaded and searchable, by id."""
+        """Return the loaded, searchable documents by id."""
         return await self._run(self._shelves.library.catalog.documents)
 
     async def damaged(self) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class GuidelineLibrary:
         """Rebuild the index from the stored originals, reading again what an older reader read.
 
         Needed after a new version of the app, a new embedding model, or when the Milvus server lost its data. Until
-        it ends, searches find only what is already indexed again.
+        it ends, searches find only the documents indexed so far.
         """
         return await self._ingester.reindex(progress)
 
@@ -238,7 +238,7 @@ class GuidelineLibrary:
         return []
 
     async def check(self) -> list[str]:
-        """Return what is wrong with the library, one sentence each, with what to do; empty when all is well."""
+        """Return each fault of the library as a sentence that names the remedy; empty when there is none."""
         return await self._checked(self._searcher.problems)
 
     async def check_own(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The words of a question that only ask: they say what is wanted to know, and nothing of what it is about."""
+"""Question words that carry intent but no topic; an answer need not contain them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
 _FIRST_LINE = ("first", "line")
-"""Asks for what is recommended, too: most recommendations do not say it, and many say it of something else."""
+""""First line" is intent, too: most recommendations do not say it, and many say it of another treatment."""
 _FIRST_LINE_SHARE = 0.3
 """Of the weight of these two: with all of it, any disease's first-line drugs come before the right disease's drugs;
 with none, the sentences that do say it are missed."""

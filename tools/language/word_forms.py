@@ -2,7 +2,7 @@
 
 A question says "renal" or "anaemia" where the guideline says "kidney" or "anemia". Here are British beside American
 spelling, the Greek or Latin adjective beside the English noun, and word families that the stemmer leaves apart.
-What is here decides what is found, never what is shown.
+These forms affect search, never the text shown.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class NotLoaded(CollectionGone):
 
 
 class MilvusConnection:
-    """The client of one Milvus server, shared by threads. ``contents`` names in errors what is kept there."""
+    """The client of one Milvus server, shared by threads. Errors call its content ``contents``."""
 
     def __init__(self, uri: str, token: str | None = None, *, contents: Contents, threads: int = 4) -> None:
         self._uri = uri

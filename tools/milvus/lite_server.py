@@ -1,8 +1,8 @@
-"""Serves Milvus Lite so that callers who come at once share each collection: ``python -m tools.milvus.lite_server``.
+"""Serve Milvus Lite to concurrent callers: ``python -m tools.milvus.lite_server``.
 
-Milvus Lite opens a collection when it is first asked for, and takes no lock for that (3.2.2): two first calls open it
-twice, and of one of the two nothing is seen again. What is loaded there is never reported as loaded, so that whoever
-waits for it waits for ever; what is written there is lost. So here one call at a time opens, makes, lists or drops one.
+Milvus Lite 3.2.2 opens a collection at its first use and takes no lock. Two concurrent first calls open it twice: one
+of the two loses its writes and is never reported as loaded. So this server opens, creates, lists or drops one
+collection at a time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One Milvus collection of passages: connecting, writing, loading, and errors that say what to do.
 
-All methods block; ``GuidelineLibrary`` calls them in threads of its own.
+All methods block; ``GuidelineLibrary`` calls them in its threads.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ID_BYTES = 256
 VERSION_BYTES = 128
 
 CONSISTENCY = "Bounded"
-"""Of searches: a strong one waits for a Milvus server's next tick, some 200 ms. What is searched for is named by a
-record that is written after ``settle``, which makes sure with a strong search of its own."""
+"""Consistency of searches. A strong one waits for a Milvus server's next tick, some 200 ms. Searches can do without,
+because records name a version only after ``settle``, which makes a strong search."""
 SETTLE_TRIES = 20
 SETTLE_PAUSE = 0.25
 """Milvus Lite builds its indexes in the background after a flush, and a load that meets a half-written file fails."""

@@ -100,7 +100,7 @@ class HostedSearch:
         self._looked: tuple[float, str, bool] | None = None
 
     async def available(self) -> bool:
-        """Whether the server has vector stores; asked anew after a while, sooner when it had none."""
+        """Return whether the server has vector stores; cached, for a shorter time when it had none."""
         now = time.monotonic()
         if self._probed is None or now - self._probed[0] > (_AVAILABLE_FOR if self._probed[1] else _LOOK_AGAIN_AFTER):
             self._probed = (now, await self._stores.available())
@@ -108,7 +108,7 @@ class HostedSearch:
 
     @property
     def was_synced(self) -> bool:
-        """Whether anything was uploaded from here and not withdrawn."""
+        """Return whether uploads of this app exist at the server."""
         return self._state.read() is not None
 
     def ready(self, wanted: Sequence[GuidelineFile]) -> str | None:
@@ -120,7 +120,7 @@ class HostedSearch:
         return state.vector_store_id if held == {(file.document_id, file.version) for file in wanted} else None
 
     async def usable(self, store_id: str) -> bool:
-        """Whether the server still has the store; what it said is believed for a minute. Failures count as no."""
+        """Return whether the server still has the store; cached for a minute. A failure counts as no."""
         now = time.monotonic()
         if self._looked is None or self._looked[1] != store_id or now - self._looked[0] > _LOOK_AGAIN_AFTER:
             try:

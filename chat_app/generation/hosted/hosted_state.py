@@ -22,7 +22,7 @@ _LOCK_POLL = 0.2
 
 
 class UploadedFile(Frozen):
-    """One version of a guideline at the server. ``completed``: it was seen to be searchable."""
+    """One version of a guideline at the server. ``completed`` once the server reported it as searchable."""
 
     file_id: str
     document_id: str

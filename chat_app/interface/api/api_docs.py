@@ -24,15 +24,15 @@ Every operation under `/api/v1` needs the login cookie `access_token`, the same 
 gives it to the demo user, and to users whom a trusted proxy names; `POST /login` (form fields `username` and
 `password`) gives it to users with a password.
 
-Errors are problem documents (RFC 9457). They never repeat what was sent. What belongs to somebody else is answered
-as what does not exist: 404.
+Errors are problem documents (RFC 9457). They never repeat the request. Another user's resources are answered like
+missing ones: 404.
 """.strip()
 
 TAGS: Final = [
     {"name": "consult", "description": "Ask, follow the answer, stop it."},
-    {"name": "conversations", "description": "What was asked and answered; kept until a while after its last use."},
+    {"name": "conversations", "description": "Questions and answers; kept for a while after their last use."},
     {"name": "sources", "description": "What answers come from."},
-    {"name": "health", "description": "Whether the app runs, and what is loaded."},
+    {"name": "health", "description": "Whether the app runs, and its loaded content."},
 ]
 
 _PROBLEMS: Final = {

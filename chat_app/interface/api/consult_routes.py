@@ -159,7 +159,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
 
     @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
     async def stop(request: Request, turn_id: TurnId) -> Response:
-        """Stop a turn; what was read stays. Stopping twice changes nothing."""
+        """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
         recent.get(turn_id, asker(request)).stop()
         return Response(status_code=204)
 

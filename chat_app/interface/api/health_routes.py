@@ -1,4 +1,4 @@
-"""Whether the app is alive, whether it is ready, and what is loaded."""
+"""Routes for liveness, readiness and the loaded content."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def health_router(runtime: Runtime) -> APIRouter:
 
 
 def status_router(runtime: Runtime) -> APIRouter:
-    """Return the route of what is loaded."""
+    """Return the route of the loaded content."""
     router = APIRouter()
 
     @router.get("/status")

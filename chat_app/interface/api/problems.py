@@ -1,4 +1,4 @@
-"""Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat what was sent."""
+"""Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat the request."""
 
 from __future__ import annotations
 

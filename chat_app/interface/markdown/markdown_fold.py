@@ -84,7 +84,7 @@ class MarkdownFold:
         return self._advance(CITATION, final=False)
 
     def close(self) -> str:
-        """Return what was still held back when the answer ended."""
+        """Return the text still held back when the answer ends."""
         rest = "\n" if self._carriage else ""
         self._carriage = False
         shown = self._advance(rest, final=True) + "".join(self._fence_owes)

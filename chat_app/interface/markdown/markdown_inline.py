@@ -18,7 +18,7 @@ from dataclasses import dataclass
 Piece = tuple[int, str]
 
 CITATION = "\0"
-"""Stands for a citation in the buffer; the fold puts its markup there."""
+"""Placeholder for a citation in the buffer, which the fold replaces by its markup."""
 
 # A backslash before one of these is an escape that the writer meant; before any other character it is a backslash.
 _MEANT_ESCAPES = frozenset("*_#`~|-.>!+<$")

@@ -69,7 +69,7 @@ async def _go_on_from(page: ChatPage, owner: str, thread_id: str, *, before: str
         try:
             forked = await fork(app.sessions, main, owner, before=before)
         except SessionError:
-            logger.warning("An edited question starts without what was said before: the session store is away.")
+            logger.warning("An edited question starts without the earlier messages: the session store does not answer.")
     # Branches below the edited question are deleted: all models continue from the copy.
     left = {key: None for key in known if is_conversation_key(key)}
     await page.runtime.history.update_conversations(thread_id, {**left, MAIN: forked})

@@ -282,7 +282,7 @@ def _kind(line: Line, layout: Layout) -> BlockKind:
 
 
 def _runs_on(draft: _Draft, line: Line, kind: BlockKind) -> bool:
-    """Return whether what was taken for a heading is a sentence that begins in bold type and goes on with this line."""
+    """Return whether the supposed heading is a sentence that begins in bold type and continues with this line."""
     last = draft.last
     goes_on = line.text[0].islower() or _is_unfinished(last.text)
     if draft.kind != "heading" or kind != "text" or not goes_on or _is_closed(last.text):

@@ -25,7 +25,7 @@ MOST_PRINTED: Final = 3
 LEAST_SEEN: Final = 2
 """How often the document must print a word that English does not have."""
 LEAST_CONTENT: Final = 4
-"""Letters of a part that is no function word; shorter ones are found in any long word, and must be common."""
+"""Letters of a part other than a function word; shorter ones occur in any long word, and must be common."""
 OFTEN: Final = 10
 COMMON: Final = 1_000
 """How often the document prints a short word, or its rank in English, that makes it common."""
@@ -54,7 +54,7 @@ class GluedWords:
     """Finds the glued words of one document."""
 
     def __init__(self, printed: Mapping[str, int], lines: Sequence[Line]) -> None:
-        """Take the ``lines`` of the document; ``printed`` counts what is between white space, in lower case."""
+        """Take the ``lines`` of the document; ``printed`` counts its words in lower case."""
         self._counts = Counter[str]()
         self._repairs: dict[str, str] = {}
         if language_of(" ".join(line.text for line in lines[:500])) != "en":
@@ -121,7 +121,7 @@ class GluedWords:
                 yield part, likelihood
 
     def _likelihood(self, part: str) -> float | None:
-        """Return the logarithm of the word's frequency; None for what is no word, or short and rare."""
+        """Return the logarithm of the word's frequency; None for an unknown word, or a short and rare one."""
         rank, count = ranks("en").get(part), self._counts[part]
         short = len(part) < LEAST_CONTENT and part not in word_list("stop")
         seen = count >= (OFTEN if short else LEAST_SEEN) and part.isalpha()

@@ -1,6 +1,6 @@
 """What a PDF says of itself: title, issuer, version, date, licence, language. Runs in the worker process.
 
-The file's own fields come first where they hold more than a word processor's leavings; then what is printed on the
+The file's own fields come first where they hold more than a word processor's leavings; then the text printed on the
 first pages. What neither says stays empty.
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _MIB = 1 << 20
-# From glibc's malloc.h, with what glibc starts with and what is set while a file is read.
+# From glibc's malloc.h, with glibc's initial value and the value while a file is read.
 _TRIM_THRESHOLD = (-1, _MIB // 8, 128 * _MIB)
 _TOP_PAD = (-2, _MIB // 8, 16 * _MIB)
 _MMAP_THRESHOLD = (-3, _MIB // 8, 32 * _MIB)
@@ -19,10 +19,10 @@ _MMAP_THRESHOLD = (-3, _MIB // 8, 32 * _MIB)
 
 @contextmanager
 def reading_memory() -> Generator[None, None, None]:
-    """Neither searches for garbage nor returns memory to the system within.
+    """Suspend garbage collection and the return of memory to the system.
 
-    What is read is kept to the end, so that a search finds nothing. And for each page PDFium takes and frees blocks of
-    some hundred kilobytes: fetched from the system anew each time, they cost a tenth of the whole reading.
+    Reading keeps all its objects to the end, so a collection finds nothing. For each page PDFium allocates and frees
+    blocks of some hundred kilobytes; fetching them from the system each time takes a tenth of the whole reading.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -20,7 +20,7 @@ _SPACES = re.compile(r"\s+")
 
 
 class Cell(NamedTuple):
-    """A part of a line that stands apart from the rest, as the cells of a table do."""
+    """A part of a line that white space separates from the rest, like a table's cell."""
 
     text: str
     left: float

@@ -51,7 +51,7 @@ class Line(NamedTuple):
     hyphenated: bool
     """True when it ends in a hyphen that PDFium took for a line-end hyphen."""
     cells: tuple[Cell, ...] = ()
-    """Its parts, looked up only where a table may be."""
+    """Its parts, found only where a table may be."""
 
     @property
     def top(self) -> float:
@@ -71,9 +71,9 @@ class PdfPage:
     characters: int
     """Of its text, white space included."""
     pictures: int
-    """Pictures on a page that has no text; 0 is not looked up where there is text."""
+    """Number of pictures on a page without text; 0 on other pages."""
     rules: tuple[Rule, ...] = ()
-    """Its horizontal rules, looked up only where its lines are placed like table rows."""
+    """Its horizontal rules, found only where lines are placed like table rows."""
 
 
 class PageTooLarge(ValueError):

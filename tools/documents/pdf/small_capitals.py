@@ -15,7 +15,7 @@ from tools.documents.pdf.pdf_characters import PageCharacters
 from tools.documents.pdf.pdf_parts import Parts
 
 JOINER = "\u200b"
-"""Stands for a space that is none, so that all characters keep their places; ``clean`` drops it."""
+"""Replaces a false space, so that all characters keep their places; ``clean`` drops it."""
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[^\S\r\n]+(?=[^\W\d_])")
 _BEFORE_SIGNS = re.compile(r"(?<=\S)[^\S\r\n]+(?=[,)])|(?<=[^\W\d_])[^\S\r\n]+(?=[/-][^\W\d_])")
 _LARGER = 1.05
@@ -29,7 +29,7 @@ class _Space(NamedTuple):
     start: int
     end: int
     behind_capital: bool
-    """Whether it follows a capital that stands alone and is set larger than what comes next."""
+    """Whether it follows a single capital that is larger than the next letters."""
     width: float
     """Of the type's height."""
 

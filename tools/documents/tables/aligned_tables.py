@@ -1,4 +1,4 @@
-"""Finds the tables of a page that show themselves by alignment alone: rows of cells that are under each other.
+"""Find the tables of a page without rules, by the alignment of their cells.
 
 Prose in columns, lists with their marks, lists of contents and of names are aligned, too. So the lines of a row must
 follow each other in the file, its cells must be short, and the columns must share an edge or their middle.
@@ -53,7 +53,7 @@ class _Group:
 
 
 def aligned_tables(lines: Sequence[Line], taken: frozenset[int]) -> list[FoundTable]:
-    """Return the tables among the lines whose cells were looked up and that no other table has ``taken``."""
+    """Return the tables among the lines with cells that no other table has ``taken``."""
     if any(line.text.startswith(FRACTION) for line in lines):
         # Figures above fraction bars are lines of their own here: a "3/4" could be read as a "3".
         return []
@@ -108,7 +108,7 @@ def _whole(run: Sequence[_Group]) -> Iterator[list[_Group]]:
 
 
 def _table(lines: Sequence[Line], group: Sequence[int]) -> FoundTable | None:
-    """Return the table of the rows that have as many cells as most, and of what is between them."""
+    """Return the table of the rows with the most common number of cells, and of the lines between them."""
     rows = rows_of([lines[index] for index in group])
     usual = Counter(len(row.cells) for row in rows if len(row.cells) > 1).most_common(1)[0][0]
     columns = columns_of([row for row in rows if len(row.cells) == usual])

@@ -1,7 +1,7 @@
-"""Finds the tables of a page whose rows are between horizontal rules. The rules say where a row begins and ends.
+"""Find the tables of a page whose rows are between horizontal rules.
 
-So a row of wrapped cells is read whole, however its cells were drawn. What is between rules in one column alone is
-text in a box, and no table.
+The rules show where a row begins and ends, so that a row of wrapped cells is read whole, however its cells were drawn.
+Text between rules in a single column is a box, not a table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEAST_FILLED = 2
 
 @dataclass(frozen=True, slots=True)
 class _Band:
-    """What is between two rules."""
+    """The lines between two rules."""
 
     lines: tuple[int, ...]
     rows: tuple[Row, ...]

@@ -2,7 +2,7 @@
 
 Ingredients (IN, PIN, MIN) give names and RxCUIs; clinical drugs (SCD), branded drugs (SBD) and packs (GPCK, BPCK) give
 products. A drug's components are those in its name, each called as its relations call it: a component without a
-concept of its own must not be lost, or a combination would be filed under its other ingredient. A drug component
+separate concept must not be lost, or a combination would be filed under its other ingredient. A drug component
 (SCDC), a brand name (BN) or a relation is part of the products it leads to; one that leads to none is refused.
 Source of the layout: NLM, "RxNorm Technical Documentation", sections 12.4 to 12.7.
 """

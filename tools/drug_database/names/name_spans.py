@@ -16,7 +16,7 @@ _SHORTEST = 3
 
 
 class NameSpan(NamedTuple):
-    """The words from ``start`` up to ``end`` name what was ``found``."""
+    """The words from ``start`` up to ``end`` name the medicines ``found``."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What was typed, taken apart: the words that may name a medicine, without the question, form and strength."""
+"""Parse a typed text: separate words that may name a medicine from question, form and strength."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what was typed to the records it may mean, by name, class and spelling; no I/O.
+"""Resolve a typed text to records by name, class and spelling; no I/O.
 
 The surest reading wins: an exact name (or a curated alias), then a class, then names inside a longer question, then a
 near spelling. A near spelling is marked as such and never presented as the name that was typed.

@@ -1,8 +1,8 @@
-"""Names that are spelt almost like what was typed.
+"""Find names spelt almost like the typed text.
 
 A score of 100 is the same spelling. It mixes edit distance with neighbouring letters swapped counted once (OSA),
 Jaro-Winkler, which forgives an error late in a word, and both again on how the names sound. Names are compared without
-spaces. Only those that share most pairs of letters with what was typed are compared, so that the cost grows slowly
+spaces. Only those that share most pairs of letters with the typed text are compared, so that the cost grows slowly
 with the number of names.
 """
 
@@ -20,7 +20,7 @@ from tools.drug_database.names.phonetic_keys import sounds
 from tools.language.folding import fold_name
 
 ENOUGH: Final = 76.0
-"""Below this a name is no likely misspelling of what was typed."""
+"""Below this the typed text is unlikely to be a misspelling of a name."""
 PERHAPS: Final = 62.0
 """Below this it is not even worth a question; about two wrong letters of five."""
 _COMPARED: Final = 250

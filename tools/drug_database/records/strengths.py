@@ -65,7 +65,7 @@ def unit(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def strength(text: str) -> str:
-    """Write one ingredient's strength in the notation of this database; keep a text that is no amount.
+    """Write one ingredient's strength in the notation of this database; return other texts unchanged.
 
     ``500MG`` → ``500 mg``; ``EQ 1MG BASE`` → ``1 mg base equivalent``; ``5MG/ML`` → ``5 mg/mL``;
     ``.5 mg/1`` → ``0.5 mg``; an Orange Book ``**`` note is removed.

@@ -126,7 +126,7 @@ def text_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
 
 
 def decode(raw: bytes) -> str:
-    """Decode UTF-8, else Windows-1252 with U+FFFD for what is neither."""
+    """Decode UTF-8, else Windows-1252 with U+FFFD for undecodable bytes."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

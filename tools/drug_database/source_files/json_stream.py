@@ -30,7 +30,7 @@ Record = dict[str, Any]
 
 
 class Head(NamedTuple):
-    """The texts before the array by their dotted path, and the first record."""
+    """A file's fields before its array, by dotted path, and its first record."""
 
     facts: dict[str, str]
     first: Record

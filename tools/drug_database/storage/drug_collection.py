@@ -1,4 +1,4 @@
-"""How the drug database lies in Milvus, and how one whole state of it replaces another.
+"""Store the drug database in Milvus, and replace one whole generation of it by another.
 
 A state is a *generation* (see ``generations``): three collections with a common name. ``<generation>`` holds one
 searchable row per record, ``_parts`` what does not fit one row (long records, the list of names, codes, the catalog),
@@ -192,7 +192,7 @@ def load(client: Client, collection: str) -> None:
 
 def read_catalog(client: Client, generation: Generation, *, timeout: float) -> DrugCatalog:
     """Read the catalog. Raises ``IndexMismatch`` when another version wrote the generation."""
-    # After a restart of Milvus Lite nothing is loaded, and what is not loaded cannot be read.
+    # After a restart of Milvus Lite no collection is loaded, and only loaded ones can be read.
     load(client, generation.parts)
     text = read_pieces(client, generation.parts, CATALOG, 1, timeout=timeout)
     catalog = orjson.loads(text) if text else {}

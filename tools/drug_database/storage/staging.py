@@ -105,7 +105,7 @@ class Staging:
             self._write()
 
     def keep(self, key: str, lines: Iterable[str], *, without: frozenset[str]) -> None:
-        """Restore what was stored under ``key``, except the items of the sources in ``without``."""
+        """Restore the items stored under ``key``, except those of the sources in ``without``."""
         for line in lines:
             known = orjson.loads(line)
             if known["source"] in without:

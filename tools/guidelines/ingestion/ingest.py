@@ -49,13 +49,13 @@ class SourceFile:
 
     @property
     def title(self) -> str:
-        """A title made of the file's name, for a document that has none."""
+        """Derive a title from the file's name, for a document without one."""
         words = Path(self.file_name).stem.replace("_", " ").replace("-", " ").strip()
         return words[:1].upper() + words[1:]
 
     @property
     def ref(self) -> VersionRef:
-        """A file read by a newer reader is a version of its own: passages that were cited stay as they were."""
+        """Return the version's key, which also changes with the reader, so that cited passages stay as they were."""
         return VersionRef(self.document, hashlib.sha256(f"{READER}:{self.sha256}".encode()).hexdigest()[:12])
 
 
@@ -149,7 +149,7 @@ def unchanged(store: LibraryStore, source: SourceFile) -> Document | None:
     for record in store.records():
         version = current_version(record)
         if version is not None and version.sha256 == source.sha256 and version.reader == READER:
-            # What was damaged on the disk is mended by adding the same file again.
+            # Adding the same file again repairs a version that was damaged on the disk.
             return as_document(record) if store.is_whole(VersionRef(record.id, version.key)) else None
     return None
 
@@ -157,7 +157,7 @@ def unchanged(store: LibraryStore, source: SourceFile) -> Document | None:
 def publish(
     store: LibraryStore, retriever: Retriever, source: SourceFile, facts: Extraction, report: Reporter
 ) -> Document:
-    """Indexes the version that lies in the store and makes it the document's current one. Blocks; holds the lock."""
+    """Index the stored version and make it the document's current one. Blocks; holds the lock."""
     with store.locked():
         clean_up(store, retriever)
         ref = source.ref

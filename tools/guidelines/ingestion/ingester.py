@@ -1,7 +1,7 @@
-"""Takes files in and out: read in the worker process, indexed, made current; withdrawn, erased, indexed anew.
+"""Add, share, remove, erase and reindex guidelines.
 
-One change at a time waits for the folder's lock, so that threads are left for searches; two files at a time are read,
-for each may take gigabytes. What is said of a conversation's files beyond that conversation never holds their names.
+One change at a time waits for the folder's lock, so that threads are left for searches. At most two files are read at a
+time, because each may take gigabytes. Messages that leave a conversation never name its files.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Progress = Callable[[IngestProgress], None]
 MOST_OWN = 20
 """Files that one conversation can have."""
 OWN_FILE = "a file of a conversation"
-"""What stands for the name of such a file wherever others see it."""
+"""Shown to others instead of the name of such a file."""
 
 
 class Ingester:
-    """Changes what is on ``shelves`` and the index of it."""
+    """Changes the documents on ``shelves`` and their index."""
 
     def __init__(self, shelves: Shelves, retriever: Retriever, run: Threads) -> None:
         self._shelves = shelves

@@ -1,4 +1,4 @@
-"""Searches the loaded guidelines, and says what is wrong with them. All calls block."""
+"""Search the loaded guidelines and report their faults. All calls block."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LibrarySearch:
         )
 
     def _passages(self, found: Retrieved, snapshot: LibrarySnapshot) -> Iterator[Passage]:
-        """Yield the candidates as passages; what was replaced since the search began is left out."""
+        """Yield the candidates as passages, without versions replaced since the search began."""
         rows: Counter[tuple[str, int]] = Counter()
         for candidate in found.candidates:
             parsed = parse_passage_id(candidate.id)

@@ -1,6 +1,6 @@
 """The two collections of guideline passages: stemmed terms searched by BM25, and vectors searched by cosine.
 
-They hold what is searched and no more; the words themselves are in the library's folder.
+They hold search terms and vectors; the words themselves are in the library's folder.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TermsIndex(PassageCollection):
     """Passages by their stemmed terms, ranked by BM25.
 
     The weights are made here and stored as sparse vectors, whose inner product is the BM25 score. Milvus has a BM25
-    function of its own, but Milvus Lite counts terms for each segment alone: in a segment that holds one guideline
+    function, but Milvus Lite counts terms for each segment alone: in a segment that holds one guideline
     on lenacapavir, that word is in every passage and weighs nothing. Here a term's weight comes from the whole
     library, and adding a guideline needs no row of another to be written again.
     """

@@ -136,6 +136,6 @@ def _lowered(weight: Weight, shares: Mapping[str, float]) -> Weight:
 
 
 def _in_other_words(question: str, expansion: QueryExpansion) -> str:
-    """Return what is embedded: the question followed by the words of the same meaning."""
+    """Return the text to embed: the question followed by words of the same meaning."""
     same = [word for one in expansion.expansions for word in one.same]
     return f"{question} ({', '.join(same)})" if same else question

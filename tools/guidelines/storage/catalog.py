@@ -1,4 +1,4 @@
-"""What is loaded right now: the live versions, their facts and word counts, read from the folder when it changes."""
+"""The live versions with their facts and word counts, read again when the folder changes."""
 
 from __future__ import annotations
 

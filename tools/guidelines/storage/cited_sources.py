@@ -1,4 +1,4 @@
-"""What a citation opens: the passage, the original file, all passages of a version. All calls block on the disk."""
+"""Open a citation: its passage, the original file, all passages of a version. All calls block on the disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.types import Passage
 
 
 class CitedSources:
-    """Reads what was ever cited, also of superseded and removed documents."""
+    """Passages and files of any version that was ever cited, also of removed documents."""
 
     def __init__(self, store: LibraryStore, catalog: LibraryCatalog) -> None:
         self._store = store

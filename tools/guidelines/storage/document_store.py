@@ -193,7 +193,7 @@ class LibraryStore:
         if not place.exists():
             _write(place, source.read_bytes())
 
-    # -- what is being written
+    # -- unfinished writes
 
     def mark_pending(self, ref: VersionRef) -> None:
         """Record that the version's index entries must be checked."""
@@ -216,7 +216,7 @@ class LibraryStore:
         return tempfile.TemporaryDirectory(prefix="scratch-", dir=self.folder)
 
     def clear_scratch(self) -> None:
-        """Remove the temporary folders of processes that were killed; a live one needs its own for minutes at most."""
+        """Remove temporary folders older than any live process needs, left by killed processes."""
         for folder in self.folder.glob("scratch-*"):
             with suppress(FileNotFoundError):
                 if time.time() - folder.stat().st_mtime > _SCRATCH_SECONDS:
@@ -255,7 +255,7 @@ def document_id(file_name: str) -> str:
     """Return the id of a document from its file's name: lower case letters, digits and single hyphens.
 
     Accents are dropped; a name without any Latin letter or digit gets a number made of it. The ending is part of the
-    id unless it is ``.pdf``, so that a text beside its PDF is a document of its own.
+    id unless it is ``.pdf``, so that a text beside its PDF is a separate document.
     """
     stem, _, suffix = file_name.rpartition(".")
     name = stem if suffix.lower() == "pdf" else file_name

@@ -1,10 +1,10 @@
-"""Where documents are: the library's shelf, and one for each conversation that has documents of its own.
+"""The library's documents, and those that belong to one conversation.
 
     documents/ versions/ originals/ …     the library's
-    conversations/<key>/                  the same again, for one conversation; it goes with the conversation
+    conversations/<key>/                  the same for one conversation, erased with it
 
-What belongs to a conversation is nowhere else on the disk, so that nothing of the library can show it by mistake, and
-nothing of it is left when its folder is erased. The lock and the index are shared.
+A conversation's files are nowhere else on the disk, so that the library cannot show them by mistake and erasing the
+folder erases everything. The lock and the index are shared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GONE = "This conversation was deleted, and its files with it. Begin another one
 
 
 class ConversationStore(LibraryStore):
-    """The folder of one conversation. Once it was erased nothing is written there any more, until it is made again."""
+    """The folder of one conversation. After its erasure nothing is written there until it is created again."""
 
     def __init__(self, library: LibraryStore, scope: Scope) -> None:
         super().__init__(library.folder / "conversations" / scope)
@@ -68,7 +68,7 @@ class ConversationStore(LibraryStore):
 
 
 class Shelf(NamedTuple):
-    """The documents of one scope: what is stored, what is current, what was ever cited."""
+    """The documents of one scope: store, current versions and cited sources."""
 
     store: LibraryStore
     catalog: LibraryCatalog
@@ -92,7 +92,7 @@ class Shelves:
         self._together: dict[Scope, tuple[LibrarySnapshot, LibrarySnapshot, LibrarySnapshot]] = {}
 
     def has(self, scope: Scope) -> bool:
-        """Return whether the conversation ever had documents of its own, and was not erased since."""
+        """Return whether the conversation has had documents and was not erased since."""
         return (self._folder / scope).is_dir()
 
     def of(self, scope: Scope | None) -> Shelf:
@@ -132,7 +132,7 @@ class Shelves:
         return sum(current_version(record) is not None for record in records)
 
     def snapshot(self, scope: Scope | None) -> LibrarySnapshot:
-        """Return what a question is searched in: the library and its conversation's documents."""
+        """Return the documents that a question searches: the library's and its conversation's."""
         library = self.library.catalog.snapshot()
         if scope is None or not self.has(scope):
             return library
@@ -145,7 +145,7 @@ class Shelves:
         return known[2]
 
     def erase(self, scope: Scope) -> bool:
-        """Erase what a conversation has: files, words and records. False when it had nothing.
+        """Erase a conversation's files, words and records. Return False when it had none.
 
         Its rows in the index, which hold no words, are marked for ``ingest.clean_up``.
         """
