@@ -103,9 +103,8 @@ def read(intake: RowIntake) -> None:
     """Hand every demonstration drug to the intake."""
     for file in files():
         loaded = _load(file)
-        intake.open_file(file.name, kind="demonstration drugs", source=SOURCE, total=len(loaded))
-        for number, record in enumerate(loaded, start=1):
-            intake.read()
+        rows = intake.rows(file.name, loaded, kind="demonstration drugs", source=SOURCE, total=len(loaded))
+        for number, record in enumerate(rows, start=1):
             for contribution in _contributions(record):
                 intake.put(contribution, number)
 

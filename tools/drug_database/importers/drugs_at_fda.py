@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
+from tools.drug_database.importers.text_tables import (
+    Row,
+    form_and_routes,
+    listed,
+    note,
+    role_by_columns,
+    rows,
+    strengths,
+)
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.source_files.container import Entry
 
@@ -32,8 +40,7 @@ class _Application(NamedTuple):
 
 def role(entry: Entry) -> str | None:
     """Tell the table by its columns."""
-    columns = {name.strip() for name in entry.first_line.split("\t")}
-    return next((name for name, needed in _ROLES.items() if columns >= needed), None)
+    return role_by_columns(entry, _ROLES)
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:

@@ -62,14 +62,8 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     for kind, rows in (("csv", _csv_rows), ("json", _json_rows)):
         for entry in files.get(kind, ()):
             source = _source(entry, kind)
-            intake.open_file(entry.name, kind=f"formulary ({kind.upper()})", source=source)
-            for number, row in rows(entry):
-                intake.read()
-                found = row if isinstance(row, str) else _contribution(row, source)
-                if isinstance(found, str):
-                    intake.refuse(number, found)
-                else:
-                    intake.put(found, number)
+            for number, row in intake.rows(entry.name, rows(entry), kind=f"formulary ({kind.upper()})", source=source):
+                intake.put(row if isinstance(row, str) else _contribution(row, source), number)
 
 
 def _source(entry: Entry, kind: str) -> DataSource:

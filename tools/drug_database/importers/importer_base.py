@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from tools.drug_database.records import Contribution, DataSource
 from tools.drug_database.records.reports import EXAMPLES, FileReport, ImportProgress, RejectedRow
@@ -14,6 +14,7 @@ from tools.drug_database.storage.staging import PatchField, Staging
 
 Progress = Callable[[ImportProgress], None]
 _EVERY: Final = 2_000
+Row = TypeVar("Row")
 
 
 @dataclass
@@ -47,7 +48,7 @@ class FileCount:
 
 
 class RowIntake:
-    """Takes the rows of one import. Every row that ``read`` counts ends in exactly one of the other calls."""
+    """Takes the rows of one import. Every row of ``rows`` ends in exactly one other call."""
 
     def __init__(self, staging: Staging, progress: Progress) -> None:
         self._staging = staging
@@ -59,15 +60,6 @@ class RowIntake:
         self.sources: dict[str, DataSource] = {}
         self.left_out: list[str] = []
 
-    def open_file(self, file: str, *, kind: str, source: DataSource, total: int | None = None) -> None:
-        """Start the count of a file. ``total`` is its number of rows, where known."""
-        self.close_file()
-        self.sources[source.id] = source
-        self._current = self._files.setdefault(file, FileCount(file, kind, source.id))
-        self._items_before = self._staging.item_count(source.id)
-        self._total = total
-        self._report()
-
     def close_file(self) -> None:
         """End the count of the current file."""
         if self._current is not None:
@@ -75,17 +67,29 @@ class RowIntake:
             self._report()
             self._current = None
 
-    def read(self) -> None:
-        """Count one row."""
-        count = self._count
-        count.read += 1
-        if count.read % _EVERY == 0:
-            self._report()
+    def rows(
+        self, file: str, rows: Iterable[Row], *, kind: str, source: DataSource, total: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of a file, each counted. ``total`` is their number, where known."""
+        self.close_file()
+        self.sources[source.id] = source
+        count = self._current = self._files.setdefault(file, FileCount(file, kind, source.id))
+        self._items_before = self._staging.item_count(source.id)
+        self._total = total
+        self._report()
+        for row in rows:
+            count.read += 1
+            if count.read % _EVERY == 0:
+                self._report()
+            yield row
 
-    def put(self, contribution: Contribution, line: int) -> None:
-        """Store a row that makes an item or adds to one with the same key."""
+    def put(self, found: Contribution | str, line: int) -> None:
+        """Store a row that makes an item or adds to one with the same key; refuse one for the reason ``found``."""
+        if isinstance(found, str):
+            self.refuse(line, found)
+            return
         try:
-            self._staging.put(contribution)
+            self._staging.put(found)
         except ValueError:
             self.refuse(line, "no ingredient is named")
         else:
@@ -117,7 +121,7 @@ class RowIntake:
     @property
     def _count(self) -> FileCount:
         if self._current is None:
-            raise RuntimeError("open_file comes before the first row")
+            raise RuntimeError("a row outside of `rows`")
         return self._current
 
     @staticmethod

@@ -11,31 +11,36 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.text_tables import Row, listed, rows
+from tools.drug_database.importers.text_tables import Row, listed, role_by_columns, rows
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry
 from tools.language.folding import fold_name
 
 SOURCE_ID: Final = "fda-ndc"
-_PRODUCT: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"})
-_PACKAGE: Final = frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"})
+_ROLES: Final = {
+    "product": frozenset({"PRODUCTID", "PRODUCTNDC", "NONPROPRIETARYNAME", "SUBSTANCENAME", "DOSAGEFORMNAME"}),
+    "package": frozenset({"PRODUCTID", "PRODUCTNDC", "NDCPACKAGECODE"}),
+}
 
 
 def role(entry: Entry) -> str | None:
     """Tell products from packages by their columns."""
-    columns = set(entry.first_line.split("\t"))
-    if columns >= _PRODUCT:
-        return "product"
-    return "package" if columns >= _PACKAGE else None
+    return role_by_columns(entry, _ROLES)
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read products, then packages."""
     for entry in files.get("product", ()):
-        _read_products(entry, intake)
+        for line, row in rows(entry, intake, kind="NDC products", source=source(entry)):
+            intake.put(_product(row), line)
     for entry in files.get("package", ()):
-        _read_packages(entry, intake)
+        for line, row in rows(entry, intake, kind="NDC packages", source=source(entry)):
+            product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
+            if not product or not package:
+                intake.refuse(line, "no product or package code")
+            else:
+                intake.patch(product, "packages", package, line)
 
 
 def source(entry: Entry) -> DataSource:
@@ -47,24 +52,6 @@ def source(entry: Entry) -> DataSource:
         url="https://www.fda.gov/drugs/drug-approvals-and-databases/national-drug-code-directory",
         date=entry.date,
     )
-
-
-def _read_products(entry: Entry, intake: RowIntake) -> None:
-    for line, row in rows(entry, intake, kind="NDC products", source=source(entry)):
-        contribution = _product(row)
-        if isinstance(contribution, str):
-            intake.refuse(line, contribution)
-        else:
-            intake.put(contribution, line)
-
-
-def _read_packages(entry: Entry, intake: RowIntake) -> None:
-    for line, row in rows(entry, intake, kind="NDC packages", source=source(entry)):
-        product, package = row["PRODUCTNDC"].strip(), row["NDCPACKAGECODE"].strip()
-        if not product or not package:
-            intake.refuse(line, "no product or package code")
-        else:
-            intake.patch(product, "packages", package, line)
 
 
 def _product(row: Row) -> Contribution | str:

@@ -49,23 +49,14 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
     """Read products, then labels."""
     for entry in files.get("ndc", ()):
         source = _source(entry, NDC_SOURCE, "openFDA National Drug Code Directory", "ndc")
-        intake.open_file(entry.name, kind="openFDA NDC products", source=source)
-        for number, record in enumerate(records(entry), start=1):
-            intake.read()
-            _put(intake, _product(record), number)
+        rows = enumerate(records(entry), start=1)
+        for number, record in intake.rows(entry.name, rows, kind="openFDA NDC products", source=source):
+            intake.put(_product(record), number)
     for entry in files.get("label", ()):
         source = _source(entry, LABEL_SOURCE, "openFDA drug labels", "label")
-        intake.open_file(entry.name, kind="openFDA labels", source=source)
-        for number, record in enumerate(records(entry), start=1):
-            intake.read()
-            _put(intake, _label(record), number)
-
-
-def _put(intake: RowIntake, found: Contribution | str, number: int) -> None:
-    if isinstance(found, str):
-        intake.refuse(number, found)
-    else:
-        intake.put(found, number)
+        rows = enumerate(records(entry), start=1)
+        for number, record in intake.rows(entry.name, rows, kind="openFDA labels", source=source):
+            intake.put(_label(record), number)
 
 
 def _source(entry: Entry, name: str, title: str, endpoint: str) -> DataSource:

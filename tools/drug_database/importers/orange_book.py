@@ -12,7 +12,15 @@ from datetime import datetime
 from typing import Final
 
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.text_tables import Row, form_and_routes, listed, note, rows, strengths
+from tools.drug_database.importers.text_tables import (
+    Row,
+    form_and_routes,
+    listed,
+    note,
+    role_by_columns,
+    rows,
+    strengths,
+)
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.source_files.container import Entry
 
@@ -25,7 +33,7 @@ _EARLY: Final = "Approved Prior to Jan 1, 1982"
 
 def role(entry: Entry) -> str | None:
     """Tell the table of products by its columns."""
-    return "product" if set(entry.first_line.split("~")) >= _COLUMNS else None
+    return role_by_columns(entry, {"product": _COLUMNS}, separator="~")
 
 
 def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:

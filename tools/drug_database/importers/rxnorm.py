@@ -30,6 +30,7 @@ _ATTRIBUTE_COLUMNS: Final = 13
 _INGREDIENTS: Final = frozenset({"IN", "PIN", "MIN"})
 _DRUGS: Final = frozenset({"SCD", "SBD"})
 _PACKS: Final = frozenset({"GPCK", "BPCK"})
+_UNKNOWN_PARTS: Final = "its name does not say what it consists of"
 _BRAND: Final = re.compile(r"\[([^\[\]]+)\]\s*$")
 _QUANTITY: Final = re.compile(r"^(?:\d[\d.]* (?:HR|ML|MG|ACTUAT|UNT|DAY) )+")
 _COMPONENT: Final = re.compile(r"^(?P<name>.+?) (?P<amount>\d[\d.,]* \S+)(?: (?P<form>[A-Z].*))?$")
@@ -93,6 +94,15 @@ def _lines(entry: Entry) -> Iterator[_Line]:
             yield _Line(number, text.split("|"))
 
 
+def _whole_lines(entry: Entry, intake: RowIntake, source: DataSource, kind: str, columns: int) -> Iterator[_Line]:
+    """Yield the lines of a file, each counted; refuse those with too few columns."""
+    for line in intake.rows(entry.name, _lines(entry), kind=f"RxNorm {kind}", source=source):
+        if len(line.cells) < columns:
+            intake.refuse(line.number, f"{len(line.cells)} columns instead of {columns}")
+        else:
+            yield line
+
+
 def _learn(entry: Entry, known: _Concepts) -> None:
     for _, cells in _lines(entry):
         if len(cells) >= _CONCEPT_COLUMNS and cells[11] == "RXNORM":
@@ -100,15 +110,11 @@ def _learn(entry: Entry, known: _Concepts) -> None:
 
 
 def _read_relations(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    intake.open_file(entry.name, kind="RxNorm relations", source=source)
-    for number, cells in _lines(entry):
-        intake.read()
-        if len(cells) < _RELATION_COLUMNS:
-            intake.refuse(number, f"{len(cells)} columns instead of {_RELATION_COLUMNS}")
-        elif not _relate(known, part=cells[0], relation=cells[7], whole=cells[4]):
-            intake.refuse(number, "the relation leads to no product")
-        else:
+    for number, cells in _whole_lines(entry, intake, source, "relations", _RELATION_COLUMNS):
+        if _relate(known, part=cells[0], relation=cells[7], whole=cells[4]):
             intake.merge()
+        else:
+            intake.refuse(number, "the relation leads to no product")
 
 
 def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
@@ -135,16 +141,11 @@ def _relate(known: _Concepts, *, part: str, relation: str, whole: str) -> bool:
 
 
 def _read_concepts(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    intake.open_file(entry.name, kind="RxNorm concepts", source=source)
-    for number, cells in _lines(entry):
-        intake.read()
-        if len(cells) < _CONCEPT_COLUMNS:
-            intake.refuse(number, f"{len(cells)} columns instead of {_CONCEPT_COLUMNS}")
-            continue
-        if cells[11] != "RXNORM":
-            intake.refuse(number, "the concept is of another vocabulary")
-            continue
-        _take_concept(_Line(number, cells), intake, known)
+    for line in _whole_lines(entry, intake, source, "concepts", _CONCEPT_COLUMNS):
+        if line.cells[11] != "RXNORM":
+            intake.refuse(line.number, "the concept is of another vocabulary")
+        else:
+            _take_concept(line, intake, known)
 
 
 def _take_concept(line: _Line, intake: RowIntake, known: _Concepts) -> None:
@@ -152,22 +153,15 @@ def _take_concept(line: _Line, intake: RowIntake, known: _Concepts) -> None:
     if kind in _INGREDIENTS:
         intake.put(_ingredients(rxcui, name, kind), line.number)
     elif kind in _DRUGS:
-        _take(intake, line.number, _drug(rxcui, name, known))
+        intake.put(_drug(rxcui, name, known) or _UNKNOWN_PARTS, line.number)
     elif kind in _PACKS:
-        _take(intake, line.number, _pack(rxcui, name, known))
+        intake.put(_pack(rxcui, name, known) or _UNKNOWN_PARTS, line.number)
     elif kind in {"SCDC", "BN"} and rxcui in known.used:
         intake.merge()
     elif kind in {"SCDC", "BN"}:
         intake.refuse(line.number, "no product leads to it")
     else:
         intake.refuse(line.number, f"concepts of the kind {kind[:8]} are not imported")
-
-
-def _take(intake: RowIntake, line: int, contribution: Contribution | None) -> None:
-    if contribution is None:
-        intake.refuse(line, "its name does not say what it consists of")
-    else:
-        intake.put(contribution, line)
 
 
 def _ingredients(rxcui: str, name: str, kind: str) -> Contribution:
@@ -266,13 +260,9 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
 
 
 def _read_attributes(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:
-    intake.open_file(entry.name, kind="RxNorm attributes", source=source)
     products = {rxcui for rxcui, kind in known.kinds.items() if kind in _DRUGS | _PACKS}
-    for number, cells in _lines(entry):
-        intake.read()
-        if len(cells) < _ATTRIBUTE_COLUMNS:
-            intake.refuse(number, f"{len(cells)} columns instead of {_ATTRIBUTE_COLUMNS}")
-        elif cells[8] != "NDC":
+    for number, cells in _whole_lines(entry, intake, source, "attributes", _ATTRIBUTE_COLUMNS):
+        if cells[8] != "NDC":
             intake.refuse(number, "the attribute is no NDC")
         elif cells[0] not in products:
             intake.refuse(number, "its product is not in the data")

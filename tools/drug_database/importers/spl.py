@@ -63,13 +63,8 @@ def read(files: Mapping[str, Sequence[Entry]], intake: RowIntake) -> None:
             root = xml_tree.parse(entry.name, stream)
         if root.tag != f"{_V3}document":
             raise SourceRejected(f"{entry.name} is no SPL document.")
-        intake.open_file(entry.name, kind="DailyMed SPL", source=source, total=1)
-        intake.read()
-        found = _label(root)
-        if isinstance(found, str):
-            intake.refuse(1, found)
-        else:
-            intake.put(found, 1)
+        for label in intake.rows(entry.name, [root], kind="DailyMed SPL", source=source, total=1):
+            intake.put(_label(label), 1)
 
 
 def _label(root: Element) -> Contribution | str:

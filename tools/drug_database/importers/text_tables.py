@@ -24,14 +24,18 @@ def rows(
         lines = text_lines(stream)
         _, first = next(lines)
         columns = [name.strip() for name in first.split(separator)]
-        intake.open_file(entry.name, kind=kind, source=source)
-        for line, text in lines:
-            intake.read()
+        for line, text in intake.rows(entry.name, lines, kind=kind, source=source):
             cells = text.split(separator)
             if len(cells) != len(columns) and (len(cells) < len(columns) or "".join(cells[len(columns) :]).strip()):
                 intake.refuse(line, f"{len(cells)} columns instead of {len(columns)}")
             else:
                 yield line, dict(zip(columns, map(str.strip, cells), strict=False))
+
+
+def role_by_columns(entry: Entry, roles: Mapping[str, frozenset[str]], separator: str = "\t") -> str | None:
+    """Return the first of ``roles`` whose columns the file's first line names."""
+    columns = {name.strip() for name in entry.first_line.split(separator)}
+    return next((role for role, needed in roles.items() if columns >= needed), None)
 
 
 def listed(text: str, separator: str = ";") -> tuple[str, ...]:
