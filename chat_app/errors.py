@@ -46,6 +46,7 @@ ErrorCode = Literal[
     "model_server_error",
     "model_server_refused",
     "model_server_unreachable",
+    "server_stopped",
     "session_store_unavailable",
     "too_many_at_once",
     "too_many_models",

@@ -110,7 +110,6 @@ OutcomeCode = (
         "model_server_busy_for",
         "no_answer",
         "refused",
-        "server_stopped",
         "step_limit",
         "stopped",
     ]

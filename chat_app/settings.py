@@ -158,6 +158,9 @@ class ServerSettings(BaseSettings):
     """Questions that one user may ask in a minute, in each process; each model of a comparison counts."""
     concurrent_turns: int = Field(10, ge=1)
     """Questions of one user that may be answered at the same time, in each process."""
+    drain_seconds: float = Field(0.0, ge=0, le=3600)
+    """Seconds that running answers may take to end after SIGTERM. Meanwhile /readyz answers 503 and new questions are
+    refused. Answers that are not finished by then end marked as incomplete."""
 
     @field_validator("trusted_proxies", "allowed_origins", "uploaders", mode="before")
     @classmethod

@@ -82,8 +82,11 @@ class Runtime:
     def admit(self, user: str, *, asked: int = 1, besides: LiveTurn | None = None) -> None:
         """Count ``asked`` questions of ``user``; ``besides`` is their own turn, which has been started.
 
-        Raises ``TooManyQuestions``, or ``InputRejected`` for more than can ever be asked at once.
+        Raises ``TooManyQuestions``, or ``InputRejected`` for more than can ever be asked at once, or
+        ``AsclepiusError`` while the server stops.
         """
+        if self.turns.draining:
+            raise AsclepiusError("The server is being stopped. Ask again in a moment.", code="server_stopped")
         running = [turn for turn in self.turns.of_owner(user) if turn is not besides and turn.log.ended is None]
         self.limits.admit(user, running=len(running), asked=asked)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import socket
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
 
 _SHUTDOWN_SECONDS = 5
+_FORCED_EXIT_POLL = 0.2
 _ALLOCATIONS = 700
 """New objects after which Python looks for garbage, its own default. A start may look less often; a stream would wait
 for a search of many.
@@ -20,7 +22,7 @@ for a search of many.
 
 
 class PageServer(uvicorn.Server):
-    """Ends live turns on shutdown before it disconnects their readers."""
+    """Drains on shutdown, then ends live turns before it disconnects their readers."""
 
     def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -37,8 +39,16 @@ class PageServer(uvicorn.Server):
             self._on_ready(self._address())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._drain()
         await self._runtime.turns.end_all()
         await super().shutdown(sockets)
+
+    async def _drain(self) -> None:
+        """Let running answers end while health checks are still served; a second Ctrl-C cuts that short."""
+        draining = asyncio.create_task(self._runtime.turns.drain(self._runtime.settings.server.drain_seconds))
+        while not draining.done() and not self.force_exit:
+            await asyncio.wait({draining}, timeout=_FORCED_EXIT_POLL)
+        draining.cancel()
 
     def _address(self) -> str:
         for server in self.servers:

@@ -49,3 +49,36 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
         assert (last.data["outcome"]["kind"], last.data["outcome"]["reason"]) == ("incomplete", "stopped")
         assert "server was stopped" in last.data["outcome"]["message"]
     assert all(request.left.is_set() for request in model.requests)
+
+
+async def test_running_answers_end_whole_while_new_questions_are_refused(tmp_path: Path, redis_url: str) -> None:
+    go_on = asyncio.Event()
+    reply = text_reply("Take ", "with food.")
+    turn = [*reply[:5], WaitFor(go_on), *reply[5:]]
+    async with ScriptedServer([turn], repeat=True) as model:
+        settings = {"OPENAI_BASE_URL": model.base_url, "REDIS_URL": redis_url, "ASCLEPIUS_LOAD_DEMO": "false"}
+        serving = serve(tmp_path / "data", loaded=False, ASCLEPIUS_DRAIN_SECONDS="60", **settings)
+        served = await asyncio.to_thread(serving.__enter__)
+        try:
+            reading = asyncio.Semaphore(0)
+            stream = asyncio.create_task(_follow(served, reading))
+            async with asyncio.timeout(60), httpx.AsyncClient(base_url=served.url) as client:
+                await reading.acquire()
+                await client.post("/auth/header")
+                served.process.send_signal(signal.SIGTERM)
+                ready = await client.get("/readyz")
+                while ready.json()["parts"].get("server") is None:
+                    ready = await client.get("/readyz")
+                refused = await client.post("/api/v1/consult", json={"message": "How?"})
+            go_on.set()
+            read = await asyncio.wait_for(stream, 30)
+            await asyncio.to_thread(served.process.wait, 30)
+        finally:
+            await asyncio.to_thread(serving.__exit__, None, None, None)
+    assert (ready.status_code, ready.json()["parts"]["server"]["ready"]) == (503, False)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        503,
+        "The server is being stopped. Ask again in a moment.",
+    )
+    assert (read[-1].event, read[-1].data["outcome"]["kind"]) == ("turn_ended", "completed")
+    assert read[-1].data["answer"] == "Take with food."

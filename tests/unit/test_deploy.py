@@ -126,6 +126,16 @@ def test_every_metric_that_an_alert_reads_exists() -> None:
     assert read <= known
 
 
+def test_a_replica_may_drain_before_it_is_killed() -> None:
+    drain = [
+        int(re.findall(r"ASCLEPIUS_DRAIN_SECONDS=(\d+)", text)[0])
+        for text in (DOCKERFILE, (DEPLOY / "systemd/asclepius.service").read_text("utf-8"))
+    ]
+    unit = re.findall(r"TimeoutStopSec=(\d+)", (DEPLOY / "systemd/asclepius.service").read_text("utf-8"))
+    assert max(drain) + 15 <= int(COMPOSE["services"]["app-1"]["stop_grace_period"].removesuffix("s"))
+    assert max(drain) + 15 <= int(unit[0])
+
+
 def rendered(**values: Any) -> dict[str, Any]:
     """The chart's objects by kind, as Helm renders them."""
     helm = pytest.importorskip("helm_python", reason="`make test-deploy` installs Helm")
@@ -169,5 +179,10 @@ def test_the_chart_renders_what_a_cluster_needs() -> None:
     assert "replicas" not in objects["Deployment"]["spec"]
 
 
-def test_the_chart_keeps_the_number_of_replicas_without_scaling() -> None:
-    assert rendered()["Deployment"]["spec"]["replicas"] == VALUES["replicaCount"]
+def test_the_chart_drains_within_the_grace_period_and_keeps_its_replicas_without_scaling() -> None:
+    objects = rendered()
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    drain = int(objects["ConfigMap"]["data"]["ASCLEPIUS_DRAIN_SECONDS"])
+    pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][-1])
+    assert pause + drain + 15 <= pod["terminationGracePeriodSeconds"]
+    assert objects["Deployment"]["spec"]["replicas"] == VALUES["replicaCount"]

@@ -124,6 +124,8 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
     for name, result in zip(checks, results, strict=True):
         reason = _reason(result)
         parts[name] = {"ready": not reason, "reason": reason}
+    if runtime.turns.draining:
+        parts["server"] = {"ready": False, "reason": "is being stopped"}
     parts["content"] = {"ready": runtime.loading is None, "reason": runtime.loading}
     return parts
 

@@ -198,6 +198,18 @@ class LiveTurns:
             async with asyncio.timeout(within):
                 await asyncio.gather(*(turn.saved.wait() for turn in turns))
 
+    @property
+    def draining(self) -> bool:
+        """Whether the server stops, and takes no new turn."""
+        return self._ending
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new turns, and wait up to ``seconds`` until the running ones have ended and are saved."""
+        self._ending = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(turn.saved.wait() for turn in self._turns.values()))
+
     async def end_all(self, *, within: float = 5.0) -> None:
         """End every turn because the server stops, and wait until they are saved."""
         self._ending = True
