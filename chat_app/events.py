@@ -103,6 +103,7 @@ OutcomeCode = (
     ErrorCode
     | Literal[
         "abandoned",
+        "answered_elsewhere",
         "completed",
         "content_filter",
         "ended_early",

@@ -219,8 +219,28 @@ class DiagnosticsSettings(BaseSettings):
         return None if value is None else value.expanduser().absolute()
 
 
+class GovernanceSettings(BaseSettings):
+    """Audit log, retention and erasure."""
+
+    model_config = _CONFIG
+
+    audit: Literal["required", "lenient", "off"] = "required"
+    """required: an action that cannot be recorded is refused. lenient: it is carried out and logged. off: no audit
+    log. Entries wait in the data directory while the database is down."""
+    audit_text: bool = False
+    """Keep the text of questions in the audit log."""
+    audit_file: Path | None = None
+    """File that also gets every audit entry, as a line of JSON."""
+    audit_syslog: str | None = None
+    """Syslog that also gets every audit entry: the path of its socket, or host:port (UDP)."""
+    audit_retention_days: int | None = Field(None, ge=1)
+    """Days after which audit entries are deleted; unset keeps them."""
+    retention_days: int | None = Field(None, ge=1)
+    """Days after their last use for which conversations, with their files and feedback, are kept; unset keeps them."""
+
+
 class Settings:
-    """The tree: ``model``, ``storage``, ``server``, ``offline``, ``diagnostics``.
+    """The tree: ``model``, ``storage``, ``server``, ``offline``, ``diagnostics``, ``governance``.
 
     Values given in the constructor win over the environment:
     ``Settings(model={"model": "gpt-5"}, storage={"data_dir": "/srv/asclepius"})``.
@@ -235,12 +255,14 @@ class Settings:
         server: dict[str, Any] | None = None,
         offline: dict[str, Any] | None = None,
         diagnostics: dict[str, Any] | None = None,
+        governance: dict[str, Any] | None = None,
     ) -> None:
         self.model = _load(ModelSettings, model)
         self.storage = _load(StorageSettings, storage)
         self.server = _load(ServerSettings, server)
         self.offline = _load(OfflineSettings, offline)
         self.diagnostics = _load(DiagnosticsSettings, diagnostics)
+        self.governance = _load(GovernanceSettings, governance)
 
     @cached_property
     def uses_offline_model(self) -> bool:
@@ -307,6 +329,7 @@ SECTIONS: tuple[type[BaseSettings], ...] = (
     ServerSettings,
     OfflineSettings,
     DiagnosticsSettings,
+    GovernanceSettings,
 )
 
 

@@ -118,7 +118,9 @@ class Conversation:
             known.setdefault(passage.id, max(known.values(), default=0) + 1)
         return tuple(known[passage.id] for passage in passages)
 
-    async def record(self, question: str, result: RunnerResult, citations: Sequence[str]) -> None:
+    async def record(
+        self, question: str, result: RunnerResult, citations: Sequence[str], *, turn_id: str | None = None
+    ) -> None:
         """Save both messages and, when the answer is complete, advance the chain."""
         if self._store is None:
             return
@@ -128,9 +130,11 @@ class Conversation:
             response_id=result.response_id,
             outcome=result.outcome.kind,
             citations=tuple(citations),
+            turn_id=turn_id,
         )
         try:
-            await self._store.append_messages(self.id, [Message(role="user", content=question), answer])
+            asked = Message(role="user", content=question, turn_id=turn_id)
+            await self._store.append_messages(self.id, [asked, answer])
             if result.response_id not in {None, self.previous_response_id}:
                 await self._advance(self._store, result.response_id)
         except SessionStoreUnavailable:

@@ -267,7 +267,7 @@ class OpenAIResponseManager:
         seen = result.model_copy(update={"outcome": outcome})
 
         async def save() -> None:
-            await answer.record(request.message, seen)
+            await answer.record(request.message, seen, turn_id=request.options.turn_id)
             await after
             state = StreamingState(status=outcome.kind, chunk_count=answer.deltas, response_id=result.response_id)
             await conversation.report(request.options.turn_id, state)

@@ -102,7 +102,7 @@ class TurnAnswer:
         shown = (references,) if references.references or references.dropped else ()
         return (*self._new_notices(), *shown)
 
-    async def record(self, question: str, result: RunnerResult) -> None:
+    async def record(self, question: str, result: RunnerResult, *, turn_id: str) -> None:
         """Save the question and the answer as the reader saw it."""
         references: ReferencesReady = self._citations.references()
         cited = [reference.passage for reference in references.references]
@@ -113,7 +113,7 @@ class TurnAnswer:
         if found:
             await self._conversation.number_passages(found)
         seen = result.model_copy(update={"answer": str(self.text)})
-        await self._conversation.record(question, seen, [passage.id for passage in cited])
+        await self._conversation.record(question, seen, [passage.id for passage in cited], turn_id=turn_id)
 
     def _kept(self, events: list[CitedEvent]) -> Sequence[AgentEvent]:
         for event in events:

@@ -2,6 +2,27 @@
 
 from __future__ import annotations
 
-from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-__all__ = ["AuditAction", "AuditLog", "SilentAuditLog", "client_address"]
+from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address
+from chat_app.audit.audit_sinks import file_sink, syslog_sink
+from chat_app.audit.audit_table import DatabaseAuditLog
+from chat_app.settings import Settings
+
+__all__ = ["AuditAction", "AuditLog", "DatabaseAuditLog", "SilentAuditLog", "audit_log", "client_address"]
+
+
+def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:
+    """Return the audit log that the settings ask for, in the database of ``engine``."""
+    governance = settings.governance
+    if governance.audit == "off":
+        return SilentAuditLog()
+    sinks = [file_sink(governance.audit_file)] if governance.audit_file else []
+    sinks += [syslog_sink(governance.audit_syslog)] if governance.audit_syslog else []
+    return DatabaseAuditLog(
+        engine,
+        waiting=settings.storage.data_dir / "audit-waiting.jsonl",
+        keep_text=governance.audit_text,
+        required=governance.audit == "required",
+        sinks=sinks,
+    )

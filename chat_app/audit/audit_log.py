@@ -61,6 +61,10 @@ class AuditLog(Protocol):
         """
         ...
 
+    async def catch_up(self) -> None:
+        """Store entries that waited for the database. Raises ``OSError``."""
+        ...
+
 
 class SilentAuditLog:
     """Records nothing: for parts that run without a database."""
@@ -76,4 +80,7 @@ class SilentAuditLog:
         detail: str = "",
         text: str = "",
     ) -> None:
+        """Do nothing."""
+
+    async def catch_up(self) -> None:
         """Do nothing."""

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, doctor, drugs, evaluate_safety, guidelines, serve
+from chat_app.cli import ask, audit, doctor, drugs, evaluate_safety, guidelines, serve
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -32,6 +32,7 @@ app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
+app.add_typer(audit.app, name="audit")
 app.add_typer(evaluate_safety.app, name="eval")
 
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, get_args
 
-from chat_app.audit import AuditLog, SilentAuditLog
+from chat_app.audit import audit_log
+from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, SessionError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
+from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import UserLimits
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
+from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
@@ -35,6 +38,7 @@ OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
 """``bootstrap.open_app`` or a stand-in with the same result: something that has an agent, guidelines and drugs."""
 
 STARTING = "Starting the app's services"
+_CATCH_UP_SECONDS = 5.0
 
 
 class Runtime:
@@ -52,7 +56,9 @@ class Runtime:
         self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
-        self.audit: AuditLog = SilentAuditLog()
+        self.audit = audit_log(settings, self.history.engine)
+        self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
+        self.history.before_reading = self.keeper.up_to_date
         self.app: App | None = None
         self.failure: AsclepiusError | None = None
         """Why the services could not be opened."""
@@ -115,10 +121,11 @@ class Runtime:
             async with self._open_app(self.settings, on_progress=self._show) as app:
                 self.app = app
                 self._opened.set()
-                loading = asyncio.create_task(app.warm_up())
+                beside = {asyncio.create_task(work) for work in (app.warm_up(), self.keeper.run(), self._catch_up())}
                 await stop.wait()
-                loading.cancel()
-                await asyncio.wait({loading})
+                for task in beside:
+                    task.cancel()
+                await asyncio.wait(beside)
         except AsclepiusError as error:
             # The message is complete; a traceback would bury it.
             logger.error("%s", error)  # noqa: TRY400
@@ -130,12 +137,28 @@ class Runtime:
             self.app = None
             self._opened.set()
 
+    async def _catch_up(self) -> None:
+        """Move audit entries that waited for the database into it, until cancelled."""
+        while True:
+            with suppress(OSError):
+                await self.audit.catch_up()
+            await asyncio.sleep(_CATCH_UP_SECONDS)
+
+    async def _sessions(self) -> SessionStore:
+        return (await self.ready()).sessions
+
+    def _open_sessions(self) -> SessionStore | None:
+        return None if self.app is None else self.app.sessions
+
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
         """Stop running answers and erase sessions and files of a deleted conversation."""
+        await self.audit.record("delete", owner, conversation=thread_id)
         await self.turns.end_conversation(thread_id, owner)
         await self._erase_files(thread_id, owner)
         if self.app is None:
             return
+        with suppress(SessionError):
+            await self.keeper.erase(thread_id)
         for conversation in conversations:
             await self.turns.end_conversation(conversation, owner)
         await forget(self.app.sessions, owner, set(conversations))
@@ -167,15 +190,7 @@ def _history(settings: Settings) -> History:
     # Chainlit reads its configuration on import, so the page's folder must exist first.
     from chat_app.interface.history.history_layer import History
 
-    return History(_database_url(settings))
-
-
-def _database_url(settings: Settings) -> str:
-    url = settings.storage.database_url
-    if url is not None:
-        return url.get_secret_value()
-    settings.storage.data_dir.mkdir(parents=True, exist_ok=True)
-    return f"sqlite+aiosqlite:///{settings.storage.data_dir / 'history.sqlite3'}"
+    return History(configured_url(settings))
 
 
 _current: Runtime | None = None

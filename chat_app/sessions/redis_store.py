@@ -36,11 +36,14 @@ from chat_app.sessions.session_store import (
     is_session_id,
     new_session_id,
 )
+from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
 CONNECT_SECONDS: Final = 1.0
 COMMAND_SECONDS: Final = 2.0
 KEPT_MESSAGES: Final = 1000
+_JOURNAL_SECONDS: Final = 604_800
+"""A turn waits a week for a history that is down."""
 
 _WRONG_URL: Final = "REDIS_URL must be a URL that begins with redis://, rediss:// or unix://."
 _UNREACHABLE: Final = (
@@ -90,6 +93,7 @@ class RedisSessionStore:
         self._scripts = {text: self._redis.register_script(text) for text in redis_scripts.ALL}
         self._ttl = ttl
         self._index = UserIndex(self._redis, self._bounded, ttl)
+        self.journal = TurnJournal(self._redis, self._bounded, max(ttl, _JOURNAL_SECONDS))
         self._corrupt = 0
         self._commands: set[asyncio.Task[Any]] = set()
 

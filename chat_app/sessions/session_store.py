@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 from pydantic import AwareDatetime, Field
 
 from chat_app.events import OutcomeKind
+from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
 SCHEMA_VERSION = 1
@@ -71,6 +72,8 @@ class Message(Frozen):
     """How the answer ended; None for a question."""
     citations: tuple[str, ...] = ()
     """Ids of the cited passages, in the order of their display numbers."""
+    turn_id: str | None = None
+    """The turn of the question or answer; None for messages of earlier versions."""
 
 
 class SessionSummary(Frozen):
@@ -108,6 +111,11 @@ class SessionStore(Protocol):
     @property
     def corrupt_records(self) -> int:
         """Number of records that this process found unreadable and moved aside."""
+        ...
+
+    @property
+    def journal(self) -> TurnJournal:
+        """The journal of running turns."""
         ...
 
     async def create(

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from chat_app.interface.conversation.page_options import PageOptions
-from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic

@@ -16,8 +16,8 @@ from chainlit.user import User
 from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.database.database_engine import database_url
 from chat_app.errors import ConfigurationError
-from chat_app.interface.history.history_database import database_url
 from chat_app.interface.history.history_layer import History, asking_user
 from chat_app.interface.security.identity import NotOwner
 from tests.support.postgres import fresh_database, postgres_binary, postgres_server

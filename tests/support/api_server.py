@@ -22,7 +22,7 @@ from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.serving import page_server
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
-from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel, FakeServices, FakeTools
+from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel, FakeServices, FakeSessions, FakeTools
 
 Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ async def api(
 
         yield SimpleNamespace(
             agent=agent,
-            sessions=sessions,
+            sessions=sessions or FakeSessions(),
             guidelines=FakeGuidelines(),
             drugs=FakeDrugs(),
             tools=FakeTools(),

@@ -35,6 +35,7 @@ from chat_app.events import (
     TurnStarted,
     UnsupportedStatement,
 )
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.drug_database.drug_tools import SEARCH
@@ -183,6 +184,10 @@ class FakeDrugs:
 
 
 class FakeSessions:
+    """No conversations, and a journal whose Redis is down."""
+
+    journal = RedisSessionStore("unix:///nonexistent/redis.sock").journal
+
     async def ping(self) -> None:
         return None
 
@@ -207,6 +212,9 @@ class FakeAgent:
     delay: float = 0.01
     gates: Path | None = None
     """A folder: a gated script goes on when a file of its name is there."""
+
+    def check_message(self, message: str) -> None:
+        """Accepts any message, as the API asks first."""
 
     async def consult(self, message: str, options: ConsultOptions) -> AsyncIterator[AgentEvent]:
         if not message.strip():
@@ -465,7 +473,7 @@ class FakeApp:
     agent: FakeAgent
     guidelines: FakeGuidelines = field(default_factory=FakeGuidelines)
     drugs: FakeDrugs = field(default_factory=FakeDrugs)
-    sessions: FakeSessions = field(default_factory=FakeSessions)
+    sessions: Any = field(default_factory=FakeSessions)
     model: FakeModel = field(default_factory=FakeModel)
     tools: FakeTools = field(default_factory=FakeTools)
     services: FakeServices = field(default_factory=FakeServices)
@@ -481,7 +489,13 @@ def fake_app(agent: FakeAgent | None = None, pdf: Path | None = None) -> Any:
     @asynccontextmanager
     async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
         played = agent or FakeAgent()
-        yield FakeApp(settings, played, FakeGuidelines(pdf, gates=played.gates or Path("gates")))
+        app = FakeApp(settings, played, FakeGuidelines(pdf, gates=played.gates or Path("gates")))
+        if settings.storage.redis_url is None:
+            yield app
+            return
+        app.sessions = RedisSessionStore(settings.storage.redis_url.get_secret_value())
+        yield app
+        await app.sessions.aclose()
 
     return open_app
 

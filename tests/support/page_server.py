@@ -43,7 +43,7 @@ def fake_page(
     gates = folder / "gates"
     gates.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tests.support.page_server", str(folder / "data"), str(gates)]
-    with _served(command + ([str(pdf)] if pdf else []), folder, gates, environment, seconds=60) as page:
+    with _served(command + ([str(pdf)] if pdf else []), folder, gates, environment, seconds=120) as page:
         yield page
 
 

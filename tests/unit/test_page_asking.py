@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.audit import SilentAuditLog
 from chat_app.events import AgentEvent, TextDelta
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
-from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.security.user_limits import TooManyQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
@@ -31,6 +32,8 @@ class Running:
         self.settings = settings
         self.history = SimpleNamespace(metadata_of=self._nothing, claim_thread=self._claimed, owner_of=self._owner)
         self.app = FakeApp(settings, FakeAgent())
+        self.audit = SilentAuditLog()
+        self.keeper = SimpleNamespace(record_question=self._recorded)
         self._refused = refused
 
     def admit(self, user: str, *, besides: object) -> None:
@@ -40,6 +43,9 @@ class Running:
 
     async def ready(self) -> FakeApp:
         return self.app
+
+    async def _recorded(self, _question: object, _turn: object) -> None:
+        return None
 
     async def _nothing(self, _thread: str) -> dict[str, Any]:
         return {}

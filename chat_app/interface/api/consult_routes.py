@@ -8,9 +8,11 @@ no way back to it, so its turn is stopped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
@@ -18,6 +20,7 @@ from pydantic import Field, StringConstraints
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import (
+    AgentEvent,
     CitationAdded,
     Notice,
     Outcome,
@@ -33,6 +36,10 @@ from chat_app.interface.api import api_docs
 from chat_app.interface.api.problems import problem
 from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, event_stream
 from chat_app.interface.conversation.own_documents import searched_in
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.i18n.translation import Language, language_of
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -83,6 +90,16 @@ class ConsultBody(Frozen):
             language=self.language,
             documents=self.documents,
             scope=scope,
+        )
+
+    def page_options(self) -> PageOptions:
+        """Return the options as the page has them."""
+        return PageOptions(
+            guidelines=self.use_clinical_guidelines,
+            documents=self.documents,
+            drugs=self.use_drug_database,
+            length=self.length,
+            language=self.language,
         )
 
 
@@ -138,7 +155,8 @@ def consult_router(runtime: Runtime) -> APIRouter:
         `event` line that event's `type`. With `models` the `event` line is `model_event`, and the data
         `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
         """
-        question = await _begin(runtime, body, asker(request), recent)
+        language = language_of(request.headers.get("accept-language"))
+        question = await _begin(runtime, body, asker(request), language, recent)
         return _streamed(question) if body.stream else await _whole(request, question)
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
@@ -181,23 +199,55 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
         await app.check_documents([name for name in body.documents if name not in own])
 
 
-async def _begin(runtime: Runtime, body: ConsultBody, user: str, recent: RecentQuestions) -> AskedQuestion:
+async def _begin(
+    runtime: Runtime, body: ConsultBody, user: str, language: Language, recent: RecentQuestions
+) -> AskedQuestion:
     """Start the turns of a question. Raises ``InputRejected`` and ``TooManyQuestions`` before any has started."""
     app = await runtime.ready()
     scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
     await _check(runtime, app, body, files)
     runtime.admit(user, asked=max(1, len(set(body.models))))
-    models = tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,)
-    turns = {model: LiveTurn(owner=user, thread_id=body.conversation_id or "", question_id="") for model in models}
-    first = next(iter(turns.values()))
+    asked = await _asked(runtime, body, user, language)
     compared = bool(body.models)
-    question = AskedQuestion(user, turns, True) if compared else AskedQuestion(user, turns, id=first.id)
+    first = next(iter(asked.turns.values()))
+    question = AskedQuestion(user, asked.turns, compared, id=str(uuid4()) if compared else first.id)
     recent.add(question)
     options = body.consult_options(user, scope)
-    for model, turn in turns.items():
+    for model, turn in asked.turns.items():
         events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
-        runtime.turns.start(turn, recent.answer(turn, events))
+        runtime.turns.start(turn, _answered(runtime, asked, turn, events, recent))
     return question
+
+
+async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Language) -> PageQuestion:
+    """Store the question in the history before anything is asked, in the conversation that it continues there."""
+    threads: list[str] = []
+    with suppress(*HISTORY_ERRORS):
+        threads = await runtime.history.threads_with(body.conversation_id, user) if body.conversation_id else []
+    question = PageQuestion(
+        owner=user,
+        thread_id=threads[0] if threads else str(uuid4()),
+        message_id=str(uuid4()),
+        text=body.message,
+        run_id=str(uuid4()),
+        options=body.page_options(),
+        models=tuple(dict.fromkeys(body.models)) or (body.model or runtime.settings.default_model,),
+        language=language,
+        extracts=runtime.settings.uses_offline_model,
+        continues=body.conversation_id or "",
+    )
+    for turn in question.turns.values():
+        await runtime.keeper.record_question(question, turn)
+    await runtime.keeper.begin(question)
+    return question
+
+
+async def _answered(
+    runtime: Runtime, asked: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent], recent: RecentQuestions
+) -> None:
+    """Run the turn and store it, then keep it for readers that come back."""
+    await runtime.keeper.answer(asked, turn, events)
+    recent.keep_a_while(turn)
 
 
 def _streamed(question: AskedQuestion) -> Response:

@@ -79,6 +79,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         """Read a conversation: its messages with the passages they cite."""
         user = asker(request)
         store = (await runtime.ready()).sessions
+        await runtime.keeper.recover()
         session = await store.get(conversation_id, user)
         if session is None:
             raise NotOwner
@@ -95,6 +96,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         store = (await runtime.ready()).sessions
         if await store.get(conversation_id, user) is None:
             raise NotOwner
+        await runtime.audit.record("delete", user, conversation=conversation_id)
         await runtime.turns.end_conversation(conversation_id, user)
         # Delete the session last, so that an interrupted deletion can be repeated.
         await runtime.history.delete_conversation(conversation_id, user)

@@ -44,6 +44,7 @@ def feedback_router(runtime: Runtime) -> APIRouter:
         user = runtime.identity.from_cookies(request.cookies)
         given = body.feedback
         require_owner(user, await runtime.history.owner_of("step", given.for_id))
+        await runtime.audit.record("feedback", user, detail=given.for_id)
         feedback = Feedback(forId=given.for_id, value=given.value, comment=given.comment)
         return {"success": True, "feedbackId": await runtime.history.upsert_feedback(feedback)}
 
@@ -52,6 +53,7 @@ def feedback_router(runtime: Runtime) -> APIRouter:
         """Delete the user's own feedback."""
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("feedback", body.feedback_id))
+        await runtime.audit.record("feedback", user, detail=f"{body.feedback_id} deleted")
         await runtime.history.delete_feedback(body.feedback_id)
         return {"success": True}
 

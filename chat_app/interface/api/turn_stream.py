@@ -87,11 +87,6 @@ class RecentQuestions:
         for key in answered[: max(0, len(self._questions) - KEPT_QUESTIONS)]:
             del self._questions[key]
 
-    async def answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
-        """Run ``turn`` to its end, then keep it for readers that come back."""
-        await turn.run(events)
-        self.keep_a_while(turn)
-
     def keep_a_while(self, turn: LiveTurn) -> None:
         """Forget the ended ``turn``, and a question that it ended, once readers had their time."""
         over = [key for key, known in self._questions.items() if turn in known.turns.values() and known.ended]

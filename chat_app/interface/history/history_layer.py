@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, cast
 from uuid import uuid4
 
@@ -21,8 +22,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from chat_app.database.database_engine import database_engine, database_url
+from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
-from chat_app.interface.history.history_database import database_engine, database_url, lock_for_setup
 from chat_app.interface.history.history_rows import (
     decoded_value,
     element_of,
@@ -30,15 +32,17 @@ from chat_app.interface.history.history_rows import (
     step_of,
     thread_of,
 )
-from chat_app.interface.history.history_schema import ELEMENT_COLUMNS, STATEMENTS, STEP_COLUMNS
+from chat_app.interface.history.history_schema import ELEMENT_COLUMNS, STEP_COLUMNS
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,
+    NAME_THREAD,
     NEWEST_FIRST,
     OWNERS,
     SEARCH,
     STEPS,
     UPSERT_FEEDBACK,
+    UPSERT_USER,
     like,
     now,
     rows_of,
@@ -58,6 +62,11 @@ _MOST_THREADS = 100
 BeforeDeletion = Callable[[str, Sequence[str], str], Awaitable[None]]
 """Called with a thread, its conversations in the session store, and its owner, before the thread is deleted."""
 
+ReadThread = Callable[[], Awaitable[ThreadDict | None]]
+BeforeReading = Callable[[ThreadDict, ReadThread], Awaitable[ThreadDict]]
+"""Called with a conversation and a function that reads it again; returns it with its unfinished turns brought up to
+date."""
+
 
 class History(SQLAlchemyDataLayer):
     """The data layer of the page."""
@@ -74,13 +83,11 @@ class History(SQLAlchemyDataLayer):
         self.async_session.configure(bind=self.engine)
         self._warned = False
         self.before_deletion: BeforeDeletion | None = None
+        self.before_reading: BeforeReading | None = None
 
     async def setup(self) -> None:
-        """Create missing tables."""
-        async with self.engine.begin() as connection:
-            await lock_for_setup(connection)
-            for statement in STATEMENTS:
-                await connection.execute(text(statement))
+        """Bring the database to this version's schema."""
+        await migrate(self.engine)
 
     async def get_current_timestamp(self) -> str:
         return now()
@@ -105,14 +112,17 @@ class History(SQLAlchemyDataLayer):
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
 
-    async def claim_thread(self, thread_id: str, owner: str) -> None:
+    async def claim_thread(self, thread_id: str, owner: str, *, name: str | None = None) -> None:
         """Create the conversation for ``owner`` if needed, before anything else is stored for it.
+
+        ``name`` names a conversation that has no name yet.
 
         Raises ``NotOwner`` for another user's conversation.
         """
         async with self.engine.begin() as connection:
-            known = await rows_of(connection, 'SELECT "id" FROM users WHERE "identifier" = :owner', owner=owner)
-            await upsert_thread(connection, thread_id, user_id=known[0]["id"] if known else None)
+            known = await rows_of(connection, UPSERT_USER, owner=owner, id=str(uuid4()), at=now())
+            await upsert_thread(connection, thread_id, user_id=known[0]["id"])
+            await connection.execute(text(NAME_THREAD), {"id": thread_id, "name": kept(name)})
         require_owner(owner, await self.owner_of("thread", thread_id))
 
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
@@ -121,6 +131,12 @@ class History(SQLAlchemyDataLayer):
             await upsert_thread(connection, thread_id, metadata=dict(conversations))
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
+        found = await self._thread(thread_id)
+        if found is None or self.before_reading is None:
+            return found
+        return await self.before_reading(found, partial(self._thread, thread_id))
+
+    async def _thread(self, thread_id: str) -> ThreadDict | None:
         async with self.engine.connect() as connection:
             threads = await rows_of(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
             if not threads:

@@ -36,6 +36,9 @@ DELETE_STEP = (
 UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
     VALUES (:id, :for, :thread, :value, :comment, :at)
     ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
+UPSERT_USER = """INSERT INTO users ("id", "identifier", "metadata", "createdAt") VALUES (:id, :owner, '{}', :at)
+    ON CONFLICT ("identifier") DO UPDATE SET "identifier" = EXCLUDED."identifier" RETURNING "id" """
+NAME_THREAD = 'UPDATE threads SET "name" = :name WHERE "id" = :id AND "name" IS NULL'
 _LONGEST_NAME = 120
 # An owner never changes, so that nobody can take over a thread by naming it.
 _UPSERT_THREAD = """INSERT INTO threads

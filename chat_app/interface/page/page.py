@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -18,35 +17,25 @@ from typing import Any, cast
 from chainlit.config import config
 from chainlit.message import Message
 from chainlit.session import WebsocketSession
-from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.events import AgentEvent, Outcome, TextDelta
+from chat_app.events import AgentEvent, TextDelta
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
-from chat_app.interface.page.page_question import PageQuestion
 from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import emit, is_there, owner_of, send, sessions_of
-from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, phase_id, run_step
+from chat_app.interface.rendering.turn_steps import phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
 from chat_app.interface.turns.live_turns import LiveTurn
-from chat_app.interface.turns.turn_log import Cursor
 
 logger = logging.getLogger(__name__)
 
-_CHECKPOINT = 3.0
 THREAD = "asclepius_thread"
-INTERRUPTED = Outcome(
-    kind="incomplete",
-    reason="truncated",
-    code="server_stopped",
-    retryable=True,
-    message="This answer ended early because the server stopped. Ask again.",
-)
 
 
 class ChatPage:
@@ -55,8 +44,6 @@ class ChatPage:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.pace = Pace()
-        self._asked: dict[str, PageQuestion] = {}
-        """Questions by the ids of those of their turns that have not been saved yet."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     @staticmethod
@@ -79,7 +66,7 @@ class ChatPage:
         if owner is None:
             return
         running = self.runtime.turns.of_thread(session.thread_id, owner)
-        questions = dict.fromkeys(self._asked[turn.id] for turn in running if turn.id in self._asked)
+        questions = dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
         if session.restored and session.has_first_interaction:
             await self._repeat(session, owner)
         for question in questions:
@@ -141,12 +128,10 @@ class ChatPage:
             await emit(session, "toast", {"message": say(language, "toast.signed_out"), "type": "error"})
             return
         question = self._question(session, owner, message, run_id)
-        if question.compared:
-            await self._keep_columns(question)
+        await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
         for model, turn in question.turns.items():
-            self._asked[turn.id] = question
-            self.runtime.turns.start(turn, self._answer(turn, question_events(self.runtime, question, model)))
-        keeping = [asyncio.create_task(self.keep_checkpoints(question, turn)) for turn in question.turns.values()]
+            events = question_events(self.runtime, question, model)
+            self.runtime.turns.start(turn, self._answer(question, turn, events))
         for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
                 await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
@@ -156,8 +141,6 @@ class ChatPage:
         await asyncio.wait({self.follow(question, session)})
         for turn in question.turns.values():
             await turn.saved.wait()
-        for task in keeping:
-            task.cancel()
         if question.added:
             # Also without a selection, because the panel lists the files to choose from.
             chosen = question.options_now().documents
@@ -179,6 +162,8 @@ class ChatPage:
             language=language_of(session.language),
             # A file without a question needs no comparison.
             models=models if message.content.strip() else models[:1],
+            extracts=self.runtime.settings.uses_offline_model,
+            shown=cast("Mapping[str, Any]", message.to_dict()),
         )
 
     def _who(self, session: WebsocketSession) -> str | None:
@@ -191,63 +176,16 @@ class ChatPage:
 
     # -- history -------------------------------------------------------------------------------------------------
 
-    async def _answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
-        await turn.run(events)
-        await self._save(turn)
-
-    async def _save(self, turn: LiveTurn) -> None:
-        """Write the ended turn to the history; tell its readers when that fails."""
-        question = self._asked.pop(turn.id)
-        painter = self._painter(question, turn)
-        events, _ = turn.log.read(Cursor())
-        painter.paint(events)
-        try:
-            await self._write(turn, painter.steps.values(), painter.elements.values(), _kept(question, turn))
-        except (SQLAlchemyError, OSError) as error:
-            logger.warning("An answer could not be written to the history: %s", type(error).__name__)
-            await self._tell_unsaved(turn)
-
-    async def _keep_columns(self, question: PageQuestion) -> None:
-        """Write the empty columns, so that a page loaded meanwhile has them in order."""
-        for turn in question.turns.values():
-            painter = self._painter(question, turn)
-            painter.begin()
-            await self._keep(turn, painter, {})
-
-    async def keep_checkpoints(self, question: PageQuestion, turn: LiveTurn) -> None:
-        """Write a running turn from time to time, marked as interrupted, in case the server crashes."""
-        painter = self._painter(question, turn)
-        cursor, written = Cursor(), 0
-        while turn.log.ended is None:
-            await asyncio.sleep(_CHECKPOINT)
-            events, cursor = turn.log.read(cursor)
-            painter.paint(events)
-            if painter.written > written and turn.log.ended is None:
-                written = painter.written
-                await self._keep(turn, painter, _kept(question, turn))
-
-    async def _keep(self, turn: LiveTurn, painter: TurnRenderer, metadata: dict[str, Any]) -> None:
-        with suppress(SQLAlchemyError, OSError):
-            await self._write(turn, painter.interrupted(INTERRUPTED), (), metadata)
-
-    async def _write(
-        self, turn: LiveTurn, steps: Iterable[StepDict], elements: Iterable[ElementDict], metadata: dict[str, Any]
-    ) -> None:
-        await self.runtime.history.save_turn(turn.thread_id, list(steps), list(elements), metadata)
-
-    async def _tell_unsaved(self, turn: LiveTurn) -> None:
+    async def _answer(self, question: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
+        """Run the turn and store it; tell its readers when the history does not have it."""
+        stored = await self.runtime.keeper.answer(question, turn, events)
+        if stored == "stored":
+            return
         for session in sessions_of(turn.thread_id, turn.owner):
-            said = say(language_of(session.language), "toast.unsaved")
+            language = language_of(session.language)
+            said = say(language, "toast.unsaved_yet") if stored == "later" else say(language, "toast.unsaved")
             await emit(session, "toast", {"message": said, "type": "warning"})
 
 
 def _is_text(batch: Iterable[object]) -> bool:
     return any(isinstance(event, TextDelta) for event in batch)
-
-
-def _kept(question: PageQuestion, turn: LiveTurn) -> dict[str, Any]:
-    """Return the conversation metadata to persist with the turn."""
-    # All tabs share their settings; changes made while the answer was written win.
-    here = next((s.chat_settings for s in sessions_of(question.thread_id, question.owner)), None)
-    options = question.options if here is None else page_options(here)
-    return {**question.kept_of(turn), KEY: options.model_dump(mode="json")}

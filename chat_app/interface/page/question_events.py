@@ -13,7 +13,7 @@ from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.page_options import LoadedGuideline
 from chat_app.interface.conversation.uploads import upload_events
-from chat_app.interface.page.page_question import PageQuestion
+from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
 
@@ -50,6 +50,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     if question.uploads and not question.text.strip():
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
+    await runtime.keeper.record_question(question, turn)
     conversation_id = await question.conversation_of(model, runtime.history, app)
     scope, files = await searched_beside(runtime.history, app.guidelines, turn.thread_id, turn.owner)
     loaded = [*await _loaded(app), *files] if question.options.documents else ()
@@ -60,6 +61,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         user_id=turn.owner,
         model=model,
         scope=scope,
+        turn_id=turn.id,
     )
     async with aclosing(app.agent.consult(question.text, options)) as stream:
         async for event in stream:
@@ -86,6 +88,7 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
         may_share = app.settings.server.may_upload(question.owner)
         shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
+            await runtime.audit.record("upload", question.owner, conversation=question.thread_id)
             async for event in upload_events(shelf, upload, question.language, may_share=may_share):
                 yield event
         question.added = shelf.added

@@ -14,6 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
+from chat_app.audit import client_address
 from chat_app.interface.security.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
 from chat_app.settings import is_loopback
 
@@ -103,6 +104,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         peer = scope["client"][0] if scope.get("client") else None
+        client_address.set(peer or "")
         scope["headers"] = self._identity.scrub_headers(scope["headers"], peer)
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         refused = self._refusal(scope, headers)

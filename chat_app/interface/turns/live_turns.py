@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -63,13 +63,19 @@ class LiveTurn:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     log: TurnLog = field(default_factory=TurnLog)
     saved: asyncio.Event = field(default_factory=asyncio.Event)
+    continues: str = ""
+    """The agent's conversation that the question was asked to continue."""
+    write_ahead: Callable[[Sequence[AgentEvent]], Awaitable[None]] | None = None
+    """Stores events before any reader gets them; must not raise."""
+    _unwritten: list[AgentEvent] = field(default_factory=list)
+    _arrived: asyncio.Event = field(default_factory=asyncio.Event)
     _readers: int = 0
     _unread_since: float | None = None
     _reading: asyncio.Task[None] | None = None
 
     def is_about(self, conversation_id: str) -> bool:
         """Return whether the turn belongs to that conversation or was asked to continue it."""
-        return conversation_id in {self.thread_id, self.log.conversation_id}
+        return conversation_id in {self.thread_id, self.continues or None, self.log.conversation_id}
 
     def stop(self, outcome: Outcome = STOPPED) -> None:
         """End the turn at once and keep what was read. A turn that has ended stays as it is."""
@@ -112,7 +118,7 @@ class LiveTurn:
         self._reading = asyncio.create_task(self._read(events))
         if self.log.ended is not None:
             self._reading.cancel()
-        await asyncio.wait({self._reading})
+        await self._write_until({self._reading})
         if self.log.ended is not None:
             return
         error = None if self._reading.cancelled() else self._reading.exception()
@@ -132,7 +138,35 @@ class LiveTurn:
                 if self.log.ended is not None:
                     return
                 if not isinstance(event, RawResponsesStreamEvent):
-                    self.log.append(event)
+                    self._unwritten.append(event)
+                    self._arrived.set()
+                    if self.write_ahead is None:
+                        self._show(self._taken())
+
+    async def _write_until(self, reading: set[asyncio.Task[None]]) -> None:
+        """Show what is read, each batch once it is stored; return when ``reading`` has ended and all is shown."""
+        next(iter(reading)).add_done_callback(lambda _: self._arrived.set())
+        while self._unwritten or not all(task.done() for task in reading):
+            await self._arrived.wait()
+            self._arrived.clear()
+            batch = self._taken()
+            if batch and self.write_ahead is not None and self.log.ended is None:
+                await self.write_ahead(batch)
+            self._show(batch)
+
+    def _taken(self) -> list[AgentEvent]:
+        batch, self._unwritten = self._unwritten, []
+        return batch
+
+    def _show(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            if self.log.ended is None:
+                self.log.append(event)
+
+    def restore(self, events: Sequence[AgentEvent], outcome: Outcome) -> None:
+        """Take over what another process read; a turn that did not end there ends with ``outcome``."""
+        self._show(events)
+        self.stop(outcome)
 
     def _end(self, outcome: Outcome) -> None:
         if not self.log.has_references and (cited := self.log.citations):

@@ -1,4 +1,4 @@
-"""Database of the history: SQLite or PostgreSQL.
+"""Database of history, feedback and audit log: SQLite or PostgreSQL.
 
 Both compare text case-insensitively in every script, and their errors never contain questions.
 """
@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from chat_app.errors import ConfigurationError
+from chat_app.settings import Settings
 
 _SQLITE: Final = "sqlite+aiosqlite"
 _POSTGRESQL: Final = "postgresql+asyncpg"
@@ -49,6 +50,15 @@ def database_url(given: str) -> URL:
     return url.set(drivername=driver, query=query)
 
 
+def configured_url(settings: Settings) -> str:
+    """Return the URL of the database that the settings name, or of the one in the data directory."""
+    url = settings.storage.database_url
+    if url is not None:
+        return url.get_secret_value()
+    settings.storage.data_dir.mkdir(parents=True, exist_ok=True)
+    return f"{_SQLITE}:///{settings.storage.data_dir / 'history.sqlite3'}"
+
+
 def database_engine(url: URL) -> AsyncEngine:
     """Create the engine for the database of ``url``."""
     # Without hide_parameters an error's text would hold the question.
@@ -59,10 +69,12 @@ def database_engine(url: URL) -> AsyncEngine:
     return engine
 
 
-async def lock_for_setup(connection: AsyncConnection) -> None:
-    """Lock until the end of the transaction: on PostgreSQL two servers that create a table at once both fail."""
+async def lock_database(connection: AsyncConnection, number: int = _SETUP_LOCK) -> None:
+    """Let one process at a time pass, until the end of the transaction; call it first in the transaction."""
     if connection.dialect.name == "postgresql":
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SETUP_LOCK})
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
+    else:
+        await connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _sqlite_settings(connection: Any, _record: Any) -> None:

@@ -1,4 +1,4 @@
-"""A question on the page: its user, conversation, options and one turn per model."""
+"""A question of the page, the API or the shell: its user, conversation, options and one turn per model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,45 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.branches import branch, went_on_in
 from chat_app.interface.i18n.translation import Language
-from chat_app.interface.rendering.turn_steps import TurnIds
+from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
+from chat_app.interface.rendering.turn_steps import StepDict, TurnIds, run_step
 from chat_app.interface.turns.live_turns import LiveTurn
+from tools.types import Frozen
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
     from chat_app.interface.history.history_layer import History
+
+
+class TurnHeader(Frozen):
+    """A turn without its events."""
+
+    owner: str
+    question_id: str
+    question: StepDict
+    ids: TurnIds
+    options: PageOptions
+    titles: dict[str, str] = Field(default_factory=dict)
+    extracts: bool = False
+    model: str = ""
+    compared: bool = False
+    first: bool = True
+
+    def renderer(self) -> TurnRenderer:
+        """Return a renderer that has seen no event yet."""
+        return TurnRenderer(self.ids, extracts=self.extracts, options=self.options, titles=self.titles)
+
+    def metadata(self, conversation_id: str | None) -> dict[str, Any]:
+        """Return the metadata of the conversation after this turn."""
+        if conversation_id is None:
+            return {}
+        return went_on_in(self.model, conversation_id, compared=self.compared, first=self.first)
 
 
 @dataclass(eq=False)
@@ -41,13 +70,19 @@ class PageQuestion:
     """Titles of the guidelines to choose from by id, once they are known."""
     added: Sequence[str] = ()
     """The ids of the documents that those files are."""
+    extracts: bool = False
+    """True when the offline model answers."""
+    continues: str = ""
+    """The agent's conversation that the question was asked to continue, where the history does not know it."""
+    shown: Mapping[str, Any] | None = None
+    """The question's message, as Chainlit's page sent it."""
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _branching: asyncio.Lock = field(default_factory=asyncio.Lock)
     _branches: Mapping[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         self.turns = {
-            model: LiveTurn(owner=self.owner, thread_id=self.thread_id, question_id=self.message_id)
+            model: LiveTurn(self.owner, self.thread_id, self.message_id, continues=self.continues)
             for model in self.models
         }
 
@@ -77,9 +112,26 @@ class PageQuestion:
                 self._branches = await branch(history, app.sessions, self.thread_id, self.owner, list(self.turns))
         return self._branches[model]
 
-    def kept_of(self, turn: LiveTurn) -> dict[str, Any]:
-        """Conversation metadata to persist when ``turn`` ends."""
-        if (conversation_id := turn.log.conversation_id) is None:
-            return {}
-        first = next(iter(self.turns.values())) is turn
-        return went_on_in(self.model_of(turn), conversation_id, compared=self.compared, first=first)
+    @property
+    def step(self) -> StepDict:
+        """The question's message, as the history keeps it."""
+        if self.shown is not None:
+            return dict(self.shown)
+        step = run_step(self.ids_of(next(iter(self.turns.values()))), self.message_id)
+        kept = {"id": self.message_id, "name": self.owner, "type": "user_message", "output": self.text}
+        return {**step, **kept, "parentId": None, "end": step["start"]}
+
+    def header_of(self, turn: LiveTurn) -> TurnHeader:
+        """Return what another process needs to render the turn and to store it."""
+        return TurnHeader(
+            owner=self.owner,
+            question_id=self.message_id,
+            question=self.step,
+            ids=self.ids_of(turn),
+            options=self.options,
+            titles=dict(self.titles),
+            extracts=self.extracts,
+            model=self.model_of(turn),
+            compared=self.compared,
+            first=next(iter(self.turns.values())) is turn,
+        )

@@ -1,0 +1,266 @@
+"""The audit log in the database: an append-only table whose rows are chained by their hashes.
+
+Each row's hash covers its fields and the hash before it, and ``audit_ends`` holds both ends of the chain. So ``verify``
+finds a changed, removed or inserted row. While the database is down, entries wait in a file of the data directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, get_args
+from uuid import uuid4
+
+from pydantic import ValidationError
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from chat_app.audit.audit_log import AuditAction, client_address
+from chat_app.database.database_engine import lock_database
+from chat_app.errors import AuditUnavailable
+from tools.types import Frozen
+
+logger = logging.getLogger(__name__)
+
+ACTIONS: Final = get_args(AuditAction)
+_LOCK: Final = 6_115_202_612
+_SECONDS: Final = 3.0
+_PAGE: Final = 1_000
+_LONGEST: Final = 2_000
+_UNWRITTEN: Final = (
+    "The audit log cannot be written, so the action was refused: check the database, the disk and the data directory."
+)
+
+
+class AuditEntry(Frozen):
+    """One action. ``seq`` is 0 until the entry is in the table."""
+
+    at: str
+    action: str
+    actor: str
+    address: str = ""
+    conversation: str = ""
+    turn: str = ""
+    model: str = ""
+    detail: str = ""
+    text: str = ""
+    seq: int = 0
+    previous: str = ""
+    hash: str = ""
+
+    def hashed(self, seq: int, previous: str) -> AuditEntry:
+        """Return the entry at its place in the chain."""
+        fields = self.model_dump(exclude={"seq", "previous", "hash"})
+        line = json.dumps([seq, previous, fields], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        digest = hashlib.sha256(line.encode()).hexdigest()
+        return self.model_copy(update={"seq": seq, "previous": previous, "hash": digest})
+
+
+class AuditFilter(Frozen):
+    """Which entries are listed; empty fields match all."""
+
+    actor: str = ""
+    action: str = ""
+    conversation: str = ""
+    since: str = ""
+    until: str = ""
+
+
+class AuditFinding(Frozen):
+    """A place at which the chain is broken."""
+
+    seq: int
+    what: str
+
+
+class DatabaseAuditLog:
+    """The ``AuditLog`` in the database of the history.
+
+    Args:
+        engine: The database.
+        waiting: File in which entries wait while the database is down.
+        keep_text: Whether questions are kept.
+        required: Whether an action that cannot be recorded is refused.
+        sinks: Called with every entry, as a line of JSON.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        waiting: Path,
+        keep_text: bool = False,
+        required: bool = True,
+        sinks: Sequence[Callable[[str], None]] = (),
+    ) -> None:
+        self._engine = engine
+        self._waiting = waiting
+        self._keep_text = keep_text
+        self._required = required
+        self._sinks = sinks
+        self._lock = asyncio.Lock()
+
+    async def record(
+        self,
+        action: AuditAction,
+        actor: str,
+        *,
+        conversation: str = "",
+        turn: str = "",
+        model: str = "",
+        detail: str = "",
+        text: str = "",
+    ) -> None:
+        """Append one entry; see ``AuditLog``."""
+        entry = AuditEntry(
+            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            action=action,
+            actor=_kept(actor),
+            address=_kept(client_address.get()),
+            conversation=_kept(conversation),
+            turn=_kept(turn),
+            model=_kept(model),
+            detail=_kept(detail),
+            text=text.replace("\0", "\ufffd") if self._keep_text else "",
+        )
+        try:
+            await self._write(entry)
+            for sink in self._sinks:
+                await asyncio.to_thread(sink, entry.model_dump_json(exclude={"seq", "previous", "hash"}))
+        except OSError as error:
+            logger.error("The audit log could not be written: %s", type(error).__name__)  # noqa: TRY400
+            if self._required:
+                raise AuditUnavailable(_UNWRITTEN) from None
+
+    async def catch_up(self) -> None:
+        """Move entries that waited for the database into the table. Raises ``OSError``."""
+        for path in sorted(self._waiting.parent.glob(f"{self._waiting.name}*")):
+            # Another process may add to the file meanwhile, or take it first.
+            taken = path.with_name(f"{self._waiting.name}.{uuid4().hex}")
+            try:
+                path.rename(taken)
+            except FileNotFoundError:
+                continue
+            entries = await asyncio.to_thread(_read_waiting, taken)
+            if not await self._appended(entries):
+                taken.rename(path)
+                return
+            for late in _read_waiting(taken)[len(entries) :]:
+                _append_waiting(self._waiting, late)
+            taken.unlink()
+
+    async def entries(self, wanted: AuditFilter | None = None) -> AsyncGenerator[AuditEntry, None]:
+        """Yield entries, oldest first."""
+        given = (wanted or AuditFilter()).model_dump()
+        conditions = {"since": '"at" >= :since', "until": '"at" < :until'}
+        values = {name: value for name, value in given.items() if value}
+        where = "".join(" AND " + conditions.get(name, f'"{name}" = :{name}') for name in values)
+        seq = -1
+        while True:
+            query = f'SELECT * FROM audit WHERE "seq" > :seq{where} ORDER BY "seq" LIMIT {_PAGE}'  # noqa: S608
+            async with self._engine.connect() as connection:
+                rows = (await connection.execute(text(query), {"seq": seq, **values})).mappings().all()
+            for row in rows:
+                yield AuditEntry.model_validate(dict(row))
+            if len(rows) < _PAGE:
+                return
+            seq = int(rows[-1]["seq"])
+
+    async def verify(self) -> tuple[int, list[AuditFinding]]:
+        """Return the number of entries, and every place at which the chain is broken."""
+        async with self._engine.connect() as connection:
+            ends = await _ends(connection)
+        seq, previous, found = int(ends["first"]), str(ends["before"]), list[AuditFinding]()
+        count = 0
+        async for entry in self.entries():
+            count += 1
+            if entry.seq != seq:
+                found.append(AuditFinding(seq=seq, what=f"entries {seq} to {entry.seq - 1} are missing"))
+            elif entry.previous != previous:
+                found.append(AuditFinding(seq=entry.seq, what="the entry does not continue the one before"))
+            if entry.hashed(entry.seq, entry.previous).hash != entry.hash:
+                found.append(AuditFinding(seq=entry.seq, what="the entry was changed"))
+            seq, previous = entry.seq + 1, entry.hash
+        if seq - 1 != int(ends["last"]):
+            found.append(AuditFinding(seq=seq, what=f"the log ends at {seq - 1} instead of {ends['last']}"))
+        elif count and previous != ends["hash"]:
+            found.append(AuditFinding(seq=seq - 1, what="the last entry was replaced"))
+        return count, found
+
+    async def purge(self, before: str) -> int:
+        """Delete entries older than ``before``, an ISO time; the rest still verifies. Return how many were deleted."""
+        async with self._engine.begin() as connection:
+            await lock_database(connection, _LOCK)
+            ends = await _ends(connection)
+            query = 'SELECT MIN("seq") AS "kept" FROM audit WHERE "at" >= :before'
+            kept = (await connection.execute(text(query), {"before": before})).scalar()
+            first = int(kept) if kept is not None else int(ends["last"]) + 1
+            query = 'SELECT "hash" FROM audit WHERE "seq" = :seq'
+            hash_before = (await connection.execute(text(query), {"seq": first - 1})).scalar()
+            if hash_before is None:
+                return 0
+            await connection.execute(text('DELETE FROM audit WHERE "seq" < :first'), {"first": first})
+            values = {"first": first, "before": hash_before}
+            await connection.execute(text('UPDATE audit_ends SET "first" = :first, "before" = :before'), values)
+            return first - int(ends["first"])
+
+    async def _write(self, entry: AuditEntry) -> None:
+        """Append the entry to the table, or while the database is down to the file. Raises ``OSError``."""
+        async with self._lock:
+            if not await self._appended([entry]):
+                await asyncio.to_thread(_append_waiting, self._waiting, entry)
+
+    async def _appended(self, entries: Sequence[AuditEntry]) -> bool:
+        try:
+            async with asyncio.timeout(_SECONDS), self._engine.begin() as connection:
+                await lock_database(connection, _LOCK)
+                ends = await _ends(connection)
+                last, previous = int(ends["last"]), str(ends["hash"])
+                for entry in entries:
+                    placed = entry.hashed(last + 1, previous)
+                    await connection.execute(text(_INSERT), placed.model_dump())
+                    last, previous = placed.seq, placed.hash
+                values = {"last": last, "hash": previous}
+                await connection.execute(text('UPDATE audit_ends SET "last" = :last, "hash" = :hash'), values)
+        except (SQLAlchemyError, OSError, TimeoutError) as error:
+            logger.warning("The audit log waits for the database: %s", type(error).__name__)
+            return False
+        return True
+
+
+_INSERT: Final = """INSERT INTO audit
+    ("seq", "at", "action", "actor", "address", "conversation", "turn", "model", "detail", "text", "previous", "hash")
+    VALUES (:seq, :at, :action, :actor, :address, :conversation, :turn, :model, :detail, :text, :previous, :hash)"""
+
+
+async def _ends(connection: AsyncConnection) -> Any:
+    return (await connection.execute(text("SELECT * FROM audit_ends"))).mappings().one()
+
+
+def _kept(value: str) -> str:
+    return value.replace("\0", "\ufffd")[:_LONGEST]
+
+
+def _read_waiting(path: Path) -> list[AuditEntry]:
+    found: list[AuditEntry] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(AuditEntry.model_validate_json(line))
+        except ValidationError:
+            logger.warning("A waiting entry of the audit log could not be read")
+    return found
+
+
+def _append_waiting(path: Path, entry: AuditEntry) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(entry.model_dump_json() + "\n")
+        file.flush()
+        os.fsync(descriptor)

@@ -1,0 +1,103 @@
+"""``asclepius audit``: verify, list and export the audit log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from chat_app.audit import DatabaseAuditLog
+    from chat_app.audit.audit_table import AuditFilter
+
+app = typer.Typer(help="Verify, list and export the audit log.", no_args_is_help=True)
+
+Actor = Annotated[str, typer.Option(help="Only entries of this user.")]
+Action = Annotated[str, typer.Option(help="Only this action, such as login, question or delete.")]
+Conversation = Annotated[str, typer.Option(help="Only entries of this conversation.")]
+Since = Annotated[str, typer.Option(help="Only entries from this date or time on, in UTC (ISO 8601).")]
+Until = Annotated[str, typer.Option(help="Only entries before this date or time, in UTC (ISO 8601).")]
+
+
+@app.command()
+def verify(json: shell.Json = False) -> None:
+    """Check the whole chain; exit code 1 when an entry was changed, removed or inserted."""
+
+    async def work() -> bool:
+        async with _opened() as log:
+            count, found = await log.verify()
+        if json:
+            shell.print_json({"entries": count, "findings": found})
+        else:
+            for finding in found:
+                typer.echo(f"entry {finding.seq}: {finding.what}")
+            typer.echo(f"{count} entries, {len(found)} findings")
+        return not found
+
+    if not shell.run(work):
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def list_entries(
+    actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
+) -> None:
+    """List entries, oldest first."""
+
+    async def work() -> None:
+        rows: list[tuple[object, ...]] = []
+        async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+            async for e in found:
+                rows.append((e.seq, e.at, e.actor, e.address, e.action, e.conversation, e.model, e.detail))  # noqa: PERF401
+        shell.print_table(("entry", "at", "actor", "address", "action", "conversation", "model", "detail"), rows)
+
+    shell.run(work)
+
+
+@app.command()
+def export(
+    actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
+) -> None:
+    """Print entries as lines of JSON, with their hashes."""
+
+    async def work() -> None:
+        async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+            async for entry in found:
+                sys.stdout.write(entry.model_dump_json() + "\n")
+
+    shell.run(work)
+
+
+def _filter(actor: str, action: str, conversation: str, since: str, until: str) -> AuditFilter:
+    from chat_app.audit.audit_table import AuditFilter
+
+    return AuditFilter(actor=actor, action=action, conversation=conversation, since=since, until=until)
+
+
+@asynccontextmanager
+async def _opened() -> AsyncGenerator[DatabaseAuditLog, None]:
+    """Open the audit log of the configured database. Raises ``ConfigurationError``."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from chat_app.audit import DatabaseAuditLog, audit_log
+    from chat_app.database.database_engine import configured_url, database_engine, database_url
+
+    settings = shell.settings()
+    engine = database_engine(database_url(configured_url(settings)))
+    log = audit_log(settings, engine)
+    try:
+        if not isinstance(log, DatabaseAuditLog):
+            raise ConfigurationError("There is no audit log: ASCLEPIUS_AUDIT is off.")
+        yield log
+    except (SQLAlchemyError, OSError) as error:
+        raise ConfigurationError(
+            f"The audit log cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
+        ) from None
+    finally:
+        await engine.dispose()

@@ -1,0 +1,1 @@
+"""Migrations of the database, oldest first. A released one is never changed."""

@@ -1,0 +1,359 @@
+"""Storage of turns: the question before its answer streams, each event before it is shown, the answer when it ended.
+
+The journal in Redis holds a running turn. A turn whose process died, or whose answer the history could not take, is
+finished from its journal by any process: at the next look at its conversation, or by ``run``. All ids derive from the
+turn's, so storing a turn twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from chat_app.agent.chat_manager import title_of
+from chat_app.audit import AuditLog
+from chat_app.errors import AsclepiusError, AuditUnavailable, SessionError
+from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded, agent_event_adapter
+from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
+from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
+from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.turn_log import Cursor
+from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.turn_journal import TurnJournal
+
+if TYPE_CHECKING:
+    from chat_app.interface.history.history_layer import History
+
+logger = logging.getLogger(__name__)
+
+HISTORY_ERRORS: Final = (SQLAlchemyError, OSError, TimeoutError)
+UNFINISHED: Final = "unfinished"
+"""Key of a message's metadata: the turn has not ended, or its process died."""
+STORE_SECONDS: Final = 5.0
+Stored = Literal["stored", "later", "lost"]
+_SERVICES_SECONDS: Final = 20.0
+_RECOVERY_SECONDS: Final = 5.0
+INTERRUPTED = Outcome(
+    kind="incomplete",
+    reason="truncated",
+    code="server_stopped",
+    retryable=True,
+    message="This answer ended early because the server stopped. Ask again.",
+)
+ELSEWHERE = Outcome(
+    kind="incomplete",
+    reason="other",
+    code="answered_elsewhere",
+    message="This answer is still being written by another server. Reload the page to see the rest.",
+)
+
+
+class TurnKeeper:
+    """Stores the turns of all questions that this process answers, and those that dead processes left.
+
+    Args:
+        history: The database of conversations.
+        turns: The turns of this process.
+        audit: Records each question, and what its answer was shown from.
+        sessions: Waits for the session store.
+        opened: Returns the session store, or None while the services start.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        turns: LiveTurns,
+        audit: AuditLog,
+        sessions: Callable[[], Awaitable[SessionStore]],
+        opened: Callable[[], SessionStore | None],
+    ) -> None:
+        self._history = history
+        self._turns = turns
+        self._audit = audit
+        self._sessions = sessions
+        self._opened = opened
+        self._writers: dict[str, TurnWriter] = {}
+
+    def question_of(self, turn: LiveTurn) -> PageQuestion | None:
+        """Return the question of a turn that has not been stored yet."""
+        writer = self._writers.get(turn.id)
+        return writer.question if writer else None
+
+    async def begin(self, question: PageQuestion, metadata: dict[str, Any] | None = None) -> bool:
+        """Store the question, with a mark that it has no answer yet; return False when the history is down.
+
+        Raises ``NotOwner`` for another user's conversation.
+        """
+        steps: list[StepDict] = [question.step]
+        elements: list[ElementDict] = []
+        for turn in question.turns.values():
+            header = question.header_of(turn)
+            writer = self._writers[turn.id] = TurnWriter(question, turn, self._opened)
+            turn.write_ahead = writer.write
+            empty = LiveTurn(question.owner, question.thread_id, question.message_id, id=turn.id)
+            empty.restore((), INTERRUPTED)
+            rendered = rendered_turn(header, empty)
+            steps += [run_step(header.ids, question.message_id), *map(_unfinished, rendered[0])]
+            elements += rendered[1]
+        try:
+            async with asyncio.timeout(STORE_SECONDS):
+                name = title_of(question.text) if question.shown is None else None
+                await self._history.claim_thread(question.thread_id, question.owner, name=name)
+                await self._history.save_turn(question.thread_id, steps, elements, metadata)
+        except HISTORY_ERRORS as error:
+            logger.warning("A question could not be written to the history yet: %s", type(error).__name__)
+            return False
+        return True
+
+    async def record_question(self, question: PageQuestion, turn: LiveTurn) -> None:
+        """Record in the audit log that the question is asked. Raises ``AuditUnavailable``."""
+        await self._audit.record(
+            "question",
+            question.owner,
+            conversation=turn.thread_id,
+            turn=turn.id,
+            model=question.model_of(turn),
+            text=question.text,
+        )
+
+    async def _record_sources(self, question: PageQuestion, turn: LiveTurn) -> None:
+        cited = sorted({citation.passage.id for citation in turn.log.citations})
+        if cited:
+            # The answer has been shown: that this cannot be recorded is logged, and changes nothing.
+            with suppress(AuditUnavailable):
+                await self._audit.record(
+                    "sources",
+                    question.owner,
+                    conversation=turn.thread_id,
+                    turn=turn.id,
+                    model=question.model_of(turn),
+                    detail=" ".join(cited),
+                )
+
+    async def answer(self, question: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> Stored:
+        """Run ``turn`` to its end and store it; return whether the history has it, or will have it."""
+        await turn.run(events)
+        await self._record_sources(question, turn)
+        header, writer = question.header_of(turn), self._writers.pop(turn.id)
+        try:
+            await self._store(header, turn)
+        except HISTORY_ERRORS as error:
+            logger.warning("An answer could not be written to the history yet: %s", type(error).__name__)
+            return "later" if await writer.release() else "lost"
+        await writer.drop()
+        return "stored"
+
+    async def run(self) -> None:
+        """Show that this process runs, and finish what others left, until cancelled."""
+        while True:
+            with suppress(AsclepiusError):
+                await (await self._sessions()).journal.keep_alive()
+                await self.recover()
+            await asyncio.sleep(_RECOVERY_SECONDS)
+
+    async def recover(self, thread_id: str | None = None) -> None:
+        """Finish abandoned turns, of one conversation or of all. Raises ``AsclepiusError``."""
+        sessions = await self._sessions()
+        journal = sessions.journal
+        for turn_id, opened in (await journal.open_turns()).items():
+            wanted = thread_id in {None, opened.thread_id}
+            if wanted and await journal.is_abandoned(opened) and await journal.claim(turn_id):
+                await self._finish(sessions, turn_id)
+
+    async def erase(self, thread_id: str) -> None:
+        """Drop the journals of a conversation that is deleted. Raises ``AsclepiusError``."""
+        journal = (await self._sessions()).journal
+        for turn_id, opened in (await journal.open_turns()).items():
+            if opened.thread_id == thread_id:
+                await journal.drop(turn_id)
+
+    async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
+        """Return a stored conversation with what is known of its unfinished turns.
+
+        Args:
+            thread: The conversation, as the history returns it.
+            reread: Reads it again.
+        """
+        if not unfinished_turns(thread):
+            return thread
+        with suppress(AsclepiusError, TimeoutError):
+            async with asyncio.timeout(_SERVICES_SECONDS):
+                await self.recover(thread["id"])
+                thread = await reread() or thread
+                for turn_id in unfinished_turns(thread):
+                    await self._complete(thread, turn_id)
+        return thread
+
+    async def _complete(self, thread: Any, turn_id: str) -> None:
+        """Put what is known of a running turn into ``thread``."""
+        if self._turns.get(turn_id) is not None:
+            # The page follows it; a mark that it broke off would be wrong.
+            own = {step["id"] for step in thread["steps"] if _turn_of(step) == turn_id}
+            thread["elements"] = [e for e in thread["elements"] if e.get("forId") not in own]
+            return
+        found = await _restored((await self._sessions()).journal, turn_id, ELSEWHERE)
+        if found is not None:
+            steps, elements = rendered_turn(*found)
+            thread["steps"] = _merged(thread["steps"], steps)
+            thread["elements"] = _merged(thread["elements"], elements)
+
+    async def _finish(self, sessions: SessionStore, turn_id: str) -> None:
+        try:
+            found = await _restored(sessions.journal, turn_id, INTERRUPTED)
+        except ValidationError:
+            logger.warning("The journal of a turn could not be read; its answer stays as the history has it")
+            found = None
+        if found is not None:
+            header, turn = found
+            try:
+                await self._store(header, turn)
+            except HISTORY_ERRORS:
+                await sessions.journal.unclaim(turn_id)
+                return
+            await _remember(sessions, header, turn)
+        await sessions.journal.drop(turn_id)
+
+    async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
+        steps, elements = rendered_turn(header, turn)
+        steps = [header.question, finished_run(header.ids, header.question_id), *steps]
+        async with asyncio.timeout(STORE_SECONDS):
+            await self._history.claim_thread(header.ids.thread_id, header.owner)
+            metadata = header.metadata(turn.log.conversation_id)
+            await self._history.save_turn(header.ids.thread_id, steps, elements, metadata)
+
+
+class TurnWriter:
+    """Writes one turn's events to its journal. A Redis that is down delays nothing for long."""
+
+    def __init__(self, question: PageQuestion, turn: LiveTurn, opened: Callable[[], SessionStore | None]) -> None:
+        self.question, self._turn, self._opened = question, turn, opened
+        self._waiting: list[str] = []
+        self._begun = False
+        self._ended = False
+        self._not_before = 0.0
+
+    async def write(self, events: Sequence[AgentEvent]) -> None:
+        """Store ``events``; when Redis is down they wait for the next ones."""
+        self._ended = self._ended or isinstance(events[-1], TurnEnded)
+        self._waiting += [agent_event_adapter.dump_json(event).decode() for event in _joined(events)]
+        clock = asyncio.get_running_loop()
+        if clock.time() < self._not_before:
+            return
+        try:
+            await self._flush()
+        except AsclepiusError as error:
+            logger.warning("A running answer could not be kept in Redis: %s", type(error).__name__)
+            self._not_before = clock.time() + _RECOVERY_SECONDS
+
+    async def release(self) -> bool:
+        """Leave the ended turn to whoever can write it to the history; return False when Redis is down, too."""
+        if not self._ended and self._turn.log.ended is not None:
+            self._waiting.append(agent_event_adapter.dump_json(self._turn.log.ended).decode())
+        with suppress(AsclepiusError):
+            await self._flush()
+            if (store := self._opened()) is not None:
+                await store.journal.release(self._turn.id, self._turn.thread_id)
+                return True
+        return False
+
+    async def drop(self) -> None:
+        """Forget the turn: the history has it."""
+        if self._begun and (store := self._opened()) is not None:
+            with suppress(AsclepiusError):
+                await store.journal.drop(self._turn.id)
+
+    async def _flush(self) -> None:
+        if (store := self._opened()) is None:
+            # While the services start there are only notices, which wait.
+            return
+        if not self._begun:
+            await self._begin(store.journal)
+        if self._waiting and not await store.journal.append(self._turn.id, self._waiting):
+            # Redis lost its data: write the turn from its beginning.
+            await self._begin(store.journal)
+            shown, _ = self._turn.log.read(Cursor())
+            lines = [agent_event_adapter.dump_json(event).decode() for event in shown]
+            await store.journal.append(self._turn.id, [*lines, *self._waiting])
+        self._waiting.clear()
+
+    async def _begin(self, journal: TurnJournal) -> None:
+        header = self.question.header_of(self._turn).model_dump_json()
+        await journal.begin(self._turn.id, self._turn.thread_id, header)
+        self._begun = True
+
+
+def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], list[ElementDict]]:
+    """Return the steps and elements of a turn, as the history keeps them."""
+    renderer = header.renderer()
+    renderer.begin()
+    events, _ = turn.log.read(Cursor())
+    renderer.paint(events)
+    return list(renderer.steps.values()), list(renderer.elements.values())
+
+
+def unfinished_turns(thread: Any) -> list[str]:
+    """Return the turns of a stored conversation that had not ended when it was written."""
+    steps = (thread or {}).get("steps") or []
+    return list(dict.fromkeys(_turn_of(step) for step in steps if (step.get("metadata") or {}).get(UNFINISHED)))
+
+
+async def _restored(journal: TurnJournal, turn_id: str, outcome: Outcome) -> tuple[TurnHeader, LiveTurn] | None:
+    """Return a turn as its journal has it; one that did not end there ends with ``outcome``."""
+    record = await journal.read(turn_id)
+    if record is None:
+        return None
+    header = TurnHeader.model_validate_json(record.header)
+    turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
+    turn.restore([agent_event_adapter.validate_json(line) for line in record.events], outcome)
+    return header, turn
+
+
+async def _remember(sessions: SessionStore, header: TurnHeader, turn: LiveTurn) -> None:
+    """Give a finished turn to the agent's conversation, unless the agent has recorded it."""
+    conversation_id, ended = turn.log.conversation_id, turn.log.ended
+    if conversation_id is None or ended is None:
+        return
+    if any(message.turn_id == turn.id for message in await sessions.messages(conversation_id, limit=40)):
+        return
+    cited = {citation.number: citation.passage.id for citation in turn.log.citations}
+    question = Message(role="user", content=header.ids.question, turn_id=turn.id)
+    answer = Message(
+        role="assistant",
+        content=turn.log.answer,
+        outcome=ended.outcome.kind,
+        citations=tuple(cited[number] for number in sorted(cited)),
+        turn_id=turn.id,
+    )
+    with suppress(SessionError):
+        await sessions.append_messages(conversation_id, [question, answer])
+
+
+def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:
+    """Return ``events`` with runs of text as one delta."""
+    found: list[AgentEvent] = []
+    for event in events:
+        if isinstance(event, TextDelta) and found and isinstance(found[-1], TextDelta):
+            found[-1] = TextDelta(text=found[-1].text + event.text)
+        else:
+            found.append(event)
+    return found
+
+
+def _unfinished(step: StepDict) -> StepDict:
+    return {**step, "metadata": {**step["metadata"], UNFINISHED: True}}
+
+
+def _turn_of(step: Any) -> str:
+    return str((step.get("metadata") or {}).get("turn") or "")
+
+
+def _merged(stored: Sequence[Any], rendered: Sequence[Any]) -> list[Any]:
+    """Return ``stored`` with the entries of ``rendered`` in the place of those of the same id."""
+    fresh = {entry["id"]: entry for entry in rendered}
+    return [*(entry | fresh.pop(entry["id"], {}) for entry in stored), *fresh.values()]

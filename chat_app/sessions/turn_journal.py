@@ -1,0 +1,129 @@
+"""The journal of running turns in Redis: what a reader was shown outlives the process that shows it.
+
+A process writes the events of a turn here before it shows them, and drops the turn once the history has it. A turn
+whose writer has died, or has released it, is *abandoned*: any process may claim it and write it to the history.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from chat_app.sessions.session_lock import Bounded
+from tools.types import Frozen
+
+LEASE_SECONDS: Final = 15
+"""Seconds after which a process that renews nothing counts as dead."""
+_CLAIM_SECONDS: Final = 30
+_OPEN: Final = "asclepius:journals"
+_RELEASED: Final = "-"
+
+
+class OpenTurn(Frozen):
+    """A turn that the history does not have yet."""
+
+    thread_id: str
+    writer: str
+
+
+class JournalRecord(Frozen):
+    """A turn's header and events, as its writer encoded them."""
+
+    header: str
+    events: tuple[str, ...] = ()
+
+
+class TurnJournal:
+    """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
+
+    def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
+        self._redis, self._bounded, self._ttl = redis, bounded, ttl
+        self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
+
+    async def begin(self, turn_id: str, thread_id: str, header: str) -> None:
+        """Open a turn's journal."""
+        await self.keep_alive()
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer).model_dump_json()
+        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened))
+        await self._run(lambda: self._redis.rpush(_key(turn_id), header))
+        await self._run(lambda: self._redis.expire(_key(turn_id), self._ttl))
+
+    async def append(self, turn_id: str, events: Sequence[str]) -> bool:
+        """Append events; return False when the journal no longer exists."""
+        return bool(await self._run(lambda: self._redis.rpushx(_key(turn_id), *events)))
+
+    async def read(self, turn_id: str) -> JournalRecord | None:
+        """Return what was written; None for a turn that has been dropped."""
+        lines = await self._run(lambda: self._redis.lrange(_key(turn_id), 0, -1))
+        header, *events = [line.decode() for line in lines] or [""]
+        return JournalRecord(header=header, events=tuple(events)) if header else None
+
+    async def drop(self, turn_id: str) -> None:
+        """Forget a turn that the history has, or that was erased."""
+        await self._run(lambda: self._redis.delete(_key(turn_id), f"{_key(turn_id)}:claim"))
+        await self._run(lambda: self._redis.hdel(_OPEN, turn_id))
+
+    async def release(self, turn_id: str, thread_id: str) -> None:
+        """Leave an ended turn, which could not be written to the history, to whoever can."""
+        opened = OpenTurn(thread_id=thread_id, writer=_RELEASED).model_dump_json()
+        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened))
+
+    async def open_turns(self) -> dict[str, OpenTurn]:
+        """Return the turns that the history does not have yet, by id."""
+        found = await self._run(lambda: self._redis.hgetall(_OPEN))
+        return {name.decode(): OpenTurn.model_validate_json(line) for name, line in found.items()}
+
+    async def is_abandoned(self, opened: OpenTurn) -> bool:
+        """Return whether nobody writes that turn any more."""
+        if opened.writer in {_RELEASED, self.writer}:
+            return opened.writer == _RELEASED
+        host, pid, started = opened.writer.rsplit("|", 2)
+        if started and host == _host():
+            return _started_at(int(pid)) != started
+        return not await self._run(lambda: self._redis.exists(_lease(opened.writer)))
+
+    async def claim(self, turn_id: str) -> bool:
+        """Return whether this process is to write the abandoned turn; the claim ends with ``drop`` or in seconds."""
+        key = f"{_key(turn_id)}:claim"
+        return bool(await self._run(lambda: self._redis.set(key, self.writer, nx=True, ex=_CLAIM_SECONDS)))
+
+    async def unclaim(self, turn_id: str) -> None:
+        """Give back a claim."""
+        await self._run(lambda: self._redis.delete(f"{_key(turn_id)}:claim"))
+
+    async def keep_alive(self) -> None:
+        """Show other processes that this one still runs."""
+        await self._run(lambda: self._redis.set(_lease(self.writer), "1", ex=LEASE_SECONDS))
+
+    async def _run(self, command: Callable[[], Awaitable[Any]]) -> Any:
+        return await self._bounded(command)
+
+
+def _key(turn_id: str) -> str:
+    return f"asclepius:{{turn:{turn_id}}}"
+
+
+def _lease(writer: str) -> str:
+    return f"asclepius:writer:{writer}"
+
+
+def _host() -> str:
+    """Return the name of this machine or container, and of its process numbers where the system tells."""
+    space = ""
+    with suppress(OSError):
+        space = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()}{space}"
+
+
+def _started_at(pid: int) -> str:
+    """Return when the process began, in the system's ticks; empty when it is gone or the system does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

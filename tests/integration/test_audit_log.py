@@ -1,0 +1,178 @@
+"""The audit log: every action is recorded or refused, and any change to the record is found."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from chat_app.audit import DatabaseAuditLog, client_address
+from chat_app.audit.audit_table import AuditEntry, AuditFilter
+from chat_app.database.database_engine import database_engine, database_url
+from chat_app.database.migrations import migrate
+from chat_app.errors import AuditUnavailable
+from tests.support.postgres import fresh_database, postgres_binary, postgres_server
+from tests.support.served import asclepius
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server for these tests."""
+    if postgres_binary("postgres") is None:
+        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
+    return await fresh_database(request.getfixturevalue("postgres"))
+
+
+@asynccontextmanager
+async def opened(
+    database: str,
+    folder: Path,
+    *,
+    keep_text: bool = False,
+    required: bool = True,
+    sink: Callable[[str], None] | None = None,
+) -> AsyncIterator[DatabaseAuditLog]:
+    engine = database_engine(database_url(database))
+    await migrate(engine)
+    waiting = folder / "waiting.jsonl"
+    sinks = [sink] if sink else []
+    yield DatabaseAuditLog(engine, waiting=waiting, keep_text=keep_text, required=required, sinks=sinks)
+    await engine.dispose()
+
+
+async def executed(database: str, *statements: str) -> None:
+    engine = database_engine(database_url(database))
+    async with engine.begin() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
+    await engine.dispose()
+
+
+async def listed(log: DatabaseAuditLog, wanted: AuditFilter | None = None) -> list[AuditEntry]:
+    return [entry async for entry in log.entries(wanted)]
+
+
+async def test_actions_are_recorded_in_order_and_the_chain_verifies(database: str, tmp_path: Path) -> None:
+    """Two writers, as two servers have."""
+    async with opened(database, tmp_path) as log, opened(database, tmp_path / "b") as other:
+        client_address.set("192.0.2.7")
+        await asyncio.gather(
+            *(log.record("question", "ada", conversation=f"c{n}", model="m", text="secret") for n in range(5)),
+            *(other.record("login", "eve") for _ in range(5)),
+        )
+        entries = await listed(log)
+        assert [entry.seq for entry in entries] == list(range(1, 11))
+        assert await log.verify() == (10, [])
+        assert {entry.address for entry in entries} == {"192.0.2.7"}
+        assert {entry.text for entry in entries} == {""}, "the question's text is kept only when that is set"
+        assert {entry.actor for entry in await listed(log, AuditFilter(action="login"))} == {"eve"}
+        assert len(await listed(log, AuditFilter(actor="ada", since=min(entry.at for entry in entries)))) == 5
+        assert await listed(log, AuditFilter(until="2000")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ('UPDATE audit SET "actor" = \'eve\' WHERE "seq" = 3', "was changed"),
+        ('DELETE FROM audit WHERE "seq" = 3', "missing"),
+        ('DELETE FROM audit WHERE "seq" = 6', "ends at 5"),
+        ('DELETE FROM audit WHERE "seq" = 1', "missing"),
+        ('UPDATE audit SET "seq" = 9 WHERE "seq" = 6', "missing"),
+        ('UPDATE audit SET "previous" = \'x\' WHERE "seq" = 4', "does not continue"),
+    ],
+)
+async def test_any_change_is_found(database: str, tmp_path: Path, change: str, what: str) -> None:
+    async with opened(database, tmp_path) as log:
+        for number in range(6):
+            await log.record("question", "ada", detail=str(number))
+        await executed(database, change)
+        _, findings = await log.verify()
+        assert any(what in finding.what for finding in findings), findings
+
+
+async def test_entries_wait_for_a_database_that_is_down_and_keep_their_time(tmp_path: Path) -> None:
+    file = tmp_path / "history.sqlite3"
+    async with opened(f"sqlite:///{file}", tmp_path, keep_text=True) as log:
+        await log.record("login", "ada")
+        await executed(f"sqlite:///{file}", "ALTER TABLE audit RENAME TO away")
+        await log.record("question", "ada", text="How?")
+        assert (tmp_path / "waiting.jsonl").stat().st_mode & 0o777 == 0o600
+        await log.catch_up()
+        await executed(f"sqlite:///{file}", "ALTER TABLE away RENAME TO audit")
+        await log.record("logout", "ada")
+        await log.catch_up()
+        entries = await listed(log)
+        assert [entry.action for entry in entries] == ["login", "logout", "question"]
+        assert entries[2].at < entries[1].at
+        assert entries[2].text == "How?"
+        assert await log.verify() == (3, [])
+        assert not list(tmp_path.glob("waiting*"))
+
+
+async def test_an_action_that_cannot_be_recorded_anywhere_is_refused_unless_it_is_said_otherwise(
+    tmp_path: Path,
+) -> None:
+    database = f"sqlite:///{tmp_path / 'history.sqlite3'}"
+    for required in (True, False):
+        async with opened(database, tmp_path / "no folder", required=required) as log:
+            await executed(database, "ALTER TABLE audit RENAME TO away")
+            if required:
+                with pytest.raises(AuditUnavailable):
+                    await log.record("question", "ada")
+            else:
+                await log.record("question", "ada")
+            await executed(database, "ALTER TABLE away RENAME TO audit")
+
+
+async def test_old_entries_can_be_purged_and_the_rest_verifies(database: str, tmp_path: Path) -> None:
+    copies: list[str] = []
+    async with opened(database, tmp_path, sink=copies.append) as log:
+        for _ in range(4):
+            await log.record("question", "ada")
+        entries = await listed(log)
+        await executed(database, 'UPDATE audit SET "at" = \'2001\' WHERE "seq" <= 2')
+        assert await log.purge("2002") == 2
+        assert await log.verify() == (2, [])
+        assert await log.purge("2002") == 0
+        assert await log.purge("2999") == 2
+        await log.record("login", "ada")
+        assert await log.verify() == (1, [])
+    assert [json.loads(line)["at"] for line in copies[:4]] == [entry.at for entry in entries]
+
+
+def test_the_command_lists_and_verifies(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    database = f"sqlite:///{data_dir / 'history.sqlite3'}"
+
+    async def write() -> None:
+        async with opened(database, tmp_path) as log:
+            await log.record("login", "ada")
+            await log.record("question", "ada", conversation="c1")
+
+    asyncio.run(write())
+    assert asclepius("audit", "verify", data_dir=data_dir).stdout == "2 entries, 0 findings\n"
+    exported = asclepius("audit", "export", "--action", "question", data_dir=data_dir).stdout.splitlines()
+    assert [json.loads(line)["conversation"] for line in exported] == ["c1"]
+    assert "login" in asclepius("audit", "list", data_dir=data_dir).stdout
+    asyncio.run(executed(database, 'UPDATE audit SET "actor" = \'eve\' WHERE "seq" = 1'))
+    broken = asclepius("audit", "verify", "--json", data_dir=data_dir)
+    assert broken.returncode == 1
+    assert json.loads(broken.stdout)["findings"] == [{"seq": 1, "what": "the entry was changed"}]
+    off = asclepius("audit", "list", data_dir=data_dir, ASCLEPIUS_AUDIT="off")
+    assert (off.returncode, off.stdout) == (1, "")
+    assert "ASCLEPIUS_AUDIT" in off.stderr
