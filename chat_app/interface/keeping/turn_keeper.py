@@ -180,23 +180,26 @@ class TurnKeeper:
             thread: The conversation, as the history returns it.
             reread: Reads it again.
         """
-        if not unfinished_turns(thread):
-            return thread
+        if all(map(self._turns.get, unfinished_turns(thread))):
+            return self._without_marks(thread)
         with suppress(AsclepiusError, TimeoutError):
             async with asyncio.timeout(_SERVICES_SECONDS):
                 await self.recover(thread["id"])
                 thread = await reread() or thread
                 for turn_id in unfinished_turns(thread):
-                    await self._complete(thread, turn_id)
+                    if self._turns.get(turn_id) is None:
+                        await self._complete(thread, turn_id)
+        return self._without_marks(thread)
+
+    def _without_marks(self, thread: Any) -> Any:
+        """Return ``thread`` without the marks of turns that run here: the page follows them."""
+        live = [turn_id for turn_id in unfinished_turns(thread) if self._turns.get(turn_id)]
+        own = {step["id"] for step in thread["steps"] if _turn_of(step) in live}
+        thread["elements"] = [element for element in thread["elements"] if element.get("forId") not in own]
         return thread
 
     async def _complete(self, thread: Any, turn_id: str) -> None:
-        """Put what is known of a running turn into ``thread``."""
-        if self._turns.get(turn_id) is not None:
-            # The page follows it; a mark that it broke off would be wrong.
-            own = {step["id"] for step in thread["steps"] if _turn_of(step) == turn_id}
-            thread["elements"] = [e for e in thread["elements"] if e.get("forId") not in own]
-            return
+        """Put what another process has written of a running turn into ``thread``."""
         found = await _restored((await self._sessions()).journal, turn_id, ELSEWHERE)
         if found is not None:
             steps, elements = rendered_turn(*found)
