@@ -196,6 +196,17 @@ def test_the_parts_of_a_combination_are_names_of_it() -> None:
     assert quoted(check(one, record("betadrug in combination with gammadrug")))
 
 
+def test_a_combination_is_told_from_its_ingredient_by_its_brand() -> None:
+    compared = "Bothadrug weakens the effect of betadrug."
+    whole = record(
+        "alphadrug and betadrug",
+        {"warnings": ("Betadrug may cause gout.", compared)},
+        brands=("Bothadrug",),
+        ingredients=("alphadrug", "betadrug"),
+    )
+    assert quoted(check(whole, record("betadrug"))) == [compared]
+
+
 def test_a_class_can_be_asked() -> None:
     one = record("alphadrug", {"interactions": ("NSAIDs reduce its effect.", "Take with food.")})
     result = check(one, "NSAIDs")

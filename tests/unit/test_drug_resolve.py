@@ -234,3 +234,11 @@ def test_a_misspelt_generic_name_in_a_source_is_no_brand() -> None:
     assert not is_brand("Metformin Hydrochloride ER 500", plain)
     assert is_brand("Glucophage", plain)
     assert is_brand("Metformin Plus", plain)
+
+
+@pytest.mark.parametrize(
+    "typed", ["may I add alcohol to warfarin", "what happens when alcohol is started in someone taking warfarin"]
+)
+def test_a_word_that_is_a_medicine_too_is_one_beside_ordinary_words(typed: str) -> None:
+    found = read(INDEX, aliases(), understand(typed))
+    assert {one.on for one in found.candidates} == {"alcohol", "warfarin"}

@@ -43,6 +43,11 @@ class Party:
         found = self.names.find(tokens(sentence))
         return tuple(dict.fromkeys(name for _, _, name in found if _is_written(name, sentence)))
 
+    def tells_apart(self, sentence: str) -> bool:
+        """Return whether ``sentence`` names this combination of medicines by a name that no ingredient has."""
+        several = self.record is not None and len(self.record.ingredients) > 1
+        return several and any(fold_name(name) not in self.own for name in self.named_in(sentence))
+
     def classed_in(self, sentence: str) -> tuple[str, ...]:
         """The classes and enzyme roles in ``sentence`` that the medicine belongs to."""
         terms = label_terms()

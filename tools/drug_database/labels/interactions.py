@@ -86,10 +86,10 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     """Sentences in labels ``of`` one medicine that name the other or a class of it.
 
     A name or class that both medicines share means the label's own medicine, unless the sentence is about use with
-    others.
+    others, or compares a combination, by its brand, with one of its ingredients.
     """
     for label, section, sentence in _sentences(of.record):
-        together = _TOGETHER.search(sentence) is not None
+        together = _TOGETHER.search(sentence) is not None or of.tells_apart(sentence)
         names = tuple(name for name in about.named_in(sentence) if together or fold_name(name) not in of.own)
         classes = tuple(name for name in about.classed_in(sentence) if together or name not in of.groups)
         if names or classes:

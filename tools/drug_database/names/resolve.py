@@ -72,7 +72,7 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
         for place, word in enumerate(question.words)
         if place not in covered and word in question.subject and word not in JOINING
     ]
-    if meant and not left:
+    if meant and all(is_ordinary(word) for word in left):
         return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     return _with_guesses(index, aliases, question, spans, left)
 
