@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from chat_app.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
 
 PRIVATE_UMASK: Final = 0o077
+_TRIAL_BYTES: Final = 1_000_000
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -47,6 +51,29 @@ def protect(data_dir: Path) -> int:
             data_dir,
         )
     return closed
+
+
+def require_writable(data_dir: Path) -> None:
+    """Write a file to ``data_dir`` and remove it.
+
+    Raises:
+        ConfigurationError: The directory cannot be written, or its disk is full.
+    """
+    trial = data_dir / f".trial-{os.getpid()}"
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with trial.open("wb") as file:
+            file.write(bytes(_TRIAL_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data directory {data_dir} cannot be written ({error.strerror}): free space, make it writable, or set "
+            "ASCLEPIUS_DATA_DIR to another directory."
+        ) from None
+    finally:
+        with suppress(OSError):
+            trial.unlink()
 
 
 def _entries(data_dir: Path) -> list[Path]:

@@ -209,8 +209,10 @@ class CitationAdded(Frozen):
 NoticeCode = Literal[
     "answer_resumed",
     "citation_dropped",
+    "conversation_lost",
     "emergency",
     "history_not_saved",
+    "history_unavailable",
     "language_of_sources",
     "new_conversation",
     "starting",

@@ -33,6 +33,11 @@ NOT_SAVED = Notice(
     message="This conversation cannot be saved at the moment: the session store (Redis) does not answer. "
     "Answers still come, but follow-up questions may lack their context.",
 )
+LOST = Notice(
+    code="conversation_lost",
+    message="The session store (Redis) lost this conversation while the question was answered: follow-up questions may "
+    "lack their context.",
+)
 NEW_CONVERSATION = Notice(
     code="new_conversation",
     message="The earlier conversation has expired or is not known here; this question starts a new one.",
@@ -106,7 +111,7 @@ class Conversation:
             except SessionStoreUnavailable:
                 self._lost()
             except ChainConflict:
-                self._store = None
+                self._lost(LOST)
         if numbers is None:
             numbers = self._number_here(passages)
         self.retrieved.update(zip(numbers, passages, strict=True))
@@ -134,13 +139,20 @@ class Conversation:
         )
         try:
             asked = Message(role="user", content=question, turn_id=turn_id)
-            await self._store.append_messages(self.id, [asked, answer])
+            await self._append(self._store, asked, answer)
             if result.response_id not in {None, self.previous_response_id}:
                 await self._advance(self._store, result.response_id)
         except SessionStoreUnavailable:
             self._lost()
         except ChainConflict:
             logger.warning("A conversation changed during a turn; its chain was not advanced.")
+
+    async def _append(self, store: SessionStore, *messages: Message) -> None:
+        try:
+            await store.append_messages(self.id, messages)
+        except ChainConflict:
+            self.notices.append(LOST)
+            raise
 
     async def _advance(self, store: SessionStore, response_id: str | None) -> None:
         session = self._session
@@ -155,9 +167,9 @@ class Conversation:
         )
         self._session = await store.update(moved, expected_last_response_id=session.last_response_id)
 
-    def _lost(self) -> None:
+    def _lost(self, notice: Notice = NOT_SAVED) -> None:
         self._store = None
-        self.notices.append(NOT_SAVED)
+        self.notices.append(notice)
 
 
 class ChatManager:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import asyncio
+import os
+import shutil
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
     from chat_app.settings import Settings
 
-Part = Literal["settings", "services", "sessions", "model", "drugs", "guidelines"]
+Part = Literal["settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines"]
+_LEAST_FREE_BYTES = 500_000_000
+_SECONDS = 5.0
 
 
 class DoctorFinding(Frozen):
@@ -26,9 +31,15 @@ class DoctorFinding(Frozen):
     detail: str
 
 
-def doctor(json: shell.Json = False) -> None:
-    """Check settings, services, model, drug database and guidelines; exit code 1 when something needs attention."""
-    findings = shell.run(_examine)
+def doctor(
+    json: shell.Json = False,
+    start: Annotated[bool, typer.Option("--start", help="Start the services to check them, if none runs.")] = False,
+) -> None:
+    """Check settings, storage, history, services, model, drug database and guidelines.
+
+    Starts and creates nothing unless --start is given. Exit code 1 when something needs attention.
+    """
+    findings = shell.run(lambda: _examine(start=start))
     if json:
         shell.print_json({"ok": all(f.ok for f in findings), "findings": findings})
     else:
@@ -39,8 +50,10 @@ def doctor(json: shell.Json = False) -> None:
         raise typer.Exit(1)
 
 
-async def _examine() -> list[DoctorFinding]:
+async def _examine(*, start: bool) -> list[DoctorFinding]:
     from chat_app.bootstrap import open_app
+    from chat_app.embedded.owner import is_owned
+    from chat_app.embedded.specs import needed
     from chat_app.settings import Settings
 
     try:
@@ -49,6 +62,10 @@ async def _examine() -> list[DoctorFinding]:
     except AsclepiusError as error:
         return [DoctorFinding(part="settings", ok=False, detail=str(error))]
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
+    findings += [_storage(settings), await _history(settings)]
+    if needed(settings) and not start and not is_owned(settings.storage.data_dir):
+        detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
+        return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
     try:
         async with open_app(settings) as app:
             findings += [await _services(app), await _sessions(app), await _model(app)]
@@ -56,6 +73,39 @@ async def _examine() -> list[DoctorFinding]:
     except AsclepiusError as error:
         findings.append(DoctorFinding(part="services", ok=False, detail=str(error)))
     return findings
+
+
+def _storage(settings: Settings) -> DoctorFinding:
+    """Check the data directory, or where it would be created, without creating it."""
+    folder = next(path for path in (settings.storage.data_dir, *settings.storage.data_dir.parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    writable = os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
+    if not writable or not folder.is_dir():
+        detail = f"{folder} cannot be written: make it writable, or set ASCLEPIUS_DATA_DIR"
+        return DoctorFinding(part="storage", ok=False, detail=detail)
+    detail = f"{free / 1e9:,.1f} GB free in {folder}"
+    return DoctorFinding(part="storage", ok=free >= _LEAST_FREE_BYTES, detail=detail)
+
+
+async def _history(settings: Settings) -> DoctorFinding:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from chat_app.database.database_engine import database_engine, database_url
+    from chat_app.database.migrations import schema_problems
+
+    given, file = settings.storage.database_url, settings.storage.data_dir / "history.sqlite3"
+    if given is None and not file.exists():
+        return DoctorFinding(part="history", ok=True, detail="made at the first start")
+    engine = database_engine(database_url(given.get_secret_value() if given else f"sqlite:///{file}"))
+    try:
+        async with asyncio.timeout(_SECONDS):
+            problems = await schema_problems(engine)
+    except (SQLAlchemyError, OSError, TimeoutError) as error:
+        problems = [f"The database does not answer ({type(error).__name__}): check DATABASE_URL and the server."]
+    finally:
+        await engine.dispose()
+    detail = " ".join(problems) or ("PostgreSQL answers" if given else "SQLite")
+    return DoctorFinding(part="history", ok=not problems, detail=detail)
 
 
 async def _services(app: App) -> DoctorFinding:

@@ -12,6 +12,7 @@ from chat_app.bootstrap import App, open_app
 from chat_app.cli import shell
 from chat_app.cli.progress import LoadingBars
 from chat_app.cli.running_app import publish_address, retract_address
+from chat_app.data_protection import require_writable
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
 from chat_app.interface.serving import PageServer
@@ -25,8 +26,9 @@ async def run_server(settings: Settings) -> None:
     """Serve until the process is stopped.
 
     Raises:
-        ConfigurationError: The port is taken.
+        ConfigurationError: The port is taken, or the data directory cannot be written.
     """
+    require_writable(settings.storage.data_dir)
     listener = _listen(settings.server.host, settings.server.port)
     port = int(listener.getsockname()[1])
     host = settings.server.host

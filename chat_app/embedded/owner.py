@@ -18,6 +18,21 @@ from chat_app.embedded.specs import EmbeddedUrls, remove_sockets
 from chat_app.errors import EmbeddedServiceError
 
 
+def is_owned(data_dir: Path) -> bool:
+    """Return whether an asclepius process runs the services of ``data_dir``; creates nothing."""
+    try:
+        descriptor = os.open(data_dir / "run" / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class Ownership:
     """The lock and the published addresses of one data directory."""
 

@@ -1,7 +1,7 @@
 """Keep one service running while the app runs: start it, wait for it, restart it at the same address.
 
-Each service runs under ``service_guard.py``, which ends it when this process ends. A service that exits is restarted
-after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and resets once the service stays up.
+Each service runs under ``service_guard.py``, which ends it when this process ends. A service that exits or hangs is
+restarted after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and resets once it is up.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -23,6 +24,9 @@ from tools.types import Frozen
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
+HANG_SECONDS: Final = 30.0
+"""Seconds without an answer after which a service is ended and started again."""
+_PROBES_PER_HANG: Final = 4
 _STAYED_UP_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 4.0
 """Seconds for a service to stop before it is killed."""
@@ -53,8 +57,9 @@ class ServiceStatus(Frozen):
 class SupervisedService:
     """One service of this process. Call ``start`` or ``supervise`` once, and ``stop`` once."""
 
-    def __init__(self, spec: ServiceSpec, *, data_dir: Path) -> None:
+    def __init__(self, spec: ServiceSpec, *, data_dir: Path, hang_seconds: float = HANG_SECONDS) -> None:
         self.spec = spec
+        self._hang_seconds = hang_seconds
         self._log = data_dir / "logs" / f"{spec.name}.log"
         self._lock = data_dir / "run" / f"{spec.name}.lock"
         self._state: ServiceState = "starting"
@@ -170,8 +175,7 @@ class SupervisedService:
                     self._launch()
                 if self._state != "running":
                     await self._until_up()
-                await self._ended.wait()
-                self._detail = self._why_ended()
+                self._detail = self._why_ended() if await self._ends_or_hangs() else self._hung()
             except EmbeddedServiceError as error:
                 self._detail = str(error)
             self._state = "restarting"
@@ -182,6 +186,23 @@ class SupervisedService:
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
             self._restarts += 1
+
+    async def _ends_or_hangs(self) -> bool:
+        """Wait until the service ends, and return True, or until it has not answered for a while, and return False."""
+        clock = asyncio.get_running_loop()
+        answered = clock.time()
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._hang_seconds / _PROBES_PER_HANG):
+                    await self._ended.wait()
+                    return True
+            if await is_up(self.spec.name, self.spec.url, within=self._hang_seconds / _PROBES_PER_HANG):
+                answered = clock.time()
+            elif clock.time() - answered >= self._hang_seconds:
+                return self._ended.is_set()
+
+    def _hung(self) -> str:
+        return f"{self.spec.title} did not answer for {self._hang_seconds:.0f} s. Its log is {self._log}."
 
     def _why_ended(self) -> str:
         code = None if self._guard is None else self._guard.wait()

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from chat_app.audit import audit_log
 from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
-from chat_app.errors import AsclepiusError, SessionError
+from chat_app.errors import AsclepiusError, ConfigurationError, SessionError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
-from chat_app.interface.keeping.turn_keeper import TurnKeeper
+from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import UserLimits
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
@@ -39,6 +39,7 @@ OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
 
 STARTING = "Starting the app's services"
 _CATCH_UP_SECONDS = 5.0
+_SETUP_SECONDS = 60.0
 
 
 class Runtime:
@@ -65,6 +66,7 @@ class Runtime:
         self._open_app = open_app
         self._progress = STARTING
         self._opened = asyncio.Event()
+        self._history_is_set_up = False
 
     @property
     def loading(self) -> str | None:
@@ -104,7 +106,7 @@ class Runtime:
 
     @asynccontextmanager
     async def _opened_parts(self) -> AsyncGenerator[None, None]:
-        await self.history.setup()
+        await self._set_up_history()
         stop = asyncio.Event()
         services = asyncio.create_task(self._services(stop))
         try:
@@ -137,10 +139,30 @@ class Runtime:
             self.app = None
             self._opened.set()
 
+    async def _set_up_history(self) -> None:
+        """Migrate the database; a PostgreSQL that is down is tried again later, while questions are answered.
+
+        Raises ``ConfigurationError`` for a newer version's database, and for a data directory that cannot be written.
+        """
+        try:
+            async with asyncio.timeout(_SETUP_SECONDS):
+                await self.history.setup()
+        except HISTORY_ERRORS as error:
+            if self.settings.storage.database_url is None:
+                raise ConfigurationError(
+                    f"The history in {self.settings.storage.data_dir} cannot be written ({type(error).__name__}): free "
+                    "space, make it writable, or set ASCLEPIUS_DATA_DIR to another directory."
+                ) from None
+            logger.warning("The history's database does not answer (%s); trying again", type(error).__name__)
+        else:
+            self._history_is_set_up = True
+
     async def _catch_up(self) -> None:
-        """Move audit entries that waited for the database into it, until cancelled."""
+        """Store what waited for the database, until cancelled."""
         while True:
-            with suppress(OSError):
+            with suppress(OSError, ConfigurationError):
+                if not self._history_is_set_up:
+                    await self._set_up_history()
                 await self.audit.catch_up()
             await asyncio.sleep(_CATCH_UP_SECONDS)
 

@@ -17,8 +17,8 @@ from redis.asyncio import Redis
 
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 
-LOCK_SECONDS: Final = 15.0
-"""Seconds after which the lock of a dead holder expires."""
+LOCK_SECONDS: Final = 6.0
+"""Seconds after which the lock of a dead holder expires: less than a question waits for it."""
 _RENEWALS_PER_LIFE: Final = 3
 _FIRST_POLL_SECONDS: Final = 0.02
 _LAST_POLL_SECONDS: Final = 0.25

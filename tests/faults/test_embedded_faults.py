@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,6 +17,9 @@ import pytest
 from redis.asyncio import Redis
 
 from chat_app.embedded import embedded_services, service_guard
+from chat_app.embedded.owner import Ownership
+from chat_app.embedded.specs import choose_urls, specs
+from chat_app.embedded.supervisor import SupervisedService
 from tests.support.embedded_processes import (
     close_input,
     first_line,
@@ -150,6 +154,30 @@ async def test_a_frozen_service_counts_as_unreachable(tmp_path: Path) -> None:
             assert [failure.state for failure in await services.failures()] == ["unreachable"]
         finally:
             os.kill(process, signal.SIGCONT)
+
+
+async def test_a_service_that_hangs_is_started_again(tmp_path: Path) -> None:
+    """Row 50: SIGSTOP leaves the process, its socket and its connections, but no answer."""
+    owner = Ownership(tmp_path).prepare()
+    assert owner.take()
+    settings = redis_only(tmp_path)
+    urls = choose_urls(settings)
+    (spec,) = specs(settings, urls)
+    service = SupervisedService(spec, data_dir=settings.storage.data_dir, hang_seconds=1.0)
+    await service.start()
+    try:
+        redis: Redis = Redis.from_url(spec.url)
+        process = (await redis.info())["process_id"]
+        await redis.aclose()
+        os.kill(process, signal.SIGSTOP)
+        async with asyncio.timeout(30):
+            while service.status().restarts < 1 or service.status().state != "running":
+                await asyncio.sleep(0.05)
+        assert (await redis.info())["process_id"] != process
+        await redis.aclose()
+    finally:
+        await service.stop()
+        owner.release()
 
 
 def guarded(folder: Path, program: str, **changes: Any) -> AbstractContextManager[subprocess.Popen[str]]:

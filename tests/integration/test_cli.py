@@ -115,7 +115,7 @@ def test_doctor_finds_a_whole_app_whole(served: Served) -> None:
     assert done.returncode == 0, done.stdout
     report = json.loads(done.stdout)
     assert report["ok"]
-    assert {"settings", "services", "sessions", "model", "drugs", "guidelines"} == {
+    assert {"settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines"} == {
         finding["part"] for finding in report["findings"]
     }
 

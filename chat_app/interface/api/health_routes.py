@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from chat_app.database.migrations import schema_problems
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
 from chat_app.interface.i18n.translation import language_of, say
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3.0
 _MODEL_SECONDS = 30.0
+_DISPENSABLE = frozenset({"history", "sessions"})
+"""Parts without which questions are still answered, with a notice."""
 
 
 def health_router(runtime: Runtime) -> APIRouter:
@@ -28,17 +31,21 @@ def health_router(runtime: Runtime) -> APIRouter:
     router = APIRouter()
     model = _ModelCheck()
 
+    @router.get("/livez")
     @router.get("/healthz")
-    async def healthz() -> dict[str, str]:
+    async def livez() -> dict[str, str]:
         """Answer while the process is alive."""
         return {"status": "ok"}
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        """Check each part; 503 while one cannot be used."""
+        """Check each part. 503 while questions cannot be answered; `degraded` names parts that answers do without."""
         parts = await _parts(runtime, model)
-        ready = all(part["ready"] for part in parts.values())
-        return JSONResponse({"status": "ready" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+        down = [name for name, part in parts.items() if not part["ready"]]
+        degraded = [name for name in down if name in _DISPENSABLE]
+        ready = down == degraded
+        status = ("degraded" if degraded else "ready") if ready else "not ready"
+        return JSONResponse({"status": status, "degraded": degraded, "parts": parts}, 200 if ready else 503)
 
     return router
 
@@ -118,6 +125,7 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
         "guidelines": app.guidelines.check_index(),
         "drugs": app.drugs.check(),
         "sessions": _sessions(app.sessions),
+        "history": schema_problems(runtime.history.engine),
     }
     results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
     parts: dict[str, dict[str, Any]] = {}

@@ -226,7 +226,8 @@ class TurnKeeper:
         steps, elements = rendered_turn(header, turn)
         steps = [header.question, finished_run(header.ids, header.question_id), *steps]
         async with asyncio.timeout(STORE_SECONDS):
-            await self._history.claim_thread(header.ids.thread_id, header.owner)
+            name = title_of(header.ids.question)
+            await self._history.claim_thread(header.ids.thread_id, header.owner, name=name)
             metadata = header.metadata(turn.log.conversation_id)
             await self._history.save_turn(header.ids.thread_id, steps, elements, metadata)
 

@@ -14,6 +14,7 @@ from chat_app.interface.conversation.own_documents import ConversationFiles, sea
 from chat_app.interface.conversation.page_options import LoadedGuideline
 from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
 from chat_app.interface.runtime import Runtime
 from tools.errors import ToolError
 
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 
 NOT_KNOWN = "The guidelines that you chose cannot be searched alone at the moment. Ask again, or choose none."
+
+NO_HISTORY = Notice(
+    code="history_unavailable",
+    message="The history is not available at the moment: this question is answered without the earlier ones, and "
+    "stored later.",
+)
 
 
 async def question_events(runtime: Runtime, question: PageQuestion, model: str) -> AsyncIterator[AgentEvent]:
@@ -51,7 +58,12 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
     await runtime.keeper.record_question(question, turn)
-    conversation_id = await question.conversation_of(model, runtime.history, app)
+    conversation_id = None
+    try:
+        async with asyncio.timeout(STORE_SECONDS):
+            conversation_id = await question.conversation_of(model, runtime.history, app)
+    except HISTORY_ERRORS:
+        yield NO_HISTORY
     scope, files = await searched_beside(runtime.history, app.guidelines, turn.thread_id, turn.owner)
     loaded = [*await _loaded(app), *files] if question.options.documents else ()
     question.titles.update({document.id: document.title for document in loaded})

@@ -1,0 +1,141 @@
+"""A database, Redis or disk that fails under the app: answers continue, parts are named, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from redis.asyncio import Redis
+
+from chat_app.events import Notice
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.page.question_events import question_events
+from chat_app.interface.turns.turn_log import Cursor
+from chat_app.sessions import RedisSessionStore
+from tests.support.api_server import Api, api, frames
+from tests.support.engine import clinic
+from tests.support.postgres import fresh_database, postgres_binary, postgres_server
+from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
+from tests.support.served import asclepius
+from tests.support.services import redis_server
+
+MODEL = "any"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server for these tests."""
+    if postgres_binary("postgres") is None:
+        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
+    with postgres_server() as url:
+        yield url
+
+
+async def allow(database: str, *, connections: bool) -> None:
+    """Let the server accept or refuse connections to ``database``; refusing ends those that there are."""
+    name = database.rpartition("?")[0].rpartition("/")[2]
+    admin = await asyncpg.connect(host=database.partition("host=")[2], user="asclepius", database="postgres")
+    await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {'true' if connections else 'false'}")
+    if not connections:
+        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    await admin.close()
+
+
+@asynccontextmanager
+async def clinic_api(redis: str, folder: Path, *turns: Any) -> AsyncIterator[tuple[Api, ScriptedServer]]:
+    store = RedisSessionStore(redis)
+    async with (
+        ScriptedServer(list(turns)) as server,
+        clinic(server, redis, [], store=store) as agent,
+        api(agent, folder / "data", sessions=store) as running,
+    ):
+        yield running, server
+    await store.aclose()
+
+
+async def readiness(running: Api) -> tuple[int, dict[str, Any]]:
+    async with running.client(None) as nobody:
+        response = await nobody.get("/readyz")
+        return response.status_code, response.json()
+
+
+async def test_questions_are_answered_while_postgres_is_down_and_stored_when_it_is_back(
+    postgres: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 51."""
+    database = await fresh_database(postgres)
+    monkeypatch.setenv("DATABASE_URL", database)
+    async with clinic_api(redis_url, tmp_path, text_reply("Take ", "with food.")) as (running, _):
+        assert (await readiness(running))[1]["degraded"] == []
+        await allow(database, connections=False)
+        status, found = await readiness(running)
+        assert (status, found["status"], found["degraded"]) == (200, "degraded", ["history"])
+        assert not found["parts"]["history"]["ready"]
+
+        keeper, thread = running.runtime.keeper, str(uuid4())
+        question = PageQuestion("ana", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), [MODEL])
+        turn = question.turns[MODEL]
+        assert not await keeper.begin(question)
+        stored = await keeper.answer(question, turn, question_events(running.runtime, question, MODEL))
+        events, _ = turn.log.read(Cursor())
+        assert stored == "later"
+        assert turn.log.answer == "Take with food."
+        assert "history_unavailable" in [event.code for event in events if isinstance(event, Notice)]
+
+        await allow(database, connections=True)
+        async with asyncio.timeout(30):
+            while (kept := await running.runtime.history.get_thread(thread)) is None:
+                await keeper.recover()
+        outputs = {step["type"]: step["output"] for step in kept["steps"]}
+        assert (outputs["user_message"], outputs["assistant_message"]) == ("How?", "Take with food.")
+        assert kept["userIdentifier"] == "ana"
+        assert (await readiness(running))[1]["degraded"] == []
+
+
+async def test_a_redis_that_loses_everything_in_a_turn_is_told(tmp_path: Path) -> None:
+    """Row 52: FLUSHALL while an answer streams."""
+    (tmp_path / "redis").mkdir()
+    gate = asyncio.Event()
+    reply = text_reply("Take ", "with food.")
+    with redis_server(tmp_path / "redis") as url:
+        async with (
+            clinic_api(url, tmp_path, [*reply[:5], WaitFor(gate), *reply[5:]]) as (running, _),
+            running.client("ana") as client,
+            client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response,
+        ):
+            seen = []
+            async for frame in frames(response):
+                seen.append(frame)
+                if frame.event == "text_delta" and not gate.is_set():
+                    redis: Redis = Redis.from_url(url)
+                    await redis.flushall()
+                    await redis.aclose()
+                    gate.set()
+    assert "conversation_lost" in [frame.data["code"] for frame in seen if frame.event == "notice"]
+    assert seen[-1].data["outcome"]["kind"] == "completed"
+
+
+def test_the_doctor_starts_and_creates_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    done = asclepius("doctor", data_dir=folder / "data")
+    assert done.returncode == 0, done.stdout
+    assert "not started" in done.stdout
+    assert list(folder.iterdir()) == []
+
+
+def test_a_data_directory_that_cannot_be_written_is_a_sentence() -> None:
+    """Row 53."""
+    done = asclepius("serve", data_dir=Path("/proc/asclepius"), ASCLEPIUS_PORT="0")
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "cannot be written" in said
+    assert "ASCLEPIUS_DATA_DIR" in said
+    assert "Traceback" not in said
