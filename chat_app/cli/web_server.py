@@ -6,8 +6,6 @@ import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-import uvicorn
-
 from chat_app.bootstrap import App, open_app
 from chat_app.cli import shell
 from chat_app.cli.progress import LoadingBars
@@ -15,11 +13,9 @@ from chat_app.cli.running_app import publish_address, retract_address
 from chat_app.data_protection import require_writable
 from chat_app.errors import ConfigurationError
 from chat_app.interface.http_api import create_app
-from chat_app.interface.serving import PageServer
+from chat_app.interface.serving import page_server
 from chat_app.observability.log_format import set_up_logs
 from chat_app.settings import Settings
-
-_SHUTDOWN_SECONDS = 5
 
 
 async def run_server(settings: Settings) -> None:
@@ -51,18 +47,7 @@ async def run_server(settings: Settings) -> None:
         shell.note(f"Asclepius is at {page}")
 
     app = create_app(settings, open_app=open_and_tell)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        # Compressing small frames costs more processor time than it saves bytes.
-        ws_per_message_deflate=False,
-        proxy_headers=False,
-        server_header=False,
-    )
-    server = PageServer(config, app.state.runtime, tell_where)
+    server = page_server(app, settings, on_ready=tell_where)
     try:
         await server.serve(sockets=[listener])
     finally:
