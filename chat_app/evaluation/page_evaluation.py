@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -65,54 +67,57 @@ async def evaluate_pages(library: GuidelineLibrary, questions: Path, *, within_d
             f"{questions.name} is no list of questions: each needs `question`, `document` and `gold_pages`."
         ) from None
     documents = await library.documents()
-    trial = _Trial(library, {question.document: _find(documents, question) for question in asked}, within_document)
+    ids = {question.document: _find(documents, question) for question in asked}
+    trials: list[_Trial] = []
+    started = time.perf_counter()
     for question in asked:
-        await trial.ask(question)
-    return trial.report()
+        wanted = ids[question.document] if question.gold_pages else None
+        chosen = ids[question.document] if within_document else None
+        result = await library.search(question.question, limit=FIRST, documents=[chosen] if chosen else None)
+        trials.append(_Trial(question, wanted, result))
+    return _report(trials, time.perf_counter() - started)
 
 
-class _Trial:
-    def __init__(self, library: GuidelineLibrary, ids: dict[str | None, str | None], within: bool) -> None:
-        self._library = library
-        self._ids = ids
-        self._within = within
-        self._first: list[bool] = []
-        self._among: list[bool] = []
-        self._kept: list[bool] = []
-        self._rejected: list[bool] = []
-        self._misses: list[PageMiss] = []
-        self._seconds = 0.0
+class _Trial(NamedTuple):
+    question: _PageQuestion
+    wanted: str | None
+    """The id of the document that answers; None when none does."""
+    result: GuidelineSearchResult
 
-    async def ask(self, question: _PageQuestion) -> None:
-        wanted = self._ids[question.document]
-        started = time.perf_counter()
-        result = await self._library.search(
-            question.question, limit=FIRST, documents=[wanted] if self._within and wanted else None
-        )
-        self._seconds += time.perf_counter() - started
-        if wanted is None or not question.gold_pages:
-            self._rejected.append(result.match != "strong")
-            return
-        self._kept.append(result.match == "strong")
-        hits = _hits(result, wanted, question.gold_pages)
-        self._first.append(hits[:1] == [True])
-        self._among.append(any(hits))
-        if hits[:1] != [True]:
-            found = tuple(f"{passage.document_id.partition('@')[0]}:{passage.page}" for passage in result.passages)
-            self._misses.append(
-                PageMiss(question=question.question, document=wanted, gold_pages=question.gold_pages, found=found)
+    @property
+    def strong(self) -> bool:
+        return self.result.match == "strong"
+
+    @property
+    def found(self) -> list[tuple[str, int | None]]:
+        return [(passage.document_id.partition("@")[0], passage.page) for passage in self.result.passages]
+
+    @property
+    def hits(self) -> list[bool]:
+        return [name == self.wanted and page in self.question.gold_pages for name, page in self.found]
+
+
+def _report(trials: Sequence[_Trial], seconds: float) -> PagesReport:
+    answerable = [trial for trial in trials if trial.wanted is not None]
+    weak = [not trial.strong for trial in trials if trial.wanted is None]
+    return PagesReport(
+        hit_at_1=_share([trial.hits[:1] == [True] for trial in answerable]),
+        hit_at_5=_share([any(trial.hits) for trial in answerable]),
+        questions=len(answerable),
+        answerable_strong=_share([trial.strong for trial in answerable]),
+        unanswerable_weak=_share(weak) if weak else None,
+        ms_per_query=1000 * seconds / max(1, len(trials)),
+        misses=tuple(
+            PageMiss(
+                question=trial.question.question,
+                document=trial.wanted or "",
+                gold_pages=trial.question.gold_pages,
+                found=tuple(f"{name}:{page}" for name, page in trial.found),
             )
-
-    def report(self) -> PagesReport:
-        return PagesReport(
-            hit_at_1=_share(self._first),
-            hit_at_5=_share(self._among),
-            questions=len(self._first),
-            answerable_strong=_share(self._kept),
-            unanswerable_weak=_share(self._rejected) if self._rejected else None,
-            ms_per_query=1000 * self._seconds / max(1, len(self._kept) + len(self._rejected)),
-            misses=tuple(self._misses),
-        )
+            for trial in answerable
+            if trial.hits[:1] != [True]
+        ),
+    )
 
 
 def _find(documents: list[Document], question: _PageQuestion) -> str | None:
@@ -126,10 +131,6 @@ def _find(documents: list[Document], question: _PageQuestion) -> str | None:
         if document.id in {document_id(name), document_id(f"{name}.pdf")}:
             return document.id
     raise SourceRejected(f"The questions name a document that is not loaded: {name}.")
-
-
-def _hits(result: GuidelineSearchResult, document: str, pages: tuple[int, ...]) -> list[bool]:
-    return [passage.document_id.partition("@")[0] == document and passage.page in pages for passage in result.passages]
 
 
 def _share(values: list[bool]) -> float:

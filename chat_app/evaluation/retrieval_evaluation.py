@@ -19,13 +19,14 @@ from tools.embeddings.embedders import Embedder
 from tools.errors import SourceRejected
 from tools.guidelines.search.passage_index import TermsRow, VectorRow
 from tools.guidelines.search.retrieval import Retriever
-from tools.language.term_weights import Weight, weight_of
+from tools.language.term_weights import weight_of
 from tools.language.terms import terms
 from tools.milvus.connection import MilvusConnection
 
 _VERSION = "evaluation"
 CUT = 10
 Progress = Callable[[str, int, int], None]
+PassageTerms = Mapping[str, Sequence[str]]
 
 
 class RetrievalReport(BaseModel):
@@ -95,73 +96,52 @@ def evaluate_retrieval(
     progress: Progress | None = None,
 ) -> RetrievalReport:
     """Index the passages in scratch collections, ask every question, and drop the collections. Blocks."""
-    retriever = Retriever(
-        MilvusConnection(uri, token, contents="guideline index"), f"evaluation_{uuid4().hex[:12]}", embedder
-    )
-    trial = _Trial(collection, retriever, progress)
+    connection = MilvusConnection(uri, token, contents="guideline index")
+    retriever = Retriever(connection, f"evaluation_{uuid4().hex[:12]}", embedder)
+    tell: Progress = progress or (lambda stage, done, total: None)
+    found = {key: terms(text) for key, text in collection.passages.items()}
     try:
-        trial.index()
-        return trial.ask()
+        _index(collection, retriever, found, tell)
+        return _ask(collection, retriever, found, tell)
     finally:
         retriever.drop()
 
 
-class _Trial:
-    """One indexing of a collection."""
+def _index(collection: BeirCollection, retriever: Retriever, found: PassageTerms, progress: Progress) -> None:
+    keys = list(collection.passages)
+    rows = [TermsRow(key, _VERSION, found[key]) for key in keys]
+    retriever.terms.add(rows, progress=lambda done, _: progress("indexing", done, len(keys)))
+    if retriever.embedder is not None and retriever.vectors is not None:
+        for at in range(0, len(keys), 256):
+            part = keys[at : at + 256]
+            made = retriever.embedder.embed([collection.passages[key] for key in part])
+            retriever.vectors.add([VectorRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
+            progress("embedding", at + len(part), len(keys))
+    retriever.settle()
 
-    def __init__(
-        self,
-        collection: BeirCollection,
-        retriever: Retriever,
-        progress: Progress | None,
-    ) -> None:
-        self._collection = collection
-        self._retriever = retriever
-        self._progress: Progress = progress or (lambda stage, done, total: None)
-        self._terms = {key: terms(text) for key, text in collection.passages.items()}
 
-    def _weight(self) -> Weight:
-        return weight_of(Counter(term for found in self._terms.values() for term in set(found)), len(self._terms))
-
-    def _asked(self) -> list[str]:
-        return [key for key in self._collection.relevance if key in self._collection.questions]
-
-    def index(self) -> None:
-        keys = list(self._collection.passages)
-        total = len(keys)
-        rows = [TermsRow(key, _VERSION, self._terms[key]) for key in keys]
-        self._retriever.terms.add(rows, progress=lambda done, _: self._progress("indexing", done, total))
-        embedder, vectors = self._retriever.embedder, self._retriever.vectors
-        if embedder is not None and vectors is not None:
-            for at in range(0, total, 256):
-                part = keys[at : at + 256]
-                made = embedder.embed([self._collection.passages[key] for key in part])
-                vectors.add([VectorRow(key, _VERSION, vector) for key, vector in zip(part, made, strict=True)])
-                self._progress("embedding", at + len(part), total)
-        self._retriever.settle()
-
-    def ask(self) -> RetrievalReport:
-        gains: list[float] = []
-        recalls: list[float] = []
-        asked = self._asked()
-        weight = self._weight()
-        spent = 0.0
-        for at, key in enumerate(asked, start=1):
-            started = time.perf_counter()
-            found = self._retriever.search(self._collection.questions[key], [_VERSION], self._terms.__getitem__, weight)
-            spent += time.perf_counter() - started
-            ranked = [candidate.id for candidate in found.candidates[:CUT]]
-            gains.append(ndcg(ranked, self._collection.relevance[key]))
-            recalls.append(recall(ranked, self._collection.relevance[key]))
-            self._progress("asking", at, len(asked))
-        return RetrievalReport(
-            ndcg=_mean(gains),
-            recall=_mean(recalls),
-            ms_per_query=1000 * spent / max(1, len(asked)),
-            queries=len(asked),
-            passages=len(self._terms),
-            dense=self._retriever.embedder is not None,
-        )
+def _ask(collection: BeirCollection, retriever: Retriever, found: PassageTerms, progress: Progress) -> RetrievalReport:
+    gains: list[float] = []
+    recalls: list[float] = []
+    asked = [key for key in collection.relevance if key in collection.questions]
+    weight = weight_of(Counter(term for known in found.values() for term in set(known)), len(found))
+    spent = 0.0
+    for at, key in enumerate(asked, start=1):
+        started = time.perf_counter()
+        hits = retriever.search(collection.questions[key], [_VERSION], found.__getitem__, weight)
+        spent += time.perf_counter() - started
+        ranked = [candidate.id for candidate in hits.candidates[:CUT]]
+        gains.append(ndcg(ranked, collection.relevance[key]))
+        recalls.append(recall(ranked, collection.relevance[key]))
+        progress("asking", at, len(asked))
+    return RetrievalReport(
+        ndcg=_mean(gains),
+        recall=_mean(recalls),
+        ms_per_query=1000 * spent / max(1, len(asked)),
+        queries=len(asked),
+        passages=len(found),
+        dense=retriever.embedder is not None,
+    )
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, int]) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from chat_app.evaluation.answer_evaluation import AnswerQuestion
-from chat_app.evaluation.fit_extraction import Example, fitted
 from chat_app.evaluation.naive_ranker import naive_quotes
 from chat_app.offline.extraction import scoring
 from chat_app.offline.extraction.question import read_question
+from scripts.fit_extraction import Example, fitted
 from tools.types import Passage
 
 

@@ -1,7 +1,7 @@
 """Scores each unit of the retrieved passages by how well it answers a question.
 
 The score is one linear function of the features below. Its weights were fitted by ``python -m
-chat_app.evaluation.fit_extraction`` and are checked there by cross-validation.
+scripts.fit_extraction`` and are checked there by cross-validation.
 """
 
 from __future__ import annotations

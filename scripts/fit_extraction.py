@@ -2,7 +2,7 @@
 
 Run it with the questions and the guidelines or passages that answer them, as ``asclepius eval answers`` takes them:
 
-    python -m chat_app.evaluation.fit_extraction QUESTIONS=GUIDELINES [QUESTIONS=GUIDELINES …]
+    python -m scripts.fit_extraction QUESTIONS=GUIDELINES [QUESTIONS=GUIDELINES …]
 
 The weights maximise the probability of the units that hold the fact (softmax over all units of the retrieved passages,
 ridge penalty). Each set of questions counts alike. Cross-validation leaves out one fifth of the retrieved documents'
