@@ -51,8 +51,8 @@ class PageContent(Frozen):
     """True when its text was read from the picture of the page, and may hold reading errors."""
 
 
-class Extraction(Frozen):
-    """A parsed file. Texts that the file does not give are empty."""
+class DocumentFacts(Frozen):
+    """Facts about a document as its file gives them, else empty."""
 
     title: str = ""
     issuer: str = ""
@@ -61,6 +61,11 @@ class Extraction(Frozen):
     language: str = ""
     licence: str = ""
     url: str = ""
+
+
+class Extraction(DocumentFacts):
+    """A parsed file."""
+
     paged: bool = True
     """True for formats that have pages of their own (PDF)."""
     pages: tuple[PageContent, ...] = ()

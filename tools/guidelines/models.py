@@ -1,4 +1,4 @@
-"""The records of the guideline library: what a document is, what a page holds, what a search returns.
+"""The records of the guideline library: documents, reports and search results.
 
 All are plain data. A *document* is a guideline under one id; each changed file is a new *version* of it, named by
 the hash of its bytes. Passages belong to a version, so an old answer keeps the words it cited.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from tools.documents.models import DocumentFacts
 from tools.language.query_expansion import QueryExpansion
 from tools.types import Frozen, Passage
 
@@ -17,28 +18,28 @@ Match = Literal["strong", "weak", "none"]
 IngestStage = Literal["reading", "recognising", "embedding", "indexing", "done", "unchanged"]
 
 
-class DocumentVersion(Frozen):
-    """One version of a document: the facts of the file and of its reading."""
+class IngestedFile(DocumentFacts):
+    """A guideline's file with its facts and the outcome of its reading."""
 
-    key: str
-    """Twelve hexadecimal digits that stand for the file's bytes and the number of the reader."""
-    sha256: str
     file_name: str
-    suffix: str
-    """Of the kept original, such as ``.pdf``."""
-    title: str
-    issuer: str = ""
-    version: str = ""
-    date: str = ""
-    language: str = ""
-    licence: str = ""
-    url: str = ""
+    sha256: str
     pages: int = 0
     passages: int = 0
-    paged: bool = True
     unsearchable_pages: tuple[int, ...] = ()
+    """Pages that show something but hold no text that could be read."""
     recognised_pages: tuple[int, ...] = ()
+    """Pages whose words were recognised from a picture."""
     added_at: datetime
+
+
+class DocumentVersion(IngestedFile):
+    """One version of a document as stored."""
+
+    key: str
+    """Twelve hexadecimal digits that identify the file's bytes and the reader's number."""
+    suffix: str
+    """Of the kept original, such as ``.pdf``."""
+    paged: bool = True
     reader: int
     """Number of the reading code that made the passages; ``reindex`` reads older ones again."""
 
@@ -51,44 +52,28 @@ class DocumentRecord(Frozen):
     versions: tuple[DocumentVersion, ...]
 
 
-class Document(Frozen):
-    """A guideline that is loaded and searchable, as the list on the page and at the shell shows it."""
+class Document(IngestedFile):
+    """A loaded, searchable guideline as the page and the shell list it."""
 
     id: str
-    title: str
-    issuer: str = ""
-    version: str = ""
-    date: str = ""
-    language: str = ""
-    licence: str = ""
-    url: str = ""
-    file_name: str
-    sha256: str
-    pages: int
-    passages: int
-    unsearchable_pages: tuple[int, ...] = ()
-    """Pages that show something but hold no text that could be read."""
-    recognised_pages: tuple[int, ...] = ()
-    """Pages whose words were recognised from a picture."""
-    added_at: datetime
     superseded: tuple[str, ...] = ()
     """Keys of the earlier versions that are kept for old citations."""
 
 
 class RefusedFile(Frozen):
-    """A file that was not taken in, and why."""
+    """A file that was not ingested, and why."""
 
     file_name: str
     reason: str
 
 
 class FolderReport(Frozen):
-    """What adding a folder did."""
+    """The outcome of adding a folder."""
 
     documents: tuple[Document, ...] = ()
     refused: tuple[RefusedFile, ...] = ()
     own_documents: int = 0
-    """Files of conversations that were indexed again; what they are is their owners' affair."""
+    """Number of conversations' files that were indexed again; only their owners see more."""
 
 
 class IngestProgress(Frozen):
