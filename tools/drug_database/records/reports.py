@@ -94,12 +94,6 @@ class ImportReport(Frozen):
         """Return the number of rejected rows."""
         return sum(file.refused for file in self.files)
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def rows_per_second(self) -> float:
-        """Return the import speed; 0 before the end."""
-        return self.read / self.seconds if self.seconds else 0.0
-
 
 class SourceStats(Frozen):
     """A loaded source with its number of stored items."""
