@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
-from tools.drug_database.names.name_keys import DATA
+from tools.drug_database.names.name_keys import shipped
 from tools.types import Frozen
 
 
@@ -21,7 +20,7 @@ class DoseForms(Frozen):
 
 @cache
 def _dose_forms() -> DoseForms:
-    return DoseForms.model_validate(json.loads((DATA / "rxnorm_forms.json").read_text(encoding="utf-8")))
+    return shipped("rxnorm_forms.json", DoseForms)
 
 
 def form_and_routes(dose_form: str) -> tuple[str, tuple[str, ...]]:

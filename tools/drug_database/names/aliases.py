@@ -6,7 +6,6 @@ never makes a record.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -14,7 +13,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from tools.drug_database.names.name_keys import DATA
+from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
 from tools.types import Frozen
@@ -126,5 +125,4 @@ def _forms(alias: str) -> set[str]:
 @cache
 def aliases() -> Aliases:
     """Return the shipped aliases."""
-    text = (DATA / "aliases.json").read_text(encoding="utf-8")
-    return Aliases(AliasFile.model_validate(json.loads(text)))
+    return Aliases(shipped("aliases.json", AliasFile))

@@ -7,17 +7,15 @@ without the endings in which the languages differ. Ions are never compared by ed
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
-from tools.drug_database.names.name_keys import DATA, salt_words
+from tools.drug_database.names.name_keys import salt_words, shipped
 from tools.drug_database.names.phonetic_keys import sounds
 from tools.language.folding import fold_name
+from tools.types import Frozen
 
 _SHORTEST: Final = 4
 """Letters of a key; shorter ones belong to too many names."""
@@ -28,10 +26,8 @@ _ACID: Final = re.compile(r"^(?P<stem>.{3,}?)(?:in)?saure$|^acido (?P<spanish>.{
 _MOST_WORDS: Final = 4
 
 
-class ForeignWords(BaseModel):
+class ForeignWords(Frozen):
     """``data/foreign_names.json``: parts of names that no spelling rule leads to English."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     cations: dict[str, str]
@@ -43,7 +39,7 @@ class ForeignWords(BaseModel):
 @cache
 def foreign_words() -> ForeignWords:
     """Return the shipped parts of German and Spanish names."""
-    return ForeignWords.model_validate(json.loads((DATA / "foreign_names.json").read_text(encoding="utf-8")))
+    return shipped("foreign_names.json", ForeignWords)
 
 
 @lru_cache(maxsize=65_536)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
 from pydantic import Field
 
-from tools.drug_database.names.name_keys import DATA, base_moiety
+from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
@@ -35,8 +34,7 @@ class LookAlikeFile(Frozen):
 @cache
 def groups() -> tuple[LookAlikeGroup, ...]:
     """Return the shipped groups."""
-    text = (DATA / "lookalikes.json").read_text(encoding="utf-8")
-    return LookAlikeFile.model_validate(json.loads(text)).groups
+    return shipped("lookalikes.json", LookAlikeFile).groups
 
 
 @cache

@@ -13,12 +13,14 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from tools.language.folding import fold_name
+from tools.types import Frozen
 
+Data = TypeVar("Data", bound=BaseModel)
 DATA: Final = Path(__file__).parent.parent / "data"
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _CLASS_KIND = re.compile(r"\s*\[(EPC|MoA|PE|CS|Chemical/Ingredient|EXT|Ext)\]$", re.IGNORECASE)
@@ -27,10 +29,8 @@ _LONGEST_KEY = 120
 _BIOLOGIC_SUFFIX = re.compile(r"(?<=[a-z0-9])-(?!acid|alfa|beta|zinc|iron|free|mono|poly|bran|acet)[a-z]{4}$")
 
 
-class SaltWords(BaseModel):
+class SaltWords(Frozen):
     """``data/salts.json``: which trailing words name a salt, ester or hydrate, and which names keep them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     endings: frozenset[str]
@@ -53,10 +53,15 @@ class SaltWords(BaseModel):
         return self.renamed.get(" ".join(sorted(folded.split())))
 
 
+def shipped(name: str, model: type[Data]) -> Data:
+    """Read a file of ``data``."""
+    return model.model_validate_json((DATA / name).read_bytes())
+
+
 @cache
 def salt_words() -> SaltWords:
     """Return the shipped words of salts."""
-    return SaltWords.model_validate(json.loads((DATA / "salts.json").read_text(encoding="utf-8")))
+    return shipped("salts.json", SaltWords)
 
 
 @cache
