@@ -7,7 +7,9 @@ from threading import Thread
 
 import pytest
 
+from tools.language.question_words import term_rareness
 from tools.language.stemming import stem
+from tools.language.vocabulary.common_words import rareness
 from tools.language.word_lists import word_entries, word_lines
 
 LISTS = sorted(
@@ -50,3 +52,10 @@ def test_words_are_stemmed_alike_in_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert found == [True] * 8
+
+
+def test_everyday_words_of_a_question_weigh_less_than_clinical_ones() -> None:
+    rare = term_rareness("What is the target of apixaban levels?")
+    assert rare["apixaban"] == 1.0
+    assert rare["target"] < rare["apixaban"]
+    assert rareness("the") < rareness("target")

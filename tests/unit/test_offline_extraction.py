@@ -286,6 +286,18 @@ def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:
     assert "Edoxaban" not in answer
 
 
+def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
+    question = "Is metformin a controlled substance?"
+    assert compose(question, gather([drug("metformin", METFORMIN)])).text.startswith(phrases.CLOSEST)
+
+
+def test_a_list_answers_a_question_for_its_parts_without_the_words_that_ask_for_a_list() -> None:
+    terms = [{"term": "curb", "weight": 3.0}, {"term": "65", "weight": 3.0}, {"term": "consist", "weight": 8.0}]
+    table = "Table 1. The CURB-65 score\nLetter\tCriterion\nC\tNew confusion of the patient"
+    told = ToolOutput("search", "{}", json.dumps(json.loads(guideline(table).output) | {"terms": terms}))
+    assert compose("What does CURB-65 consist of?", gather([told])).text.startswith(phrases.FROM_GUIDELINES)
+
+
 def test_products_come_as_a_table() -> None:
     answer = compose("What formulations of metformin are there?", gather([drug("metformin", METFORMIN)]))
     assert answer.text == (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
+from tools.language.vocabulary.common_words import rareness
 from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
@@ -22,6 +24,14 @@ def telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[
     held = {term for passage in passages for term in passage}
     first_line = _first_line(question)
     return [term for term in question if term not in first_line and (term in held or term not in _ASKING)]
+
+
+def term_rareness(question: str) -> dict[str, float]:
+    """Return for each term of ``question`` how rare its word is in ordinary English, 0 to 1.
+
+    A library of clinical texts has few everyday words, so that its own counts make them look telling.
+    """
+    return {term: rareness(word) for word in re.findall(r"[^\W_]+", question.lower()) for term in terms(word)}
 
 
 def for_ranking(weight: Weight, question: Sequence[str]) -> Weight:

@@ -78,7 +78,7 @@ def label_passages(record: EvidenceRecord, sections: Sequence[str] = ()) -> list
         EvidencePassage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
-            about=f"{names_of(record)} {_LABEL.get(section, '')}",
+            about=f"{names_of(record)} label {_LABEL.get(section, '')}",
             title=phrases.LABEL.format(name=name, section=phrases.SECTION_NAMES.get(section, section)),
             is_dose=section in _DOSES,
         )

@@ -82,6 +82,11 @@ class Question:
         return frozenset(place for place, forms in enumerate(self.forms) if any(form.issubset(stems) for form in forms))
 
     @property
+    def list_terms(self) -> frozenset[int]:
+        """The places of the terms that ask for a list: a list answers them without holding them."""
+        return self.held(ordered_terms(" ".join(_LIST.findall(self.text))))
+
+    @property
     def asks_list(self) -> bool:
         return _LIST.search(self.text) is not None
 

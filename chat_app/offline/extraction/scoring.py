@@ -90,12 +90,15 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
-    known = _shares([weight or 0.0 for weight in question.weights]) if any(question.weights) else rarity
+    known = _shares(
+        _beside_names(question, [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity)
+    )
     found: list[Scored] = []
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
-        held = sum(known[term] for term in each.own | each.lent)
         features = _features(question, each, previous, rarity)
+        asked_as_list = question.list_terms if features.kind else frozenset[int]()
+        held = sum(known[term] for term in each.own | each.lent | asked_as_list)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score -= OTHERS if place in others else 0.0
         found.append(Scored(each.unit, each.passage, place, features, held, score))
@@ -140,6 +143,13 @@ def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -
     if passage.is_dose and names_children(question):
         return not names_children(unit.text)
     return contradicts(question, text)
+
+
+def _beside_names(question: Question, weights: Sequence[float]) -> Sequence[float]:
+    """Return ``weights`` without those of drug names, unless the question has no other term: a name is no answer."""
+    names = frozenset[str]().union(*question.subjects)
+    others = [0.0 if forms[0] <= names else weight for forms, weight in zip(question.forms, weights, strict=True)]
+    return others if any(others) else weights
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

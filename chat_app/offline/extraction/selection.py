@@ -24,7 +24,7 @@ WORSE: Final = 2.75
 MOST: Final = 8
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
-ANSWERS_FROM: Final = 0.53
+ANSWERS_FROM: Final = 0.56
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see evaluation.md."""
 
 
@@ -45,7 +45,7 @@ def select(
         (each for each in everything if each.features.own > 0 or each.features.above > 0),
         key=lambda each: (-each.score, each.place),
     )
-    if not any(each.features.own for each in ranked):
+    if not any(each.features.own or each.unit.table for each in ranked):
         return Selection()
     chosen: dict[int, Scored] = {}
     length = added = 0

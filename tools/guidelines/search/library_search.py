@@ -17,7 +17,7 @@ from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
 from tools.language.query_expansion import QueryExpansion
-from tools.language.question_words import telling
+from tools.language.question_words import telling, term_rareness
 from tools.language.quotable_units import term_set
 from tools.types import Passage
 
@@ -53,8 +53,13 @@ class LibrarySearch:
         found = self._retriever.search(question, refs, self._terms_of, snapshot.weight, expansion)
         passages = tuple(islice(self._passages(found, snapshot), limit))
         held = [self._terms_of(candidate.id) for candidate in found.candidates[:_TELLING]]
+        rare = term_rareness(question)
         terms = tuple(
-            QuestionTerm(term=term, weight=round(snapshot.weight(term), 2), also=_other_words(term, expansion))
+            QuestionTerm(
+                term=term,
+                weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
+                also=_other_words(term, expansion),
+            )
             for term in dict.fromkeys(telling(found.question, held))
         )
         return GuidelineSearchResult(

@@ -13,7 +13,7 @@ from tools.guidelines.models import Match, QuestionTerm
 from tools.language.quotable_units import term_set, units
 from tools.types import Passage
 
-STRONG_FROM = 0.53
+STRONG_FROM = 0.56
 """Share of the question's weight; 97 % of 101 patients' questions that a library does not cover stay below it."""
 
 
@@ -32,9 +32,9 @@ def _most_held(terms: Sequence[QuestionTerm], passage: Passage) -> float:
     best = 0.0
     for unit in units(passage.text):
         table = f"{unit.table.caption} {' '.join(unit.table.header)}" if unit.table else ""
-        own = term_set(unit.text)
+        own = term_set(f"{unit.text} {unit.heading} {table}")
         if any(_holds(own, term) for term in terms):
-            above = own | headings | term_set(f"{unit.heading} {table}")
+            above = own | headings
             best = max(best, sum(term.weight for term in terms if _holds(above, term)))
     return best
 

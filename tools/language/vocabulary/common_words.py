@@ -29,6 +29,12 @@ def is_ordinary(word: str) -> bool:
     return any(ranks(language).get(word, ORDINARY + 1) <= ORDINARY for language in LANGUAGES)
 
 
+def rareness(word: str) -> float:
+    """Return how rare ``word``, in lower case, is in ordinary English: 0 for the commonest, 1 for an unlisted word."""
+    known = ranks("en")
+    return math.log(known[word]) / math.log(len(known)) if word in known else 1.0
+
+
 def language_of(text: str) -> Language:
     """Return the likeliest language of ``text`` by the frequency of its words (Zipf); English when undecided."""
     words = _WORD.findall(text.lower())[:100]
