@@ -25,14 +25,14 @@ if runtime.settings.server.auth == "password":
     @cl.password_auth_callback
     async def sign_in(username: str, password: str) -> cl.User | None:
         name = await runtime.identity.from_password(username, password)
-        return cl.User(identifier=name) if name else None
+        return chainlit_setup.user_of(name) if name else None
 
 else:
 
     @cl.header_auth_callback
     async def sign_in_by_header(headers: Mapping[str, str]) -> cl.User | None:
         name = runtime.identity.from_headers(headers)
-        return cl.User(identifier=name) if name else None
+        return chainlit_setup.user_of(name) if name else None
 
 
 @cl.set_starters

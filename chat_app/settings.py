@@ -140,6 +140,9 @@ class ServerSettings(BaseSettings):
     """Addresses, separated by commas, whose auth header is believed."""
     users: SecretStr | None = None
     """With auth=password: name:hash pairs separated by commas, each made by `asclepius hash-password`."""
+    public_url: str | None = None
+    """Address under which browsers reach the page, such as https://asclepius.hospital.example. With https, cookies are
+    sent over https only, and browsers are told to use nothing else."""
     auth_secret: SecretStr | None = Field(None, validation_alias="CHAINLIT_AUTH_SECRET")
     """Secret that signs logins. Unset: one is made and kept in the data directory."""
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
@@ -161,6 +164,11 @@ class ServerSettings(BaseSettings):
     drain_seconds: float = Field(0.0, ge=0, le=3600)
     """Seconds that running answers may take to end after SIGTERM. Meanwhile /readyz answers 503 and new questions are
     refused. Answers that are not finished by then end marked as incomplete."""
+
+    @field_validator("public_url")
+    @classmethod
+    def _origin(cls, value: str | None) -> str | None:
+        return None if value is None else value.rstrip("/")
 
     @field_validator("trusted_proxies", "allowed_origins", "uploaders", mode="before")
     @classmethod
@@ -296,6 +304,8 @@ class Settings:
                 "ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
                 "made by `asclepius hash-password`."
             )
+        if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
+            raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")
         if "*" in server.allowed_origins:
             raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
         if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):

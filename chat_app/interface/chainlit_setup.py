@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from chainlit.auth import ensure_jwt_secret
 from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from chainlit.session import ws_sessions_id
+from chainlit.user import User
 from fastapi import FastAPI
 
 from chat_app.data_protection import protect
@@ -49,7 +51,11 @@ def attach() -> tuple[Runtime, ChatPage]:
         problems.install(chainlit_app)
         install_routes(chainlit_app, api_router(runtime))
         chainlit_app.add_middleware(
-            RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set
+            RequestGuard,
+            identity=runtime.identity,
+            sign_in=runtime.sign_in,
+            texts_address=texts_address,
+            on_user=asking_user.set,
         )
         chainlit_app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)
     if runtime.metrics is not None:
@@ -74,6 +80,11 @@ def install_routes(app: FastAPI, router: object) -> None:
     app.include_router(router)  # type: ignore[arg-type]
     added = [route for route in app.router.routes if route not in before]
     app.router.routes[:] = [*added, *before]
+
+
+def user_of(name: str) -> User:
+    """Return the user for Chainlit; the random mark makes each login's token different, so that one can be ended."""
+    return User(identifier=name, metadata={"login": secrets.token_hex(8)})
 
 
 async def open_standalone(runtime: Runtime) -> None:

@@ -49,6 +49,12 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     api_docs.document(app)
     app.include_router(api_router(runtime))
     chainlit_setup.mount(app)
-    app.add_middleware(RequestGuard, identity=runtime.identity, texts_address=texts_address, on_user=asking_user.set)
+    app.add_middleware(
+        RequestGuard,
+        identity=runtime.identity,
+        sign_in=runtime.sign_in,
+        texts_address=texts_address,
+        on_user=asking_user.set,
+    )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     return app

@@ -20,10 +20,13 @@ from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
 from chat_app.interface.security.identity import Identity
+from chat_app.interface.security.sign_in import SignIn
 from chat_app.interface.security.user_limits import UserLimits
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
+from chat_app.sessions.ended_logins import EndedLogins
+from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
@@ -48,6 +51,7 @@ class Runtime:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self.settings = settings
         self.identity = Identity(settings)
+        self.sign_in = SignIn(self.identity, self._ended_logins)
         self.metrics = metrics_of(settings.diagnostics)
         self.turns = LiveTurns(observer_of=lambda ids: TurnWatch(ids, self._tool_names, self.metrics))
         server = settings.server
@@ -67,6 +71,10 @@ class Runtime:
         self._progress = STARTING
         self._opened = asyncio.Event()
         self._history_is_set_up = False
+
+    def _ended_logins(self) -> EndedLogins | None:
+        sessions = self.app.sessions if self.app else None
+        return sessions.ended_logins if isinstance(sessions, RedisSessionStore) else None
 
     @property
     def loading(self) -> str | None:

@@ -24,6 +24,7 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
 from chat_app.sessions import redis_scripts
+from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_index import UserIndex
 from chat_app.sessions.session_lock import session_lock
@@ -44,6 +45,7 @@ COMMAND_SECONDS: Final = 2.0
 KEPT_MESSAGES: Final = 1000
 _JOURNAL_SECONDS: Final = 604_800
 """A turn waits a week for a history that is down."""
+_LOGIN_SECONDS: Final = 86_400
 
 _WRONG_URL: Final = "REDIS_URL must be a URL that begins with redis://, rediss:// or unix://."
 _UNREACHABLE: Final = (
@@ -94,6 +96,7 @@ class RedisSessionStore:
         self._ttl = ttl
         self._index = UserIndex(self._redis, self._bounded, ttl)
         self.journal = TurnJournal(self._redis, self._bounded, max(ttl, _JOURNAL_SECONDS))
+        self.ended_logins = EndedLogins(self._redis, self._bounded, _LOGIN_SECONDS)
         self._corrupt = 0
         self._commands: set[asyncio.Task[Any]] = set()
 

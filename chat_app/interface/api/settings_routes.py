@@ -1,4 +1,4 @@
-"""Route for buttons that change the settings of an open conversation."""
+"""Routes that change the settings of an open conversation, and that end a user's logins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.interface.conversation.page_options import MOST_DOCUMENTS
 from chat_app.interface.page.page_settings import change
-from chat_app.interface.rendering.sockets import sessions_of
+from chat_app.interface.rendering.sockets import disconnect_user, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 
@@ -25,7 +25,7 @@ class SourceSettings(BaseModel):
 
 
 def settings_router(runtime: Runtime) -> APIRouter:
-    """Return the route that changes an open conversation's settings."""
+    """Return the routes that change an open conversation's settings and end logins."""
     router = APIRouter()
 
     @router.post("/threads/{thread_id}/settings", status_code=204, response_class=Response)
@@ -38,6 +38,15 @@ def settings_router(runtime: Runtime) -> APIRouter:
         values = body.model_dump(exclude_none=True, mode="json")
         for session in sessions_of(thread_id, user)[:1]:
             await change(runtime, session, values, shown=False)
+        return Response(status_code=204)
+
+    @router.delete("/logins", status_code=204, response_class=Response)
+    async def end_logins(request: Request) -> Response:
+        """End every login of the user, in all browsers."""
+        user = runtime.identity.from_cookies(request.cookies)
+        await runtime.audit.record("logout", user, detail="everywhere")
+        await runtime.sign_in.end_all(user)
+        await disconnect_user(user)
         return Response(status_code=204)
 
     return router

@@ -22,6 +22,12 @@ def sessions_of(thread_id: str, owner: str) -> list[WebsocketSession]:
     return [s for s in list(ws_sessions_id.values()) if s.thread_id == thread_id and owner_of(s) == owner]
 
 
+async def disconnect_user(user: str) -> None:
+    """Close all sockets of ``user`` in this process."""
+    for session in [s for s in list(ws_sessions_id.values()) if owner_of(s) == user]:
+        await sio.disconnect(session.socket_id)
+
+
 def drop_uploads(thread_id: str, owner: str) -> None:
     """Erase files uploaded in that conversation, which Chainlit keeps as long as its sockets."""
     for session in sessions_of(thread_id, owner):

@@ -12,6 +12,7 @@ import ipaddress
 import os
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,18 @@ COOKIE = "access_token"
 SECRET_VARIABLE = "CHAINLIT_AUTH_SECRET"  # noqa: S105 - the name of a variable
 LOGIN_LASTS = timedelta(hours=12)
 """One working day; ``user_session_timeout`` in ``.chainlit/config.toml`` says the same to Chainlit."""
+_LEEWAY = timedelta(seconds=60)
+"""How far the clocks of two replicas may differ."""
 _LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A valid login: its user, its token, and the second in which it was issued."""
+
+    user: str
+    token: str
+    issued: int
 
 
 class Unauthenticated(Exception):
@@ -69,24 +81,40 @@ class Identity:
 
     def from_cookies(self, cookies: Mapping[str, str]) -> str:
         """Return the user of a login cookie; raise ``Unauthenticated`` when it is missing, expired or forged."""
-        token = cookies.get(COOKIE) or "".join(_chunks(cookies))
-        return self.from_token(token)
+        return self.from_token(token_of(cookies))
 
     def from_token(self, token: str | None) -> str:
         """Return the user of a login token. Raises ``Unauthenticated``."""
-        try:
-            claims = jwt.decode(token or "", self.secret, algorithms=["HS256"])
-        except jwt.InvalidTokenError:
-            raise Unauthenticated from None
-        name = _clean(claims.get("identifier"))
-        if name is None or not self.may_use(name):
+        login = self.login(token)
+        if login is None:
             raise Unauthenticated
-        return name
+        return login.user
+
+    def login(self, token: str | None) -> Login | None:
+        """Return the login of a token, or None when it is forged, has expired or names a user without access."""
+        try:
+            claims = jwt.decode(
+                token or "",
+                self.secret,
+                algorithms=["HS256"],
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iat"]},
+            )
+        except jwt.InvalidTokenError:
+            return None
+        name = _clean(claims.get("identifier"))
+        if not token or name is None or not self.may_use(name):
+            return None
+        return Login(name, token, int(claims["iat"]))
+
+    def issue_login(self, name: str) -> Login:
+        """Return a new login of ``name``."""
+        return Login(name, self.issue(name), int(datetime.now(UTC).timestamp()))
 
     def issue(self, name: str) -> str:
         """Return a login token for ``name`` in Chainlit's format."""
         now = datetime.now(UTC)
-        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {}}
+        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {"login": secrets.token_hex(8)}}
         claims |= {"iat": now, "exp": now + LOGIN_LASTS}
         return jwt.encode(claims, self.secret, algorithm="HS256")
 
@@ -98,12 +126,20 @@ class Identity:
 
     def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
         """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""
-        if self.server.auth == "header" and self._is_trusted(peer):
+        if self.server.auth == "header" and self.is_trusted(peer):
             return list(headers)
         name = self.server.auth_header.lower().encode()
         return [(key, value) for key, value in headers if key.lower() != name]
 
-    def _is_trusted(self, peer: str | None) -> bool:
+    def client_of(self, headers: Mapping[str, str], peer: str | None) -> str:
+        """Return the client's address: the last one in X-Forwarded-For that is no trusted proxy, else the peer."""
+        hops = [*(hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")), peer or ""]
+        while len(hops) > 1 and (not hops[-1] or self.is_trusted(hops[-1])):
+            hops.pop()
+        return hops[-1] if _is_address(hops[-1]) else peer or ""
+
+    def is_trusted(self, peer: str | None) -> bool:
+        """Return whether ``peer`` is the address of a trusted proxy."""
         if peer is None:
             return False
         try:
@@ -118,6 +154,19 @@ def _clean(name: object) -> str | None:
         return None
     name = name.strip()
     return name if 0 < len(name) <= _LONGEST_NAME and name.isprintable() else None
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def token_of(cookies: Mapping[str, str]) -> str:
+    """Return the login token in a request's cookies; empty when there is none."""
+    return cookies.get(COOKIE) or "".join(_chunks(cookies))
 
 
 def _chunks(cookies: Mapping[str, str]) -> Iterable[str]:

@@ -10,12 +10,14 @@ import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from chat_app.audit import client_address
-from chat_app.interface.security.identity import COOKIE, LOGIN_LASTS, Identity, Unauthenticated
+from chat_app.errors import SessionStoreUnavailable
+from chat_app.interface.security.identity import COOKIE, DEMO_USER, LOGIN_LASTS, Identity, Login
+from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -31,6 +33,8 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
 _TOO_LARGE = "The request is too large."
 _UPLOAD = "/project/file"
+_LOGOUT = "/logout"
+_STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
 _PROBLEM = b"application/problem+json"
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
@@ -91,11 +95,13 @@ class RequestGuard:
         self,
         app: App,
         identity: Identity,
+        sign_in: SignIn,
         texts_address: Callable[[str | None], str],
         on_user: Callable[[str | None], object] | None = None,
     ) -> None:
         self._app = app
         self._identity = identity
+        self._sign_in = sign_in
         self._texts_address = texts_address
         self._on_user = on_user
 
@@ -104,26 +110,33 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         peer = scope["client"][0] if scope.get("client") else None
-        client_address.set(peer or "")
-        scope["headers"] = self._identity.scrub_headers(scope["headers"], peer)
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        refused = self._refusal(scope, headers)
+        given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        client_address.set(self._identity.client_of(given, peer))
+        refused = self._refusal(scope, given)
+        try:
+            admission = await self._sign_in.admit(scope["headers"], peer) if refused is None else Admission([])
+        except Refused as error:
+            refused = error.status, str(error)
         if refused is not None:
             await _refuse(scope, send, *refused)
             return
+        scope["headers"] = admission.headers
         if not scope["path"].startswith(_COMPRESSED):
             # The page's HTML is rewritten on its way out, so it must come uncompressed.
             scope["headers"] = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
-        user = user_of_cookie_header(self._identity, headers.get("cookie", ""))
         if self._on_user is not None:
-            self._on_user(user)
-        if scope["type"] == "http":
-            login = None if user else self._login(scope, headers)
-            texts = self._texts_address(headers.get("accept-language"))
-            body = _Body(receive, _largest(scope["path"]))
-            await self._app(scope, body.receive, body.unless_too_large(_PageResponse(send, login, texts).send))
-        else:
+            self._on_user(admission.login.user if admission.login else None)
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        if scope["path"] == _LOGOUT and scope["method"] == "POST" and admission.login is not None:
+            with suppress(SessionStoreUnavailable):
+                await self._sign_in.end(admission.login)
+        secure = self._is_secure(scope, given, peer)
+        texts = self._texts_address(given.get("accept-language"))
+        body = _Body(receive, _largest(scope["path"]))
+        page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
+        await self._app(scope, body.receive, body.unless_too_large(page.send))
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self._host_is_ours(headers.get("host", "")):
@@ -150,28 +163,24 @@ class RequestGuard:
         origin = headers.get("origin")
         if origin is None:
             return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-        if origin in self._identity.server.allowed_origins:
+        if origin in self._identity.server.allowed_origins or origin == self._identity.server.public_url:
             return True
         return urlsplit(origin).netloc == headers.get("host", "")
 
-    def _login(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        """Return the login cookie for a user whom the headers name, so that they need not sign in."""
-        name = self._identity.from_headers(headers)
-        if name is None:
+    def _new_cookie(self, admission: Admission) -> str | None:
+        """Return the login cookie of a user whom the proxy names, or of the demo user, who need not sign in."""
+        login: Login | None = admission.login if admission.is_new else None
+        if admission.login is None and self._identity.server.auth == "demo":
+            login = self._identity.issue_login(DEMO_USER)
+        if login is None:
             return None
-        secure = "; Secure" if scope.get("scheme") == "https" else ""
-        lasts = int(LOGIN_LASTS.total_seconds())
-        return f"{COOKIE}={self._identity.issue(name)}; HttpOnly; Max-Age={lasts}; Path=/; SameSite=lax{secure}"
+        return f"{COOKIE}={login.token}; HttpOnly; Max-Age={int(LOGIN_LASTS.total_seconds())}; Path=/; SameSite=lax"
 
-
-def user_of_cookie_header(identity: Identity, header: str) -> str | None:
-    """Return the user that the request's cookies sign in, or None."""
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(header)
-        return identity.from_cookies({key: morsel.value for key, morsel in jar.items()})
-    except (CookieError, Unauthenticated):
-        return None
+    def _is_secure(self, scope: Scope, headers: dict[str, str], peer: str | None) -> bool:
+        """Return whether the browser uses https: here, at a trusted proxy, or at the public address."""
+        public = self._identity.server.public_url or ""
+        forwarded = headers.get("x-forwarded-proto") == "https" and self._identity.is_trusted(peer)
+        return scope.get("scheme") == "https" or forwarded or public.startswith("https://")
 
 
 def _largest(path: str) -> int:
@@ -206,10 +215,11 @@ class _Body:
 
 
 class _PageResponse:
-    """Adds headers and the login cookie, and rewrites the page's HTML."""
+    """Adds headers and the login cookie, and rewrites the page's HTML. ``secure``: the browser uses https."""
 
-    def __init__(self, send: Send, login: str | None, texts: str) -> None:
+    def __init__(self, send: Send, login: str | None, texts: str, *, secure: bool) -> None:
         self._send = send
+        self._secure = secure
         self._login = login
         self._texts = texts
         self._start: Message | None = None
@@ -219,6 +229,9 @@ class _PageResponse:
         if message["type"] == "http.response.start":
             headers = [(k, v) for k, v in message["headers"] if k.lower().decode("latin-1") not in _HEADERS]
             headers += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            if self._secure:
+                headers = [(k, _for_https_only(v) if k.lower() == b"set-cookie" else v) for k, v in headers]
+                headers.append(_STRICT_TRANSPORT)
             message["headers"] = headers
             kind = next((v for k, v in headers if k.lower() == b"content-type"), b"")
             encoded = any(k.lower() == b"content-encoding" for k, _ in headers)
@@ -244,10 +257,16 @@ class _PageResponse:
             (b"content-security-policy", content_policy(nonce).encode()),
         ]
         if self._login:
-            headers.append((b"set-cookie", self._login.encode()))
+            cookie = self._login.encode()
+            headers.append((b"set-cookie", _for_https_only(cookie) if self._secure else cookie))
         start["headers"] = headers
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body})
+
+
+def _for_https_only(cookie: bytes) -> bytes:
+    attributes = {part.strip().lower() for part in cookie.split(b";")[1:]}
+    return cookie if b"secure" in attributes else cookie + b"; Secure"
 
 
 async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:

@@ -1,0 +1,125 @@
+"""Who sends a request: one decision, made before anything else reads the request.
+
+``SignIn.admit`` leaves at most one way to be signed in: a valid login cookie. A trusted proxy's header replaces a
+cookie of another user. A login that was ended, came from an untrusted address or is not valid is removed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import cookie_parser
+
+from chat_app.interface.security.identity import COOKIE, Identity, Login, token_of
+from chat_app.sessions.ended_logins import EndedLogins
+
+RawHeaders = list[tuple[bytes, bytes]]
+_FORWARDED: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The result: headers to pass on, the login if there is one, and whether it is new to the browser."""
+
+    headers: RawHeaders
+    login: Login | None = None
+    is_new: bool = False
+
+
+class Refused(Exception):
+    """The request must not be served. ``status`` is the HTTP status."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class SignIn:
+    """Decides for each request who is signed in. ``ended`` returns the store of ended logins once it is open."""
+
+    def __init__(self, identity: Identity, ended: Callable[[], EndedLogins | None] = lambda: None) -> None:
+        self._identity = identity
+        self._ended = ended
+
+    async def admit(self, headers: RawHeaders, peer: str | None) -> Admission:
+        """Return who is signed in, with the headers that the app may see. Raises ``Refused``."""
+        mode = self._identity.server.auth
+        if mode == "demo" and any(name.lower().startswith(_FORWARDED) for name, _ in headers):
+            raise Refused(403, "The demo user is for this machine alone, not behind a proxy. Set ASCLEPIUS_AUTH.")
+        name = self._identity.server.auth_header.lower().encode()
+        if mode == "header" and sum(key.lower() == name for key, _ in headers) > 1:
+            raise Refused(400, "The request names its user more than once.")
+        trusted = mode != "header" or self._identity.is_trusted(peer)
+        login = await self._from_cookie(headers) if trusted else None
+        is_new = False
+        if mode == "header" and trusted:
+            given = next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
+            login, is_new = self._from_proxy(given, login)
+        kept = self._identity.scrub_headers(headers, peer)
+        return Admission(_with_login(kept, login), login, is_new)
+
+    async def end(self, login: Login) -> None:
+        """End a login. Raises ``SessionStoreUnavailable``."""
+        if (ended := self._ended()) is not None:
+            await ended.end(login.token)
+
+    async def end_all(self, user: str) -> None:
+        """End all logins of ``user``. Raises ``SessionStoreUnavailable``."""
+        if (ended := self._ended()) is not None:
+            await ended.end_all(user)
+
+    async def is_valid(self, token: str | None) -> bool:
+        """Return whether ``token`` still signs its user in."""
+        login = self._identity.login(token)
+        return login is not None and not await self._was_ended(login)
+
+    async def _from_cookie(self, headers: RawHeaders) -> Login | None:
+        cookies: dict[str, str] = {}
+        for key, value in headers:
+            if key.lower() == b"cookie":
+                cookies |= cookie_parser(value.decode("latin-1"))
+        login = self._identity.login(token_of(cookies))
+        if login is None or await self._was_ended(login):
+            return None
+        # Chainlit's own check knows no leeway for the clock of another replica.
+        return self._identity.issue_login(login.user) if login.issued > time.time() else login
+
+    async def _was_ended(self, login: Login) -> bool:
+        ended = self._ended()
+        return ended is not None and await ended.has_ended(login.token, login.user, login.issued)
+
+    def _from_proxy(self, given: str | None, login: Login | None) -> tuple[Login | None, bool]:
+        """Return the login of the user whom the proxy names, and whether it replaces the browser's."""
+        if given is None:
+            return login, False
+        named = self._identity.from_headers({self._identity.server.auth_header: given})
+        if named is None:
+            return None, False
+        if login is not None and login.user == named:
+            return login, False
+        return self._identity.issue_login(named), True
+
+
+def _with_login(headers: Iterable[tuple[bytes, bytes]], login: Login | None) -> RawHeaders:
+    """Return ``headers`` with ``login`` as their only credential."""
+    kept: RawHeaders = []
+    cookies: list[str] = []
+    for key, value in headers:
+        lower = key.lower()
+        if lower == b"cookie":
+            cookies += [part.strip() for part in value.decode("latin-1").split(";") if not _signs_in(part)]
+        elif lower != b"authorization":
+            kept.append((key, value))
+    if login is not None:
+        cookies.append(f"{COOKIE}={login.token}")
+    if cookies:
+        kept.append((b"cookie", "; ".join(cookies).encode("latin-1")))
+    return kept
+
+
+def _signs_in(cookie: str) -> bool:
+    name = cookie.partition("=")[0].strip()
+    return name == COOKIE or name.startswith(f"{COOKIE}_")

@@ -1,0 +1,70 @@
+"""Logins that were ended before they expire: one login by a log-out, all of a user's by "log out everywhere".
+
+A login is named by a hash of its token, so that nobody who reads the keys can use it. While Redis cannot be reached,
+this process knows the logins that it ended itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from typing import Final
+
+from redis.asyncio import Redis
+
+from chat_app.errors import SessionStoreUnavailable
+from chat_app.sessions.session_lock import Bounded
+
+_RETRY_SECONDS: Final = 5.0
+"""Seconds without a question to Redis after one that failed, so that its absence does not slow down every request."""
+_FORGET_BEYOND: Final = 10_000
+
+_logger = logging.getLogger(__name__)
+
+
+class EndedLogins:
+    """The ended logins. ``lasts`` is the longest life of a login in seconds."""
+
+    def __init__(self, redis: Redis, bounded: Bounded, lasts: int) -> None:
+        self._redis, self._bounded, self._lasts = redis, bounded, lasts
+        self._known: dict[str, int] = {}
+        self._ask_again = 0.0
+
+    async def end(self, token: str) -> None:
+        """End one login. Raises ``SessionStoreUnavailable`` when only this process can know."""
+        await self._keep(_token_key(token))
+
+    async def end_all(self, user: str) -> None:
+        """End all logins that ``user`` has now. Raises ``SessionStoreUnavailable`` like ``end``."""
+        await self._keep(_user_key(user))
+
+    async def has_ended(self, token: str, user: str, issued: int) -> bool:
+        """Return whether the login was ended; ``issued`` is the second of its start."""
+        keys = (_token_key(token), _user_key(user))
+        if self._known.get(keys[0]) or issued <= self._known.get(keys[1], -1):
+            return True
+        if time.monotonic() < self._ask_again:
+            return False
+        try:
+            one, everywhere = await self._bounded(lambda: self._redis.mget(keys))
+        except SessionStoreUnavailable:
+            self._ask_again = time.monotonic() + _RETRY_SECONDS
+            _logger.warning("Logins that other processes ended are not known while Redis cannot be reached.")
+            return False
+        return one is not None or (everywhere is not None and issued <= int(everywhere))
+
+    async def _keep(self, key: str) -> None:
+        now = int(time.time())
+        if len(self._known) >= _FORGET_BEYOND:
+            self._known = {known: at for known, at in self._known.items() if now - at <= self._lasts}
+        self._known[key] = now
+        await self._bounded(lambda: self._redis.set(key, now, ex=self._lasts))
+
+
+def _token_key(token: str) -> str:
+    return f"asclepius:login-ended:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+def _user_key(user: str) -> str:
+    return f"asclepius:logins-ended:{hashlib.sha256(user.encode()).hexdigest()}"

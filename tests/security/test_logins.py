@@ -1,0 +1,158 @@
+"""Who a request is from, and how a login ends."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import jwt
+import pytest
+from redis import Redis
+
+from chat_app.interface.security.identity import LOGIN_LASTS
+from chat_app.interface.security.passwords import hash_password
+from tests.support.page_server import ServedPage, fake_page
+from tests.support.served import Served, serve
+
+HEADER = "X-Forwarded-User"
+PUBLIC = "https://asclepius.hospital.example"
+
+
+@pytest.fixture(scope="module")
+def behind_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    environment = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_PUBLIC_URL": PUBLIC}
+    with fake_page(tmp_path_factory.mktemp("proxy"), environment=environment) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def with_passwords(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    users = ",".join(f"{name}:{hash_password(f'for {name}')}" for name in ("ana", "bert"))
+    environment = {"ASCLEPIUS_AUTH": "password", "ASCLEPIUS_USERS": users, "ASCLEPIUS_LOAD_DEMO": "false"}
+    with serve(tmp_path_factory.mktemp("passwords") / "data", loaded=False, **environment) as served:
+        yield served
+
+
+def user_of(url: str, *headers: tuple[str, str]) -> str | None:
+    """Return the user as which a request with these headers is served."""
+    answer = httpx.get(f"{url}/user", headers=list(headers), timeout=20)
+    return str(answer.json()["identifier"]) if answer.status_code == 200 else None
+
+
+def cookie_of(page: ServedPage, user: str) -> tuple[str, str]:
+    answer = httpx.post(f"{page.url}/auth/header", headers={HEADER: user}, timeout=20)
+    return "Cookie", f"access_token={answer.cookies['access_token']}"
+
+
+def test_the_proxys_header_wins_over_the_previous_users_cookie(behind_proxy: ServedPage) -> None:
+    """On a shared workstation the next clinician must not see the previous one's conversations."""
+    anas = cookie_of(behind_proxy, "ana")
+    assert user_of(behind_proxy.url, anas) == "ana"
+    assert user_of(behind_proxy.url, anas, (HEADER, "bert")) == "bert"
+    page = httpx.get(behind_proxy.url, headers=[anas, (HEADER, "bert"), ("accept", "text/html")], timeout=20)
+    renewed = page.headers["set-cookie"].split(";")[0]
+    assert user_of(behind_proxy.url, ("Cookie", renewed)) == "bert"
+
+
+def test_a_request_that_names_its_user_twice_is_refused(behind_proxy: ServedPage) -> None:
+    answer = httpx.get(f"{behind_proxy.url}/user", headers=[(HEADER, "ana"), (HEADER, "bert")], timeout=20)
+    assert answer.status_code == 400
+    assert "ana" not in answer.text
+
+
+def test_a_cookie_counts_from_a_trusted_address_alone(behind_proxy: ServedPage, tmp_path: Path) -> None:
+    cookie = cookie_of(behind_proxy, "ana")
+    secret = (behind_proxy.data_dir / "auth_secret").read_text()
+    environment = {"ASCLEPIUS_AUTH": "header", "CHAINLIT_AUTH_SECRET": secret}
+    with fake_page(tmp_path / "trusted", environment=environment) as trusted:
+        assert user_of(trusted.url, cookie) == "ana", "the same secret accepts it"
+    with fake_page(tmp_path / "far", environment={**environment, "ASCLEPIUS_TRUSTED_PROXIES": "10.0.0.1"}) as far:
+        assert user_of(far.url, cookie) is None
+
+
+def test_the_demo_user_is_refused_behind_a_proxy(tmp_path: Path) -> None:
+    with fake_page(tmp_path) as page:
+        assert httpx.get(page.url, timeout=20).status_code == 200
+        for name in ("X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP"):
+            assert httpx.get(page.url, headers={name: "127.0.0.1"}, timeout=20).status_code == 403, name
+
+
+def test_behind_https_cookies_are_for_https_alone(behind_proxy: ServedPage, tmp_path: Path) -> None:
+    for answer in (
+        httpx.get(behind_proxy.url, headers={HEADER: "ana", "accept": "text/html"}, timeout=20),
+        httpx.post(f"{behind_proxy.url}/auth/header", headers={HEADER: "ana"}, timeout=20),
+    ):
+        assert "; Secure" in answer.headers["set-cookie"]
+        assert "max-age=" in answer.headers["strict-transport-security"]
+    with fake_page(tmp_path, environment={"ASCLEPIUS_AUTH": "header"}) as page:
+        plain = httpx.post(f"{page.url}/auth/header", headers={HEADER: "ana"}, timeout=20)
+        assert "secure" not in plain.headers["set-cookie"].lower()
+        assert "strict-transport-security" not in plain.headers
+        proxied = {HEADER: "ana", "X-Forwarded-Proto": "https"}
+        assert "; Secure" in httpx.post(f"{page.url}/auth/header", headers=proxied, timeout=20).headers["set-cookie"]
+
+
+def test_a_cookie_of_a_replica_whose_clock_is_ahead_is_accepted(behind_proxy: ServedPage) -> None:
+    secret = (behind_proxy.data_dir / "auth_secret").read_text()
+
+    def cookie(ahead: float) -> tuple[str, str]:
+        at = int(time.time() + ahead)
+        claims = {"identifier": "ana", "display_name": None, "metadata": {}, "iat": at}
+        token = jwt.encode({**claims, "exp": at + LOGIN_LASTS.total_seconds()}, secret, algorithm="HS256")
+        return "Cookie", f"access_token={token}"
+
+    assert user_of(behind_proxy.url, cookie(20)) == "ana"
+    assert user_of(behind_proxy.url, cookie(3600)) is None
+
+
+@contextmanager
+def log_in(served: Served, user: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.url, timeout=30) as client:
+        client.post("/login", data={"username": user, "password": f"for {user}"}).raise_for_status()
+        yield client
+
+
+def status_of(served: Served, cookies: dict[str, str]) -> set[int]:
+    """Return how our routes and Chainlit's answer a request with these cookies, also as a bearer token."""
+    token = {"Authorization": f"Bearer {cookies['access_token']}"}
+    answers = [httpx.get(f"{served.url}{path}", cookies=cookies, timeout=20) for path in ("/user", "/api/v1/status")]
+    bearer = httpx.get(f"{served.url}/user", headers=token, timeout=20)
+    assert bearer.status_code == 401
+    return {answer.status_code for answer in answers}
+
+
+def test_a_log_out_ends_this_login_on_every_route(with_passwords: Served) -> None:
+    with log_in(with_passwords, "ana") as client, log_in(with_passwords, "ana") as elsewhere:
+        cookies = dict(client.cookies)
+        assert status_of(with_passwords, cookies) == {200}
+        assert client.post("/logout").status_code == 200
+        assert status_of(with_passwords, cookies) == {401}
+        assert status_of(with_passwords, dict(elsewhere.cookies)) == {200}
+
+
+def test_a_log_out_everywhere_ends_the_users_logins_and_nobody_elses(with_passwords: Served) -> None:
+    with (
+        log_in(with_passwords, "ana") as first,
+        log_in(with_passwords, "ana") as second,
+        log_in(with_passwords, "bert") as other,
+    ):
+        assert first.delete("/api/v1/logins").status_code == 204
+        assert status_of(with_passwords, dict(first.cookies)) == {401}
+        assert status_of(with_passwords, dict(second.cookies)) == {401}
+        assert status_of(with_passwords, dict(other.cookies)) == {200}
+        assert httpx.delete(f"{with_passwords.url}/api/v1/logins").status_code == 401
+
+
+def test_an_ended_login_stays_ended_after_a_restart(with_passwords: Served) -> None:
+    """The record is in Redis, which other replicas read too."""
+    with log_in(with_passwords, "bert") as client:
+        client.post("/logout")
+    urls = json.loads((with_passwords.data_dir / "run" / "services.json").read_text())
+    with Redis.from_url(urls["redis"]) as redis:
+        keys = list(redis.scan_iter("asclepius:login-ended:*"))
+        assert keys
+        assert 0 < redis.ttl(keys[0]) <= 86_400
