@@ -24,7 +24,7 @@ Kind = Literal[
 class CitationQuestion(BaseModel):
     """A question; ``after`` is asked before it in the same conversation.
 
-    ``kind`` is ``unanswerable`` where the sources do not tell, and an answer without citations is the right one.
+    The right answer to a question of the ``kind`` ``unanswerable`` has no citations.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -35,7 +35,7 @@ class CitationQuestion(BaseModel):
 
 
 class Finding(Frozen):
-    """Something that was shown and is not right; ``number`` is the citation's, 0 where it concerns none."""
+    """A fault of an answer. ``number`` is the citation's, 0 where the fault concerns none."""
 
     what: Kind
     question: str
@@ -50,7 +50,7 @@ class CitationReport(Frozen):
     answered: int
     """With at least one citation."""
     abstained: int
-    """Without any: the answer says that the sources do not tell."""
+    """Without any citation: the answer says that it found nothing clear."""
     failed: int
     """Without a whole answer, or answered although a tool failed."""
     unanswerable: int
@@ -58,7 +58,7 @@ class CitationReport(Frozen):
     references: int
     references_with_quote: int
     references_without_page: int
-    """To text that a model server retrieved and no stored passage holds; drug records, which have no pages, aside."""
+    """To text that a model server retrieved and no stored passage holds. Drug records do not count."""
     citations: int
     quotes: int
     quotes_verbatim: float

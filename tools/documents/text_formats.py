@@ -182,9 +182,7 @@ class _HtmlReader(HTMLParser):
         elif tag == "table":
             self._flush()
             self._end_table()
-        elif tag == "tr" and self._rows:
-            self._end_row()
-        elif tag == self._tag or tag in _HTML_BLOCKS:
+        elif (tag == "tr" and self._rows) or tag == self._tag or tag in _HTML_BLOCKS:
             self._flush()
 
     def handle_data(self, data: str) -> None:
@@ -222,9 +220,6 @@ class _HtmlReader(HTMLParser):
         else:
             kind: BlockKind = "item" if tag == "li" else "caption" if tag == "figcaption" else "text"
             self._blocks.append(Block(kind=kind, text=f"• {text}" if kind == "item" else text))
-
-    def _end_row(self) -> None:
-        self._flush()
 
     def _end_table(self) -> None:
         rows, self._rows = self._rows or [], None

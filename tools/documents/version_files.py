@@ -56,7 +56,7 @@ def write_version(folder: Path, title: str, pages: Iterable[PageContent], passag
 
 
 def parsed(model: type[Record], data: bytes) -> Record | None:
-    """Return the record that ``data`` holds, or None when it is another or none."""
+    """Parse a record; None when ``data`` is damaged."""
     try:
         return model.model_validate_json(data)
     except ValidationError:

@@ -56,8 +56,8 @@ def find_longest(quote: str, text: str, *, least: int) -> Span | None:
 def quotes_in(statement: str, source: str) -> tuple[str, ...]:
     """Return the parts of ``statement`` that are whole quotes from ``source``, in the source's words.
 
-    Tried are all of it, its list items with the words that lead into their list, its last sentence, and what it sets in
-    quotation marks. A part that begins or ends inside a sentence of the source counts only where what it leaves out
+    It tries the whole statement, its list items with the list's lead-in, its last sentence, and its parts in quotation
+    marks. A part that begins or ends inside a sentence of the source counts only where what it leaves out
     holds no negation and no condition.
     """
     plain = _LEAD_MARKS.sub("", _MARKUP.sub("", statement)).strip()

@@ -107,7 +107,7 @@ def _exact(line: Line) -> Place:
 
 
 def _near(line: Line) -> frozenset[Place]:
-    """Return the places of this line: its own and the neighbouring ones, so that a small shift makes no other head."""
+    """Return the line's place and the neighbouring ones, so that a small shift does not make it another head."""
     shape = _NUMBER.sub("#", line.text)
     across, up = line.left / _ZONE, line.base / _GRID
     # The neighbour on the nearer side alone, in each direction.

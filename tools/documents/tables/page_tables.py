@@ -1,4 +1,4 @@
-"""The tables of a page, whichever way they show themselves: by a caption, by rules between rows, by alignment."""
+"""Find the tables of a page by their captions, the rules between rows, or the alignment of cells."""
 
 from __future__ import annotations
 

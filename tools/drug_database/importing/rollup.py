@@ -125,7 +125,7 @@ def roll_up(group: StagedGroup, sources: Mapping[str, DataSource]) -> DrugRecord
 
 
 def is_brand(name: str, plain: frozenset[str]) -> bool:
-    """Return whether a name is a brand; one made of the record's own words (``Metformin ER``) is none.
+    """Return whether a name is a brand, not just made of the record's words (``Metformin ER``).
 
     A slip of one letter in such a word (``Metfomin Hydrochloride`` occurs in the NDC directory) makes no brand either.
     """

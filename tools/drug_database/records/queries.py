@@ -40,7 +40,7 @@ class Match(Frozen):
 
 
 class LabelScope(Frozen):
-    """The label that a hit shows, beside the form, route and population that were asked for."""
+    """What the shown label covers of the requested form, route and population."""
 
     asked: tuple[str, ...] = ()
     """The asked forms and routes, in FDA's words."""

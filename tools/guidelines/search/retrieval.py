@@ -78,7 +78,7 @@ class Retriever:
         return Retrieved(wanted, tuple(ordered))
 
     def _by_vector(self, question: str, versions: Sequence[str]) -> list[Hit]:
-        """Return the dense hits; none when the embedder fails, which never fails the search."""
+        """Return the dense hits; none when the embedder fails, so that the search goes on without them."""
         if self.embedder is None or not question.strip() or not versions:
             return []
         try:
