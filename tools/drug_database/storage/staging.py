@@ -121,7 +121,7 @@ class Staging:
             self._write()
 
     def item_count(self, source: str) -> int:
-        """How many items of ``source`` the running import has brought."""
+        """Return how many items of ``source`` the running import has stored."""
         self._write()
         row = self._db.execute("SELECT count(*) FROM item WHERE source = ? AND run = ?", (source, _NOW)).fetchone()
         return int(row[0])
@@ -156,24 +156,19 @@ class Staging:
         return {str(s): int(n) for s, n in self._db.execute("SELECT source, count(*) FROM item GROUP BY source")}
 
     def groups(self) -> Iterator[StagedGroup]:
-        """Every ingredient set with its lines, in the order of the keys."""
+        """Yield every ingredient set with its lines, in the order of the keys."""
         self._write()
         self._db.execute("CREATE INDEX IF NOT EXISTS item_key ON item (key, source, item)")
         rows = self._db.execute(
             "SELECT i.key, i.source, i.item, i.payload, (SELECT group_concat(p.field || char(31) || p.value, char(30)) "
             "FROM patch p WHERE p.source = i.source AND p.item = i.item) FROM item i ORDER BY i.key, i.source, i.item"
         )
-        key: str | None = None
-        lines: list[str] = []
-        for row_key, source, item, payload, patches in rows:
-            if row_key != key:
-                if key is not None:
-                    yield StagedGroup(key, lines)
-                key, lines = row_key, []
-            lines += payload.split("\n")
-            if patches:
-                lines.append(_patch_line(source, item, patches))
-        if key is not None:
+        for key, group in groupby(rows, key=lambda row: str(row[0])):
+            lines: list[str] = []
+            for _, source, item, payload, patches in group:
+                lines += payload.split("\n")
+                if patches:
+                    lines.append(_patch_line(source, item, patches))
             yield StagedGroup(key, lines)
 
     def add_codes(self, codes: Iterable[tuple[str, str, str]]) -> None:
@@ -181,7 +176,7 @@ class Staging:
         self._db.executemany("INSERT INTO code VALUES (?, ?, ?)", codes)
 
     def codes(self) -> Iterator[tuple[str, list[str]]]:
-        """Every bucket with its lines ``code<tab>key``."""
+        """Yield every bucket with its lines ``code<tab>key``."""
         rows = self._db.execute("SELECT DISTINCT bucket, code, key FROM code ORDER BY bucket, code, key")
         for name, group in groupby(rows, key=lambda row: str(row[0])):
             yield name, [f"{code}\t{key}" for _, code, key in group]
