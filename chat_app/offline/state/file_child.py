@@ -1,4 +1,4 @@
-"""Extract text from PDF and DOCX files in a child process with limits, in reading order, without running heads.
+"""Extract text from PDF, DOCX and HTML files in a child process with limits, in reading order, without running heads.
 
 A file that crashes its parser, or exhausts memory or time, ends the child and not the server.
 """
@@ -18,7 +18,7 @@ class UnreadableFileError(Exception):
     """The file contains no text that this server can read; the message says why."""
 
 
-async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx"]) -> str:
+async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx", ".html"]) -> str:
     """Return the text of a file.
 
     Raises:

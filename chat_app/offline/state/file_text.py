@@ -1,7 +1,7 @@
-"""The text of an uploaded file, and its cutting into chunks.
+"""Extract the text of an uploaded file, and cut it into chunks.
 
-Read are plain text (also Markdown, CSV, JSON and source code), HTML, PDF and DOCX, the last two in a child process. A
-file that is none of these is refused with the reason.
+The file is plain text (also Markdown, CSV, JSON and source code), HTML, PDF or DOCX; the last three are parsed in a
+child process. Any other file is refused with the reason.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -21,19 +20,19 @@ from tools.language.quotable_units import is_caption, lines, sentences
 MOST_CHARACTERS: Final = 20_000_000
 _HTML_NAME: Final = re.compile(r"\.x?html?$", re.IGNORECASE)
 _HTML_HEAD: Final = re.compile(r"\s*<(?:!doctype html|html)", re.IGNORECASE)
-_SKIPPED: Final = frozenset({"script", "style", "head", "template"})
-_BLOCKS: Final = frozenset({"p", "div", "li", "tr", "br", "h1", "h2", "h3", "h4", "h5", "h6", "section", "table", "td"})
 
 
 async def text_of_file(path: Path, filename: str) -> str:
-    """The text of a file. Raises ``UnreadableFileError``."""
+    """Return the text of a file. Raises ``UnreadableFileError``."""
     head = await asyncio.to_thread(_head, path)
     if head.startswith(b"%PDF"):
         text = await text_in_child(path, ".pdf")
     elif head.startswith(b"PK\x03\x04"):
         text = await text_in_child(path, ".docx")
     else:
-        text = await asyncio.to_thread(_plain, path, filename)
+        text = await asyncio.to_thread(_decoded, path)
+        if _HTML_NAME.search(filename) or _HTML_HEAD.match(text):
+            text = await text_in_child(path, ".html")
     if not text.strip():
         raise UnreadableFileError("The file holds no text. A scan must be read by OCR first.")
     return text[:MOST_CHARACTERS]
@@ -44,12 +43,8 @@ def _head(path: Path) -> bytes:
         return file.read(8)
 
 
-def _plain(path: Path, filename: str) -> str:
-    text = _decoded(path.read_bytes())
-    return _html(text) if _HTML_NAME.search(filename) or _HTML_HEAD.match(text) else text
-
-
-def _decoded(data: bytes) -> str:
+def _decoded(path: Path) -> str:
+    data = path.read_bytes()
     for encoding in ("utf-8-sig", "utf-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig",):
         try:
             text = data.decode(encoding)
@@ -60,36 +55,10 @@ def _decoded(data: bytes) -> str:
     raise UnreadableFileError("The file is not text in UTF-8, and not a PDF, DOCX or HTML file.")
 
 
-class _TextOfHtml(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._skipping = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._skipping += tag in _SKIPPED
-        if tag in _BLOCKS:
-            self.pieces.append("\n\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._skipping -= tag in _SKIPPED and self._skipping > 0
-
-    def handle_data(self, data: str) -> None:
-        if not self._skipping:
-            self.pieces.append(data)
-
-
-def _html(text: str) -> str:
-    parser = _TextOfHtml()
-    parser.feed(text)
-    parser.close()
-    return "".join(parser.pieces)
-
-
 def chunks(text: str, *, size: int, overlap: int) -> Iterator[str]:
-    """Stretches of about ``size`` tokens on sentence bounds; each repeats up to ``overlap`` tokens of the last.
+    """Yield chunks of about ``size`` tokens, cut at sentence ends; each repeats up to ``overlap`` tokens of the last.
 
-    A table that is cut has its caption and header again in each stretch.
+    Each chunk of a table repeats its caption and header.
     """
     current: list[tuple[str, int]] = []
     total = 0
@@ -107,7 +76,7 @@ def chunks(text: str, *, size: int, overlap: int) -> Iterator[str]:
 
 
 def _pieces(text: str, size: int) -> Iterator[tuple[str, str]]:
-    """Sentences, headings and table rows; a row with what stands above its table."""
+    """Yield sentences, headings and table rows, each row with its table's caption and header."""
     before = ""
     for is_table, stretch in groupby(lines(text), key=lambda line: "\t" in line.strip()):
         if not is_table:

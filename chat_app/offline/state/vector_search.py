@@ -41,11 +41,13 @@ ORDER BY best.score DESC
 
 
 class VectorSearch:
+    """Searches the chunks of vector stores."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def hosted(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
-        """What a file_search tool finds. Raises ``ApiError`` when a store is unknown or has expired."""
+        """Run a file_search tool. Raises ``ApiError`` when a store is unknown or has expired."""
         options = tool.ranking_options
         return await self.search(
             tool.vector_store_ids,
@@ -58,7 +60,7 @@ class VectorSearch:
     async def search(
         self, store_ids: Sequence[str], queries: Sequence[str], *, most: int, filters: Filter | None, threshold: float
     ) -> list[Found]:
-        """The best chunks for any of ``queries``, best first; scores are between 0 and 1."""
+        """Return the best chunks for any of ``queries``, best first; scores are between 0 and 1."""
 
         def read(connection: sqlite3.Connection) -> dict[int, Found]:
             for store_id in store_ids:
@@ -79,7 +81,7 @@ class VectorSearch:
 def _files_that_pass(
     connection: sqlite3.Connection, store_ids: Sequence[str], condition: Filter | None
 ) -> list[str] | None:
-    """The files that a filter lets through; None when there is no filter."""
+    """Return the files that pass the filter; None without a filter."""
     if condition is None:
         return None
     rows = connection.execute(
