@@ -259,6 +259,7 @@ export default function References() {
 
   useEffect(() => {
     page().register(message, references);
+    window.asclepiusMarkStatements(message, props.unsupported || []);
     page().announce(outcome.kind === 'completed' ? t('complete', { count: references.length }) : outcome.message);
   }, [message]);
 

@@ -8,6 +8,8 @@ from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.page_server import ServedPage
 
 QUESTION = "What are the contraindications for ACE inhibitors?"
+MARKED = "[...CSS.highlights.get('asc-unsupported')].map((range) => range.toString())"
+"""The texts that are underlined as not found in their source."""
 QUOTE = "ACE inhibitors are contraindicated in pregnancy."
 
 
@@ -193,7 +195,7 @@ async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_
         assert (box["x"], box["width"]) == (0, 390)
 
 
-async def test_a_statement_that_is_not_in_its_source_is_listed_with_a_way_to_the_passage(
+async def test_a_statement_that_is_not_in_its_source_is_marked_in_the_text_and_listed(
     browser: Browser, fake: ServedPage
 ) -> None:
     async with recorded(browser, "unsupported") as context:
@@ -201,6 +203,9 @@ async def test_a_statement_that_is_not_in_its_source_is_listed_with_a_way_to_the
         await page.goto(fake.url)
         await ask(page, "changed dose")
         await answered(page)
+        mark = page.locator("a[data-unsupported='not found in its source']")
+        await expect(mark).to_have_text("[1]")
+        assert await page.evaluate(MARKED) == ["Tablets of 2000 mg are available."]
         note = page.locator(".asc-unsupported")
         await expect(note).to_contain_text("Not found in its source")
         await expect(note.locator("q")).to_have_text("Tablets of 2000 mg are available.")
@@ -209,3 +214,4 @@ async def test_a_statement_that_is_not_in_its_source_is_listed_with_a_way_to_the
         await expect(page.locator("#asc-panel")).to_be_visible()
         await page.reload()
         await expect(page.locator(".asc-unsupported q")).to_have_text("Tablets of 2000 mg are available.")
+        await expect(mark).to_have_text("[1]")
