@@ -33,17 +33,21 @@ async def test_the_answer_states_result_inputs_and_formula_and_cites_the_source(
 
     assert ended(events).outcome.kind == "completed"
     answer = text_of(events)
-    for line in (
+    lines = (
         "**eGFR (CKD-EPI 2021, creatinine)**",
         "Result: eGFR 45 ml/min/1.73 m²",
-        "Interpretation: G3a, 45–59: Mildly to moderately decreased",
         "Inputs: Age: 67 years; Sex: female; Serum creatinine: 1.3 mg/dl",
+        "Interpretation: G3a, 45–59: Mildly to moderately decreased",
         "Formula: eGFR = 142 × min(Scr/κ, 1)^α",
-    ):
-        assert line in answer
+    )
+    places = [answer.find(line) for line in lines]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "Kidney failure" not in answer
     (reference,) = references(events).references
     assert reference.passage.kind == "calculation"
     assert "Result: eGFR 45 ml/min/1.73 m²" in reference.quotes
+    assert "Kidney failure" in reference.passage.text
     assert references(events).dropped == 0
     listed = vancouver_list([reference])
     assert "N Engl J Med 2021;385:1737-1749" in listed

@@ -178,25 +178,26 @@ def _shown(value: Any) -> str:
 
 
 def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
+    """Return what an answer states; all bands and workings are in the passage that it cites."""
     results = [f"{result.name} {result.text}" for result in calculation.results]
-    bands = [f"{band.label}: {band.meaning}" for band in calculation.bands]
-    fields: dict[str, JsonValue] = {
-        "calculation": calculation.title,
+    said: dict[str, JsonValue] = {
         "result": "; ".join(results),
-        "interpretation": calculation.interpretation,
         "inputs": list(inputs),
-        "formula": calculation.formula,
-        "workings": list(calculation.workings),
-        "bands": list(bands),
-        "valid_for": calculation.valid_for,
+        "interpretation": calculation.interpretation,
         "notes": [*calculation.notes, *notes],
+        "formula": calculation.formula,
+        "valid_for": calculation.valid_for,
         "source": _cited(calculation.source),
+    }
+    further: dict[str, JsonValue] = {
+        "workings": list(calculation.workings),
+        "bands": [f"{band.label}: {band.meaning}" for band in calculation.bands],
         "bands_source": _cited(calculation.bands_source) if calculation.bands_source else "",
     }
-    fields = {name: value for name, value in fields.items() if value}
-    passage = _passage(calculation, fields)
+    said = {name: value for name, value in said.items() if value}
+    passage = _passage(calculation, {**said, **{name: value for name, value in further.items() if value}})
     return ToolResult(
-        data={"cite": passage.id, **fields},
+        data={"cite": passage.id, "calculation": calculation.title, **said},
         passages=(passage,),
         summary="; ".join(result.text for result in calculation.results),
     )
@@ -206,7 +207,6 @@ def _passage(calculation: Calculation, fields: dict[str, JsonValue]) -> Passage:
     lines = [
         f"{name.replace('_', ' ').capitalize()}: {'; '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in fields.items()
-        if name != "calculation"
     ]
     text = "\n".join(lines)
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
