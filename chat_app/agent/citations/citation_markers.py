@@ -37,6 +37,7 @@ class MarkerParser:
         self._place = CodePlace()
 
     def feed(self, text: str) -> list[str | Marker]:
+        """Return the text and markers that are complete once ``text`` has come."""
         if not self._held and "[" not in text:
             self._place.take(text)
             return [text] if text else []
@@ -46,7 +47,7 @@ class MarkerParser:
         return parts
 
     def flush(self) -> list[str | Marker]:
-        """What is still held: call it once, at the end of the text."""
+        """Return what is still held; call it once, at the end of the text."""
         parts: list[str | Marker] = []
         if _WHOLE.fullmatch(self._held):
             _add(parts, _marker(self._held))
@@ -73,7 +74,7 @@ class MarkerParser:
         self._place.take(character)
 
     def _grow(self, character: str) -> bool:
-        """True when ``character`` still belongs to what may be a marker."""
+        """Return whether ``character`` still belongs to what may be a marker."""
         candidate = self._held + character
         possible = _BEGINNING.fullmatch(candidate) or _WHOLE.fullmatch(candidate)
         if possible and len(candidate) <= _LONGEST:
@@ -83,7 +84,7 @@ class MarkerParser:
 
 
 def _marker(raw: str) -> Marker | str:
-    """The marker; or the text itself, where its numbers cannot be meant one by one, as in ``[5-2]``."""
+    """Return the marker, or the text itself where its numbers cannot be meant one by one, as in ``[5-2]``."""
     numbers: list[int] = []
     found = _NUMBER_OR_RANGE.findall(raw)
     for first, last in found:

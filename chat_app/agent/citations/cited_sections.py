@@ -12,7 +12,7 @@ from tools.types import Passage
 
 
 def cited_sections(passage: Passage, statement: str, quotes: Sequence[str]) -> list[str]:
-    """The sections in which ``quotes`` stand in ``passage``; without any, the one nearest to ``statement``.
+    """Return the sections of ``passage`` that hold ``quotes``; without any, the one nearest to ``statement``.
 
     Empty where neither tells.
     """

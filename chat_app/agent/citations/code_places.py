@@ -37,7 +37,7 @@ class MarkdownLine:
     """Whether it goes on with the paragraph of the line above."""
 
     def below(self, text: str) -> MarkdownLine:
-        """What ``text`` is as the line below this one; its end may still be missing."""
+        """Return what ``text`` is as the line below this one; its end may still be missing."""
         text = text.expandtabs(_INDENTED).rstrip(" \r")
         kept, at = _kept(self.inside, text)
         same = kept == len(self.inside)
@@ -75,7 +75,7 @@ def _kept(inside: tuple[int, ...], text: str) -> tuple[int, int]:
 
 
 def _container(rest: str, indent: int, *, interrupts: bool) -> int | None:
-    """The quotation or list item that begins with ``rest``. Only some items may interrupt a paragraph."""
+    """Return the quotation or list item that begins with ``rest``. Only some items may interrupt a paragraph."""
     if rest.startswith(">") and indent < _INDENTED:
         return _QUOTATION
     item = _ITEM.match(rest)
@@ -92,7 +92,7 @@ def _begins_block(rest: str) -> bool:
 
 
 def _leaf(inside: tuple[int, ...], rest: str, indent: int, *, ends: bool) -> MarkdownLine:
-    """A line that opens no further container; ``ends`` for the line under a heading."""
+    """Return a line that opens no further container; ``ends`` for the line under a heading."""
     if not rest:
         return MarkdownLine(inside)
     if indent >= _INDENTED:
@@ -122,6 +122,7 @@ class CodePlace:
         return self._in_code_block or bool(self._span) or self._escaped
 
     def take(self, text: str) -> None:
+        """Read the next piece of the text."""
         resting = self._line is not None and not (self._ticks or self._escaped)
         if resting and not _SPECIAL.search(text):
             self._text += text
@@ -141,7 +142,7 @@ class CodePlace:
         return self._line is not None and self._line.code
 
     def _begin(self, line: MarkdownLine) -> None:
-        """The kind of the line is known now, and its beginning is read."""
+        """Enter the line, whose kind is known now, and read its beginning."""
         self._line = line
         if not line.goes_on:
             # Spans end with their paragraph, closed or not.
@@ -159,7 +160,7 @@ class CodePlace:
         self._escaped = character == "\\" and not self._escaped and not self._span
 
     def _end_run(self) -> None:
-        """A span of code begins with a run of backticks and ends with a run of the same length."""
+        """End a run of backticks: a span of code begins with one and ends with one of the same length."""
         run, self._ticks = self._ticks, 0
         if run and not self._span:
             self._span = run

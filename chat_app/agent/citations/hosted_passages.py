@@ -33,7 +33,9 @@ UploadedAs = Callable[[str], Version | None]
 class PassagesOf(Protocol):
     """Gives all stored passages of a version of a guideline; none when there is no such version."""
 
-    def __call__(self, document_id: str, *, sha256: str) -> Awaitable[Sequence[Passage]]: ...
+    def __call__(self, document_id: str, *, sha256: str) -> Awaitable[Sequence[Passage]]:
+        """Return the passages of the version with the checksum ``sha256``."""
+        ...
 
 
 _LEAST_SIGNS = 25
@@ -54,7 +56,7 @@ class _Sentences:
                         self._by_start.setdefault(sentence[:_LEAST_SIGNS], []).append((sentence, place))
 
     def shared_with(self, text: str) -> list[Passage]:
-        """The passages that share whole sentences with ``text``, those that share most first.
+        """Return the passages that share whole sentences with ``text``, those that share most first.
 
         One that shares only what others share more of is left out, such as a table's row of which nothing but the
         caption was found.
@@ -111,7 +113,7 @@ class HostedPassages:
         )
 
     async def _stored(self, retrieved: Passage, result: JsonValue) -> list[Passage]:
-        """The stored passages whose words were retrieved; none where they are not known here."""
+        """Return the stored passages whose words were retrieved; none where they are not known here."""
         version = self._version(retrieved, result)
         if version is None:
             return []

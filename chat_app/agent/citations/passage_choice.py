@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def best_source(statement: str, candidates: Sequence[Passage]) -> Passage:
-    """The passage that ``statement`` most likely comes from. Raises ``ValueError`` for no candidates.
+    """Return the passage that ``statement`` most likely comes from. Raise ``ValueError`` for no candidates.
 
     Best is a stored passage that holds it word for word; then one that holds every figure and nearly all of its telling
     words; then retrieved text that holds every figure; then what shares most of its words. A word tells more the fewer
@@ -49,7 +49,7 @@ def _tier(statement: str, passage: Passage, *, complete: bool, share: float) -> 
 
 
 def _weights(wanted: frozenset[str], counts: Mapping[str, int], size: int) -> dict[str, float]:
-    """What each term of the statement tells; one that no passage holds tells nothing of which it was."""
+    """Return the weight of each term of the statement; one that no passage holds points to none."""
     return {term: math.log1p(size / counts[term]) for term in wanted if term in counts}
 
 

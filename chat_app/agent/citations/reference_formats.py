@@ -30,7 +30,7 @@ _UNSAFE_IN_LINK = {" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", 
 
 
 def formatted(references: Iterable[Reference], style: ReferenceFormat, *, cited: date | None = None) -> str:
-    """The whole list in one of the three styles; empty for no references."""
+    """Return the whole list in one of the three styles; empty for no references."""
     match style:
         case "vancouver":
             return vancouver_list(references, cited=cited)
@@ -74,7 +74,7 @@ def vancouver_list(references: Iterable[Reference], *, cited: date | None = None
 
 
 def markdown(reference: Reference) -> str:
-    """A list item: the linked title, where it stands, and below it each verified quote as a block quotation."""
+    """Return a list item: the linked title, its place, and each verified quote as a block quotation."""
     passage = reference.passage
     title = _escaped(passage.title) or "Title not stated"
     url = _web_address(passage)
@@ -89,7 +89,7 @@ def markdown(reference: Reference) -> str:
 
 
 def markdown_list(references: Iterable[Reference]) -> str:
-    """A numbered list."""
+    """Return a numbered list."""
     return "\n\n".join(markdown(reference) for reference in references)
 
 
@@ -140,7 +140,7 @@ def _closed(part: str) -> str:
 
 
 def _version(version: str) -> str:
-    """An ISO date as Citing Medicine writes it (``2024 Feb 3``); anything else as the source prints it."""
+    """Return an ISO date as Citing Medicine writes it (``2024 Feb 3``); other text as the source prints it."""
     printed = _line(version)
     found = _DATE.fullmatch(printed)
     if found is None:
@@ -161,7 +161,7 @@ def _place(reference: Reference, *, separator: str) -> str:
 
 
 def _printed_page(passage: Passage) -> str:
-    """The number printed on the page; where it has none, that of the PDF's page."""
+    """Return the number printed on the page; where it has none, that of the PDF's page."""
     label = _line(passage.page_label or "")
     return label or ("" if passage.page is None else str(passage.page))
 
@@ -173,7 +173,7 @@ def _pdf_page(passage: Passage) -> str:
 
 
 def _web_address(passage: Passage) -> str:
-    """The source's address if it is one of the web; nothing else becomes a link."""
+    """Return the source's address if it is one of the web; nothing else becomes a link."""
     url = _line(passage.url or "")
     return url if url.lower().startswith(("https://", "http://")) else ""
 
@@ -184,7 +184,7 @@ def _escaped(text: str) -> str:
 
 
 def _unlisted(mark: re.Match[str]) -> str:
-    """A beginning such as ``1.`` or ``-`` so that it begins no list."""
+    """Escape a beginning such as ``1.`` or ``-`` so that it begins no list."""
     return f"{mark[1]}\\{mark[2]}" if mark[2] else f"\\{mark[1]}"
 
 

@@ -49,13 +49,13 @@ _LONGEST_FOLLOW_UP: Final = 12
 
 
 def is_calculator(function: FunctionToolIn) -> bool:
-    """True when one of the inputs, or a part of one, is a value with a unit."""
+    """Return whether one of the inputs, or a part of one, is a value with a unit."""
     definitions = (function.parameters or {}).get("$defs")
     return isinstance(definitions, dict) and any(map(_is_quantity, definitions.values()))
 
 
 def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange]) -> tuple[list[Call], bool]:
-    """The calls of calculators that the last question still wants, and whether it wants nothing else."""
+    """Return the calls of calculators that the last question still wants, and whether it wants nothing else."""
     calculators = [_Calculator(function) for function in functions if is_calculator(function)]
     chosen, alone = _chosen(calculators, turns, plain(turns[-1].question)) if calculators else ([], False)
     done = {output.name for output in turns[-1].outputs}
@@ -105,7 +105,7 @@ class _Reading:
         return self.is_complete and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
 
     def wanted(self, text: str) -> bool:
-        """True when the text asks to calculate, or gives inputs; not when it states the result."""
+        """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
         mentions = self.calculator.mentions(text)
         if any(self._has_value(text, start, end) for start, end in mentions):
             return False
@@ -114,7 +114,7 @@ class _Reading:
         return len(self.given) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
 
     def alone(self, text: str) -> bool:
-        """True when the text asks for nothing beside the result: it names no medicine that is no input."""
+        """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
         others = self.calculator.other_words(text)
         if others and _WANTED.search(text) is None and not self.is_complete:
             return False
@@ -145,7 +145,7 @@ class _Calculator:
         self.required = [name for name, part in self.properties.items() if _OPTIONAL not in part["description"]]
 
     def _plain(self, schema: object) -> Json:
-        """The schema without null and references; its description is always there."""
+        """Return the schema without null and references; its description is always there."""
         found = resolve(schema, self._root)
         part = branch(found, self._root)
         merged = {**resolve(part, self._root), **_described(found)} if part is not None else found
@@ -155,7 +155,7 @@ class _Calculator:
         return {"description": "", **merged}
 
     def other_words(self, text: str) -> list[str]:
-        """The words of ``text`` that are neither the calculator's name nor a part of its inputs."""
+        """Return the words of ``text`` that are neither the calculator's name nor a part of its inputs."""
         names = [name for schema in self.properties.values() for name in aliases(schema)]
         rest = re.sub(f"{self._names}|{any_of(names)}" if names else self._names, " ", text)
         units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self._units(schema)]
@@ -163,14 +163,14 @@ class _Calculator:
         return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
 
     def results(self, text: str) -> list[Measured]:
-        """The numbers in a unit of the result."""
+        """Return the numbers in a unit of the result."""
         return values_with_unit(text, self._result_units) if self._result_units else []
 
     def mentions(self, text: str) -> list[Span]:
         return [match.span() for match in re.finditer(self._names, text)]
 
     def read(self, text: str) -> _Reading:
-        """The inputs that ``text`` states."""
+        """Return the inputs that ``text`` states."""
         reading = _Reading(self)
         rest = blanked(text, self.mentions(text))
         self._read_quantities(self.properties, rest, reading)
@@ -246,7 +246,7 @@ def _described(schema: Json) -> Json:
 
 
 def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:
-    """The calculators that ``text`` names; a name inside a longer name of another one does not count."""
+    """Return the calculators that ``text`` names; a name inside a longer name of another one does not count."""
     spans = {calculator.name: calculator.mentions(text) for calculator in calculators}
     everything = [span for found in spans.values() for span in found]
 
@@ -257,7 +257,7 @@ def _named(calculators: Sequence[_Calculator], text: str) -> list[_Calculator]:
 
 
 def _follow_up(calculators: Sequence[_Calculator], turns: Sequence[Exchange], text: str) -> _Reading | None:
-    """A reading of the calculator of the turn before, with what ``text`` adds or changes."""
+    """Read the calculator of the turn before, with what ``text`` adds or changes."""
     outputs = turns[-2].outputs if len(turns) > 1 else []
     for output in reversed(outputs):
         calculator = next((one for one in calculators if one.name == output.name), None)

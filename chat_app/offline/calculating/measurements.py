@@ -63,7 +63,7 @@ class Measured(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
+    """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
     words = re.sub(r"(?<=\d),(?=\d{1,2}(?!\d))", ".", fold_phrase(text))
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _PRESSURE.sub(_pressure, words)
@@ -88,7 +88,7 @@ def _unit_pattern(units: Sequence[str]) -> str:
 
 
 def named_value(text: str, aliases: Sequence[str], units: Sequence[str]) -> Measured | None:
-    """The number beside one of ``aliases``: ``creatinine of 1.3 mg/dl``, or ``1.3 mg/dl creatinine``."""
+    """Return the number beside one of ``aliases``: ``creatinine of 1.3 mg/dl``, or ``1.3 mg/dl creatinine``."""
     unit = rf"(?: ?-?(?P<unit>{_unit_pattern(units)})(?![\w/]))"
     name = any_of(aliases)
     for match in re.finditer(rf"(?:{name})[+\-−]?{_FILLERS}(?P<number>{NUMBER}){unit}?", text):

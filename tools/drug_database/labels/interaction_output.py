@@ -28,7 +28,7 @@ _NO_RECORD = "No medicine of that name is in the drug database: ask which one is
 
 
 def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
-    """What the labels of the named medicines say about each pair, or about the combinations of a single one."""
+    """Return what the labels of the named medicines say about each pair, or about one with others."""
     parties = list({_identity(party): party for party in map(_party, found)}.values())
     passages: dict[str, Passage] = {}
     rows: list[_Row] = []
@@ -58,7 +58,7 @@ def _party(result: DrugSearchResult) -> Party:
 
 
 def _brand_first(record: DrugRecord, name: str) -> DrugRecord:
-    """The record with the labels of the brand that was named before its others."""
+    """Return the record with the labels of the brand that was named before its others."""
     labels = sorted(record.labels, key=lambda label: label.brand_name.casefold() != name.casefold())
     return record.model_copy(update={"labels": tuple(labels)})
 

@@ -39,7 +39,7 @@ class Party:
     is_class: bool = False
 
     def named_in(self, sentence: str) -> tuple[str, ...]:
-        """The names of the medicine that ``sentence`` uses."""
+        """Return the names of the medicine that ``sentence`` uses."""
         found = self.names.find(tokens(sentence))
         return tuple(dict.fromkeys(name for _, _, name in found if _is_written(name, sentence)))
 
@@ -49,7 +49,7 @@ class Party:
         return several and any(fold_name(name) not in self.own for name in self.named_in(sentence))
 
     def classed_in(self, sentence: str) -> tuple[str, ...]:
-        """The classes and enzyme roles in ``sentence`` that the medicine belongs to."""
+        """Return the classes and enzyme roles in ``sentence`` that the medicine belongs to."""
         terms = label_terms()
         found = sorted(self.groups & terms.groups_in(sentence))
         found += (name for _, _, name in self.classes.find(tokens(sentence)) if _is_written(name, sentence))
@@ -61,7 +61,7 @@ class Party:
 
 
 def medicine(record: DrugRecord) -> Party:
-    """The party of a medicine in the database."""
+    """Return the party of a medicine in the database."""
     known = aliases()
     plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
     plain += [part for name in plain for part in _PARTS.split(name) if part != name]
@@ -82,7 +82,7 @@ def medicine(record: DrugRecord) -> Party:
 
 
 def unlisted(name: str) -> Party:
-    """The party of a name that is no record: a class, or a medicine that only labels may name."""
+    """Return the party of a name that is no record: a class, or a medicine that only labels may name."""
     alias = aliases().name(name)
     names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
     names += [part for part in _PARTS.split(name) if part != name]

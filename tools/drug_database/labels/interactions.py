@@ -56,13 +56,13 @@ class Statement(Frozen):
 
 
 def pair_statements(one: Party, other: Party) -> list[Statement]:
-    """What the labels of either medicine say about the other, the most severe first; then the shared risks."""
+    """Return what either label says about the other medicine, the most severe first; then shared risks."""
     found = [*_mentions(one, other), *_mentions(other, one)]
     return [*_limited(found), *_risks(one, other, found)]
 
 
 def single_statements(party: Party) -> list[Statement]:
-    """What the labels of one medicine say about its combinations, the most severe first."""
+    """Return what the labels of one medicine say about its combinations, the most severe first."""
     found = [
         _statement(party, party.name, "own section", (), section, sentence, label)
         for label, section, sentence in _sentences(party.record)
@@ -113,7 +113,7 @@ def _statement(  # noqa: PLR0917
 
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:
-    """The most severe statements, within the limits for a pair."""
+    """Return the most severe statements, within the limits for a pair."""
     ranked = sorted(found, key=_order)
     by_class = [one for one in ranked if one.how == "class"][:MOST_BY_CLASS]
     by_name = [one for one in ranked if one.how == "name"][: MOST_QUOTES - len(by_class)]
@@ -129,7 +129,7 @@ def _order(statement: Statement) -> tuple[int, int, int]:
 
 
 def _risks(one: Party, other: Party, found: Iterable[Statement]) -> list[Statement]:
-    """The risks that both medicines carry, unless a statement that names the other medicine already says so."""
+    """Return the risks that both medicines carry, unless a statement about the pair already says so."""
     said = [statement.quote for statement in found]
     return [
         _statement(of, about.name, "shared risk", (risk,), quote.section, quote.quote, quote.label)

@@ -69,6 +69,8 @@ class Enzyme(Frozen):
 
 
 class TermFile(Frozen):
+    """The file of label terms: enzymes with their medicines, and groups."""
+
     sources: dict[str, str]
     enzymes: tuple[Enzyme, ...]
     groups: tuple[Group, ...]
@@ -83,12 +85,13 @@ class EnzymeRole(NamedTuple):
     """``strong``, ``moderate`` or ``weak``; empty when it is not rated."""
 
     def title(self) -> str:
+        """Return the words for it: ``strong CYP3A4 inhibitor``."""
         return " ".join(filter(None, (self.strength, self.enzyme, self.role)))
 
 
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> Tokens:
-    """The folded words of ``text``, each in the singular."""
+    """Return the folded words of ``text``, each in the singular."""
     return tuple(map(singular, fold_name(text).split()))
 
 
@@ -103,7 +106,7 @@ class PhraseIndex(Generic[T]):
                 self._by_first.setdefault(words[0], {}).setdefault(words, []).append(value)
 
     def find(self, words: Tokens) -> list[tuple[int, int, T]]:
-        """The places of phrases in ``words``: start, end and value."""
+        """Return the places of phrases in ``words``: start, end and value."""
         found: list[tuple[int, int, T]] = []
         place = 0
         while place < len(words):
@@ -134,7 +137,7 @@ class LabelTerms:
         self._enzyme = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
 
     def groups_of(self, names: Iterable[str], classes: Iterable[str] = ()) -> frozenset[str]:
-        """The groups that medicines of these names or database classes belong to, with the wider ones."""
+        """Return the groups that medicines of these names or database classes belong to, with the wider ones."""
         found: set[str] = set()
         for name in names:
             found |= self._by_member.get(fold_name(name), set()) | self._by_member.get(base_moiety(name), set())
@@ -143,7 +146,7 @@ class LabelTerms:
         return self._closed(found)
 
     def group_named(self, text: str) -> frozenset[str]:
-        """The groups whose wording ``text`` is, with the narrower ones."""
+        """Return the groups whose wording ``text`` is, with the narrower ones."""
         found = set(self._by_phrase.get(tokens(text), ()))
         return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
 
@@ -158,7 +161,7 @@ class LabelTerms:
         return frozenset(found)
 
     def groups_in(self, sentence: str) -> frozenset[str]:
-        """The groups that ``sentence`` names."""
+        """Return the groups that ``sentence`` names."""
         texts = {sentence, _PARENTHESES.sub(" ", sentence)}
         found: set[str] = set()
         for words in map(tokens, texts):
@@ -169,12 +172,12 @@ class LabelTerms:
         return frozenset(found)
 
     def roles_of(self, names: Iterable[str]) -> frozenset[EnzymeRole]:
-        """What medicines of these names do to enzymes and transporters."""
+        """Return what medicines of these names do to enzymes and transporters."""
         folded = [form for name in names for form in (fold_name(name), base_moiety(name))]
         return frozenset(role for name in folded for role in self._roles.get(name, ()))
 
     def roles_in(self, sentence: str) -> list[EnzymeRole]:
-        """The kinds of inhibitors, inducers and substrates that ``sentence`` names."""
+        """Return the kinds of inhibitors, inducers and substrates that ``sentence`` names."""
         folded = fold_name(sentence)
         found: dict[EnzymeRole, None] = {}
         for match in self._enzyme.finditer(folded):
@@ -211,5 +214,5 @@ def _is_written(words: Tokens, sentence: str) -> bool:
 
 @cache
 def label_terms() -> LabelTerms:
-    """The vocabulary of ``data/label_terms.json``."""
+    """Return the vocabulary of ``data/label_terms.json``."""
     return LabelTerms(TermFile.model_validate(json.loads((DATA / "label_terms.json").read_text(encoding="utf-8"))))

@@ -21,7 +21,7 @@ _KNOWN = frozenset({"exact", "brand", "synonym", "code"})
 
 
 def named_record(result: DrugSearchResult) -> DrugRecord | None:
-    """The medicine that was named; None when only a spelling, a class or words led to the hits."""
+    """Return the medicine that was named; None when only a spelling, a class or words led to the hits."""
     first = next(iter(result.hits), None)
     return first.record if first is not None and first.matched.how in _KNOWN else None
 
@@ -44,7 +44,7 @@ def section_passage(record: DrugRecord, label: Label, section: SectionName) -> P
 
 
 def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None) -> ToolResult:
-    """The whole sections of the best label of the medicine that was named."""
+    """Return the whole sections of the best label of the medicine that was named."""
     record = named_record(result)
     data: dict[str, JsonValue] = {"name": result.query.name, "did_you_mean": list(result.did_you_mean), "results": []}
     if record is None:
@@ -77,5 +77,5 @@ def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None)
 
 
 def alias_notes(found: Sequence[DrugSearchResult]) -> list[str]:
-    """The warnings about abbreviations that were typed."""
+    """Return the warnings about abbreviations that were typed."""
     return [result.note for result in found if result.note and result.hits and result.hits[0].matched.how == "synonym"]

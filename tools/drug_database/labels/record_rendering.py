@@ -164,7 +164,7 @@ def _cited(record: DrugRecord) -> list[DataSource]:
 
 
 def _shown_sections(question: str) -> tuple[SectionName, ...]:
-    """The sections of a search result: amounts of an overdose are no doses, so they are shown only when asked for."""
+    """Return the sections of a search result; the amounts of an overdose are no doses, and shown when asked for."""
     return tuple(name for name in SECTIONS if name != "overdosage" or _OVERDOSE.search(question))
 
 

@@ -59,7 +59,7 @@ _FIGURE = re.compile(
 
 
 def severity_of(sentence: str, section: SectionName) -> Severity:
-    """The level of ``sentence``, which is in ``section`` of a label."""
+    """Return the level of ``sentence``, which is in ``section`` of a label."""
     if _NOT_NEVER.search(sentence) is None and (section == "contraindications" or _NEVER.search(sentence)):
         return "contraindicated"
     if _AVOID.search(sentence):
@@ -70,5 +70,5 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
 
 
 def figures(sentence: str) -> tuple[str, ...]:
-    """The amounts and intervals in ``sentence``, as written."""
+    """Return the amounts and intervals in ``sentence``, as written."""
     return tuple(dict.fromkeys(match[0] for match in _FIGURE.finditer(sentence)))

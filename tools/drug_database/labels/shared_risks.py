@@ -72,7 +72,7 @@ class RiskQuote(NamedTuple):
 
 
 def shared_risks(one: Party, other: Party) -> Mapping[str, tuple[RiskQuote | None, RiskQuote | None]]:
-    """The risks that both medicines carry, with the clearest sentence of either label.
+    """Return the risks that both medicines carry, with the clearest sentence of either label.
 
     A medicine carries a risk when its label states it, or when the vocabulary lists the medicine in the risk's group.
     At least one label must state the risk; the other sentence is None when its label does not.
@@ -93,7 +93,7 @@ def _of(party: Party, risk: str) -> RiskQuote | None:
 
 
 def risk_quote(labels: Sequence[Label], risk: str) -> RiskQuote | None:
-    """The strongest sentence that states ``risk``; of equal ones, one about use with other medicines."""
+    """Return the strongest sentence that states ``risk``; of equal ones, one about use with other medicines."""
     stated = [
         RiskQuote(label, section, sentence)
         for label in labels
