@@ -87,12 +87,13 @@ async def upsert_thread(
 
 
 async def upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    """Insert or update a row with those of ``columns`` that ``values`` has."""
+    """Insert or update a row with those of ``columns`` that ``values`` has; a row never moves to another thread."""
     row = {column: encoded_value(column, values[column]) for column in columns if column in values}
     names = ", ".join(f'"{column}"' for column in row)
     marks = ", ".join(f":{column}" for column in row)
     updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in row if column != "id")
     statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
+    statement += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
     await connection.execute(text(statement), row)
 
 

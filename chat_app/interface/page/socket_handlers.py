@@ -6,19 +6,24 @@
   Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps settings per tab. Here they belong to the conversation.
 * ``window_message``: receives the mark of a rendered window of text.
+* ``client_message``: Chainlit's writes a question under any id, also that of another user's message. Here a known id
+  is refused, and of the message only its text and files count.
 * ``edit_message``: Chainlit's keeps the old answer and later messages. Here they are deleted, also for the agent.
+
+Each of them checks that the login is still valid.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
-from pydantic import BaseModel, ValidationError
+from pydantic import UUID4, BaseModel, Field, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import AsclepiusError
@@ -26,9 +31,13 @@ from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
-from chat_app.interface.rendering.sockets import emit
+from chat_app.interface.rendering.sockets import emit, owner_of
 
 logger = logging.getLogger(__name__)
+
+Handler = Callable[..., Awaitable[Any]]
+_NOT_FOUND: Final = {"status": 404}
+"""Answer to an event that names what another user owns."""
 
 
 class _Edited(BaseModel):
@@ -42,9 +51,40 @@ class EditedQuestion(BaseModel):
     message: _Edited
 
 
+class _Asked(BaseModel):
+    id: UUID4
+    output: str
+
+
+class _File(BaseModel):
+    id: str = Field(max_length=64)
+
+
+class AskedQuestion(BaseModel):
+    """What the page sends when a question is asked."""
+
+    message: _Asked
+    file_references: list[_File] | None = Field(None, alias="fileReferences")
+
+    def payload(self, session: WebsocketSession, longest: int) -> dict[str, Any]:
+        """Return the message for Chainlit. Of a text that is too long, no more is kept than shows that it is."""
+        message = {
+            "id": str(self.message.id),
+            "threadId": session.thread_id,
+            "type": "user_message",
+            "name": owner_of(session) or "",
+            "output": self.message.output[: longest + 1],
+            "createdAt": "",
+        }
+        return {"message": message, "fileReferences": [file.model_dump() for file in self.file_references or ()]}
+
+
 def install(page: ChatPage) -> None:
     """Replace Chainlit's handlers."""
     original = sio.handlers["/"]["connection_successful"]
+    ask = sio.handlers["/"]["client_message"]
+    if isinstance(ask, partial):
+        ask = ask.args[1]  # Chainlit loads its target again for another app.
 
     async def connected(sid: str) -> None:
         session = WebsocketSession.get(sid)
@@ -59,11 +99,19 @@ def install(page: ChatPage) -> None:
         """Ignore events of features that this app does not use."""
 
     sio.on("connection_successful", connected)
+    sio.on("client_message", partial(_ask, page, ask))
     sio.on("stop", partial(_stop, page))
     sio.on("chat_settings_change", partial(_change, page))
     sio.on("edit_message", partial(_edit, page))
     sio.on("window_message", partial(_handed_back, page))
-    for name in ("audio_start", "audio_chunk", "audio_end", "message_favorite", "fetch_favorites"):
+    for name in (
+        "audio_start",
+        "audio_chunk",
+        "audio_end",
+        "message_favorite",
+        "fetch_favorites",
+        "chat_settings_edit",
+    ):
         sio.on(name, ignored)
 
 
@@ -72,25 +120,59 @@ async def _handed_back(page: ChatPage, sid: str, payload: Any) -> None:
         page.pace.handed_back(session, payload)
 
 
+async def _signed_in(page: ChatPage, sid: str) -> WebsocketSession | None:
+    """Return the session of a socket whose login is still valid; tell the browser when it no longer is."""
+    session: WebsocketSession | None = WebsocketSession.get(sid)
+    if session is None or await page.runtime.sign_in.is_valid(session.token):
+        return session
+    said = say(language_of(session.language), "toast.signed_out")
+    await emit(session, "toast", {"message": said, "type": "error"})
+    await emit(session, "task_end", {})
+    return None
+
+
+async def _ask(page: ChatPage, original: Handler, sid: str, payload: Any) -> dict[str, int] | None:
+    try:
+        given = AskedQuestion.model_validate(payload)
+    except ValidationError:
+        return _NOT_FOUND
+    session = await _signed_in(page, sid)
+    if session is None:
+        return None
+    if await _is_known(page, str(given.message.id)):
+        await emit(session, "task_end", {})
+        return _NOT_FOUND
+    await original(sid, given.payload(session, page.runtime.settings.server.max_message_length))
+    return None
+
+
+async def _is_known(page: ChatPage, step_id: str) -> bool:
+    try:
+        return await page.runtime.history.owner_of("step", step_id) is not None
+    except (SQLAlchemyError, OSError):
+        # The question is answered all the same; the history never moves a message to another conversation.
+        return False
+
+
 async def _stop(page: ChatPage, sid: str) -> None:
-    if session := WebsocketSession.get(sid):
+    if session := await _signed_in(page, sid):
         page.stop(session)
 
 
 async def _change(page: ChatPage, sid: str, values: Any) -> None:
-    session = WebsocketSession.get(sid)
+    session = await _signed_in(page, sid)
     if session and isinstance(values, dict):
         await change(page.runtime, session, values)
 
 
 async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
-    session = WebsocketSession.get(sid)
     try:
         given = EditedQuestion.model_validate(payload).message
     except ValidationError:
         return
-    if session:
-        session.current_task = asyncio.create_task(_ask_edited(page, session, given.id, given.output))
+    if session := await _signed_in(page, sid):
+        text = given.output[: page.runtime.settings.server.max_message_length + 1]
+        session.current_task = asyncio.create_task(_ask_edited(page, session, given.id, text))
 
 
 async def _ask_edited(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
