@@ -10,22 +10,30 @@ from collections.abc import Mapping
 
 import chainlit as cl
 from chainlit.chat_context import chat_contexts
+from chainlit.config import config
 from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
+from fastapi import HTTPException
 
 from chat_app.interface import chainlit_setup
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.page.starters import starter_questions
+from chat_app.interface.security.password_login import TooManyLogins
 
 runtime, page = chainlit_setup.attach()
 
 
 if runtime.settings.server.auth == "password":
 
-    @cl.password_auth_callback
     async def sign_in(username: str, password: str) -> cl.User | None:
-        name = await runtime.identity.from_password(username, password)
+        try:
+            name = await runtime.password_login.log_in(username, password)
+        except TooManyLogins as error:
+            raise HTTPException(429, "toomanylogins", {"Retry-After": str(error.retry_after)}) from None
         return chainlit_setup.user_of(name) if name else None
+
+    # Chainlit's decorator would turn the refusal into a wrong password.
+    config.code.password_auth_callback = sign_in
 
 else:
 

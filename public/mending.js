@@ -12,7 +12,7 @@
     ['button:has(> .lucide-arrow-down)', 'down'], ['button:has(> .lucide-copy)', 'copy'], ['.dropzone > input[type="file"]', 'attach']
   ];
 
-  const toasts = [["Couldn't resume chat", 'gone'], ['credentialssignin', 'wrongLogin']];
+  const toasts = [["Couldn't resume chat", 'gone'], ['credentialssignin', 'wrongLogin'], ['toomanylogins', 'tooManyLogins']];
 
   function mend() {
     for (const [selector, name] of names) {

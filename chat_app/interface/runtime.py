@@ -20,6 +20,7 @@ from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
 from chat_app.interface.security.identity import Identity
+from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
 from chat_app.interface.security.user_limits import UserLimits
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
@@ -62,6 +63,7 @@ class Runtime:
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
+        self.password_login = PasswordLogin(self.identity, self.audit)
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
         self.history.before_reading = self.keeper.up_to_date
         self.app: App | None = None
