@@ -14,7 +14,6 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, JsonValue
 
-from tools.calculators.atrial_fibrillation import calculate_cha2ds2_vasc, calculate_has_bled
 from tools.calculators.body_size import calculate_bmi, calculate_bsa
 from tools.calculators.electrocardiogram import calculate_qtc
 from tools.calculators.electrolytes import calculate_anion_gap, calculate_corrected_calcium
@@ -23,8 +22,8 @@ from tools.calculators.liver import calculate_meld3
 from tools.calculators.models import Calculation, InputNeeded, Source
 from tools.calculators.opioids import calculate_opioid_mme
 from tools.calculators.pneumonia import calculate_curb65
+from tools.calculators.point_scores import point_scores
 from tools.calculators.quantities import Age, Quantity
-from tools.calculators.thromboembolism import calculate_wells_dvt, calculate_wells_pe
 from tools.function_tool import FunctionTool
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of, listed
@@ -35,16 +34,13 @@ _CALCULATORS: dict[Callable[..., Calculation], str] = {
     calculate_creatinine_clearance: "Creatinine clearance",
     calculate_bmi: "Body mass index",
     calculate_bsa: "Body surface area",
-    calculate_cha2ds2_vasc: "CHA2DS2-VASc",
-    calculate_has_bled: "HAS-BLED",
     calculate_curb65: "CURB-65",
     calculate_qtc: "Corrected QT interval",
     calculate_corrected_calcium: "Corrected calcium",
     calculate_anion_gap: "Anion gap",
     calculate_opioid_mme: "Opioid dose (MME)",
     calculate_meld3: "MELD 3.0",
-    calculate_wells_dvt: "Wells score (DVT)",
-    calculate_wells_pe: "Wells score (PE)",
+    **{score.function(): score.title for score in point_scores()},
 }
 """Each calculator with its title."""
 _ENOUGH_INPUTS = 3

@@ -1,0 +1,136 @@
+"""Scores of yes or no criteria as tables: ``data/point_scores.json`` holds the inputs, criteria and bands of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import TypeAdapter
+
+from tools.calculators.models import Band, Calculation, Result, Source, band_of
+from tools.calculators.points import Item, add_up
+from tools.calculators.quantities import AdultAge, CalfDifference, HeartRate, Quantity, Sex
+from tools.types import Frozen
+
+Value = Quantity[Any] | str | bool | None
+_TABLES: Final = Path(__file__).parent / "data" / "point_scores.json"
+_KINDS: Final[Mapping[str, Any]] = {
+    "age": AdultAge,
+    "sex": Sex,
+    "heart rate": HeartRate,
+    "calf difference": CalfDifference,
+    "criterion": bool,
+}
+
+
+class Input(Frozen):
+    """An input of a score; one that is not required may stay unknown."""
+
+    kind: Literal["age", "sex", "heart rate", "calf difference", "criterion"]
+    description: str
+    required: bool = False
+
+
+class Condition(Frozen):
+    """What an input has to be: a criterion present, an option chosen, or a value within bounds."""
+
+    input: str
+    option: str | None = None
+    least: float = float("-inf")
+    above: float = float("-inf")
+    below: float = float("inf")
+
+    def is_met(self, value: Value) -> bool | None:
+        """Return whether ``value`` meets the condition; None when it is not known."""
+        if isinstance(value, Quantity):
+            return self.least <= value.amount < self.below and value.amount > self.above
+        return value == self.option if isinstance(value, str) else value
+
+
+class Criterion(Condition):
+    """A condition that gives points."""
+
+    label: str
+    points: float
+
+
+class ScoreBand(Band):
+    """A band, of those patients alone whose ``input`` is ``option`` where these are given."""
+
+    input: str = ""
+    option: str = ""
+
+
+class PointScore(Frozen):
+    """One score: the texts of its tool, its inputs, criteria and bands."""
+
+    name: str
+    title: str
+    heading: str
+    summary: str
+    about: str
+    inputs: dict[str, Input]
+    criteria: tuple[Criterion, ...]
+    result: str
+    unit: str
+    decimals: int = 0
+    formula: str
+    valid_for: str
+    source: Source
+    bands: tuple[ScoreBand, ...]
+    bands_source: Source | None = None
+
+    def calculate(self, **inputs: Value) -> Calculation:
+        """Add up the points; a criterion that was not stated is listed and counts as absent."""
+        score = add_up(self._items(inputs, required=False), stated=self._items(inputs, required=True))
+        bands = tuple(band for band in self.bands if not band.input or inputs[band.input] == band.option)
+        unnamed = f"Below {bands[0].low:g}: the guideline states no band"
+        return Calculation(
+            title=self.heading,
+            results=(Result(name=self.result, value=score.total, unit=self.unit, decimals=self.decimals),),
+            formula=self.formula,
+            valid_for=self.valid_for,
+            source=self.source,
+            workings=score.workings,
+            bands=bands,
+            bands_source=self.bands_source,
+            interpretation=band_of(score.total, bands) or unnamed,
+            notes=score.notes,
+        )
+
+    def _items(self, inputs: Mapping[str, Value], *, required: bool) -> tuple[Item, ...]:
+        return tuple(
+            Item(one.label, one.points, one.is_met(inputs.get(one.input)))
+            for one in self.criteria
+            if self.inputs[one.input].required is required
+        )
+
+    def function(self) -> Callable[..., Calculation]:
+        """Return the score as a function with a parameter for each input, as a tool declares it."""
+
+        def calculate(**inputs: Value) -> Calculation:
+            return self.calculate(**inputs)
+
+        described = "\n".join(f"    {name}: {one.description}" for name, one in self.inputs.items())
+        calculate.__name__ = f"calculate_{self.name}"
+        calculate.__doc__ = f"{self.summary}\n\n{self.about}\n\nArgs:\n{described}\n"
+        hints = {
+            name: _KINDS[one.kind] if one.required else _KINDS[one.kind] | None for name, one in self.inputs.items()
+        }
+        calculate.__annotations__ = {**hints, "return": Calculation}
+        calculate.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [_parameter(name, one, hints[name]) for name, one in self.inputs.items()]
+        )
+        return calculate
+
+
+def _parameter(name: str, one: Input, hint: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if one.required else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def point_scores() -> tuple[PointScore, ...]:
+    """Return the scores of the tables."""
+    return TypeAdapter(tuple[PointScore, ...]).validate_json(_TABLES.read_bytes())
