@@ -4,7 +4,8 @@ Order within a turn: one ``TurnStarted``; then, as they happen, ``TextDelta``, `
 items and raw events; then, once the stream has ended, at most one ``StatementsChecked`` and at most one
 ``ReferencesReady``; last, always, exactly one ``TurnEnded``.
 
-The answer is the concatenation of all ``TextDelta.text``; nothing is stripped or reordered. A citation belongs after
+The answer is the concatenation of all ``TextDelta.text`` since the last ``TextReplaced``; nothing is stripped or
+reordered. A citation belongs after
 the text that precedes its event. The marker that the model wrote for it (``[4]``) is not part of any delta;
 ``CitationAdded.marker`` contains it.
 """
@@ -113,6 +114,7 @@ OutcomeCode = (
         "refused",
         "step_limit",
         "stopped",
+        "tool_call_unreadable",
     ]
 )
 
@@ -184,6 +186,12 @@ class TextDelta(Frozen):
 
     type: Literal["text_delta"] = "text_delta"
     text: str
+
+
+class TextReplaced(Frozen):
+    """All text and citations so far are void, because the server corrected them; the answer follows again."""
+
+    type: Literal["text_replaced"] = "text_replaced"
 
 
 class CitationReceived(Frozen):
@@ -299,7 +307,7 @@ class ReferencesReady(Frozen):
 
 
 class TurnEnded(Frozen):
-    """The one outcome of a turn. ``answer`` equals the joined text deltas."""
+    """The one outcome of a turn. ``answer`` equals the joined text deltas since the last ``TextReplaced``."""
 
     type: Literal["turn_ended"] = "turn_ended"
     outcome: Outcome
@@ -310,6 +318,7 @@ class TurnEnded(Frozen):
 AgentEvent = Annotated[
     TurnStarted
     | TextDelta
+    | TextReplaced
     | CitationAdded
     | Notice
     | RunItemStreamEvent

@@ -2,13 +2,14 @@
 
 ``parse_event`` selects the class by ``type``. An unknown type becomes ``UnknownEvent`` with its raw body, so that
 nothing is lost and it can be counted. Fields that some servers omit (``sequence_number``, ``output_index``,
-``content_index``) are optional; state is keyed by ``item_id``.
+``content_index``) are optional.
 
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationError
@@ -25,7 +26,12 @@ class StreamEvent(Wire):
 
 class ResponseLifecycleEvent(StreamEvent):
     type: Literal["response.created", "response.in_progress", "response.queued"]
-    response: Response
+    response: Response | None = None
+
+    @property
+    def response_id(self) -> str | None:
+        """The response's id, where the server sends it."""
+        return (self.response.id if self.response else None) or None
 
 
 class ResponseTerminalEvent(StreamEvent):
@@ -42,6 +48,7 @@ class OutputItemEvent(StreamEvent):
 class ContentPartEvent(StreamEvent):
     type: Literal["response.content_part.added", "response.content_part.done"]
     item_id: str = ""
+    output_index: int | None = None
     content_index: int | None = None
     part: ContentPart
 
@@ -65,6 +72,7 @@ class OutputTextDone(StreamEvent):
 class AnnotationAdded(StreamEvent):
     type: Literal["response.output_text.annotation.added"]
     item_id: str = ""
+    output_index: int | None = None
     content_index: int | None = None
     annotation_index: int | None = None
     annotation: Annotation
@@ -73,6 +81,7 @@ class AnnotationAdded(StreamEvent):
 class RefusalDelta(StreamEvent):
     type: Literal["response.refusal.delta"]
     item_id: str = ""
+    output_index: int | None = None
     content_index: int | None = None
     delta: str
 
@@ -80,6 +89,7 @@ class RefusalDelta(StreamEvent):
 class RefusalDone(StreamEvent):
     type: Literal["response.refusal.done"]
     item_id: str = ""
+    output_index: int | None = None
     content_index: int | None = None
     refusal: str
 
@@ -87,12 +97,14 @@ class RefusalDone(StreamEvent):
 class FunctionArgumentsDelta(StreamEvent):
     type: Literal["response.function_call_arguments.delta"]
     item_id: str = ""
+    output_index: int | None = None
     delta: str
 
 
 class FunctionArgumentsDone(StreamEvent):
     type: Literal["response.function_call_arguments.done"]
     item_id: str = ""
+    output_index: int | None = None
     arguments: str
 
 
@@ -168,8 +180,15 @@ def _types(event: type[ResponseEvent]) -> tuple[str, ...]:
 _EVENTS: dict[str, type[ResponseEvent]] = {kind: event for event in get_args(ResponseEvent) for kind in _types(event)}
 
 
-def parse_event(body: object) -> ResponseEvent:
-    """Return the typed event for one decoded JSON body.
+_TEXTS = frozenset({"delta", "text", "arguments", "refusal"})
+"""Required strings; null for one of them means that nothing was added."""
+_NOTHING: Any = object()
+
+
+def parse_event(body: object, name: str = "") -> ResponseEvent:
+    """Return the typed event for one decoded JSON body; ``name`` is the type in its ``event:`` line.
+
+    Nulls for fields that the protocol does not allow to be null count as missing.
 
     Raises:
         ProtocolViolation: The body is no object, has no ``type``, or does not have the shape of its type. The message
@@ -178,6 +197,9 @@ def parse_event(body: object) -> ResponseEvent:
     if not isinstance(body, dict):
         raise ProtocolViolation("The model server sent an event that is not a JSON object.")
     kind = body.get("type")
+    if kind is None and (name or "error" in body):
+        kind = name or "error"
+        body = {**body, "type": kind}
     if not isinstance(kind, str):
         raise ProtocolViolation("The model server sent an event without a type.")
     model = _EVENTS.get(kind)
@@ -186,6 +208,36 @@ def parse_event(body: object) -> ResponseEvent:
         return UnknownEvent(type=kind, raw=body, sequence_number=number if isinstance(number, int) else None)
     try:
         return model.model_validate(body)
+    except ValidationError:
+        return _repaired(model, kind, _error(body) if model is ErrorEvent else _without_nulls(body))
+
+
+def _repaired(model: type[ResponseEvent], kind: str, body: object) -> ResponseEvent:
+    try:
+        return model.model_validate(body)
     except ValidationError as error:
         fields = ", ".join(sorted({".".join(map(str, e["loc"])) for e in error.errors(include_input=False)}))
         raise ProtocolViolation(f"The model server sent a malformed {kind} event (fields: {fields}).") from None
+
+
+def _without_nulls(value: object, key: str = "") -> Any:
+    """Return ``value`` without nulls; ``_NOTHING`` for a null."""
+    match value:
+        case None:
+            return "" if key in _TEXTS else _NOTHING
+        case dict():
+            kept = ((name, _without_nulls(inner, name)) for name, inner in value.items())
+            return {name: inner for name, inner in kept if inner is not _NOTHING}
+        case list():
+            return [inner for inner in map(_without_nulls, value) if inner is not _NOTHING]
+        case _:
+            return value
+
+
+def _error(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an error event whose code and message are strings, also where they are in an ``error`` object."""
+    inner = body.get("error")
+    given = inner if isinstance(inner, dict) else body
+    code, message = given.get("code"), given.get("message")
+    known = {"code": None if code is None else str(code), "message": message if isinstance(message, str) else ""}
+    return {"type": "error", **known}

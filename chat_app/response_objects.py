@@ -78,8 +78,8 @@ class MessageItem(Wire):
 class FunctionCallItem(Wire):
     type: Literal["function_call"] = "function_call"
     id: str | None = None
-    call_id: str
-    name: str
+    call_id: str = ""
+    name: str = ""
     arguments: str = ""
     status: str | None = None
 
@@ -162,7 +162,7 @@ class IncompleteDetails(Wire):
 class Response(Wire):
     """A response object, as in the created and terminal events."""
 
-    id: str
+    id: str = ""
     status: str | None = None
     model: str | None = None
     output: tuple[OutputItem, ...] = ()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chat_app.events import StepOutput as StepOutput
     from chat_app.events import StepRunItem as StepRunItem
     from chat_app.events import TextDelta as TextDelta
+    from chat_app.events import TextReplaced as TextReplaced
     from chat_app.events import ToolCallRunItem as ToolCallRunItem
     from chat_app.events import ToolOutputRunItem as ToolOutputRunItem
 
@@ -45,6 +46,7 @@ __getattr__ = lazy_exports(
             "StepOutput",
             "StepRunItem",
             "TextDelta",
+            "TextReplaced",
             "ToolCallRunItem",
             "ToolOutputRunItem",
         ),

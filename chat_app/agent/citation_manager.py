@@ -43,6 +43,10 @@ class CitationManager:
         self._number = number
         self._retrieved: dict[int, Passage] = dict(retrieved)
         self._hosted: dict[str, list[Passage]] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the answer so far, which follows again from its beginning; retrieved passages stay."""
         self._parser = MarkerParser()
         self._order: dict[str, int] = {}
         self._cited: dict[str, Passage] = {}

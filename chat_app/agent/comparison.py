@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError
-from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
+from chat_app.events import AgentEvent, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.generation.outcomes import failed
 from tools.types import Frozen
 
@@ -118,6 +118,8 @@ async def _whole_turn(events: AsyncGenerator[AgentEvent, None]) -> AsyncGenerato
             async for event in events:
                 if isinstance(event, TextDelta):
                     answer.append(event.text)
+                elif isinstance(event, TextReplaced):
+                    answer.clear()
                 yield event
     except AsclepiusError as error:
         yield TurnEnded(outcome=failed(error), answer="".join(answer))

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
 from chat_app.agent.run_types import RunRequest
-from chat_app.events import Outcome, RunnerResult, StepOutput
+from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.response_objects import Usage
+
+
+@dataclass(slots=True)
+class _Said:
+    """The text of one message, and the citations behind so many of its characters."""
+
+    message_id: str
+    text: TextBuffer = field(default_factory=TextBuffer)
+    length: int = 0
+    citations: list[tuple[int, CitationReceived]] = field(default_factory=list[tuple[int, CitationReceived]])
 
 
 class RunState:
@@ -26,14 +38,16 @@ class RunState:
         self._chaining = request.chaining
         self._items: list[dict[str, Any]] = list(request.items)
         self._new: list[dict[str, Any]] = [*request.unchained, *request.items]
-        self._answer = TextBuffer()
-        self._message_id: str | None = None
+        self._said: list[_Said] = []
         self._final: object = None
 
     @property
     def answer(self) -> str:
         """The text of all steps so far."""
-        return str(self._answer)
+        answer = ""
+        for said in self._said:
+            answer += _paragraph_break(answer) + str(said.text)
+        return answer
 
     def replay(self) -> None:
         """Send the whole conversation with every further request."""
@@ -47,12 +61,42 @@ class RunState:
 
     def add_text(self, item_id: str, text: str) -> str:
         """Append ``text`` of message ``item_id`` and return it; a new message starts a new paragraph."""
-        message_id = f"{len(self.steps)}:{item_id}"
-        if self._message_id not in {None, message_id}:
-            text = _paragraph_break(self.answer) + text
-        self._message_id = message_id
-        self._answer.append(text)
-        return text
+        message_id, opening = self._message_id(item_id), ""
+        if not self._said or self._said[-1].message_id != message_id:
+            opening = _paragraph_break(self.answer)
+            self._said.append(_Said(message_id))
+        said = self._said[-1]
+        said.text.append(text)
+        said.length += len(text)
+        return opening + text
+
+    def add_citation(self, citation: CitationReceived) -> None:
+        """Keep ``citation`` at the end of the text so far, for when that is shown again."""
+        if self._said:
+            self._said[-1].citations.append((self._said[-1].length, citation))
+
+    def replace_text(self, item_id: str, text: str) -> Iterator[TextReplaced | TextDelta | CitationReceived]:
+        """Set the text of message ``item_id``; yield the answer and its citations again, from the beginning."""
+        message_id = self._message_id(item_id)
+        corrected = _Said(message_id, TextBuffer(text), len(text))
+        places = [place for place, said in enumerate(self._said) if said.message_id == message_id]
+        at = places[0] if places else len(self._said)
+        self._said[at : at + 1] = [corrected]
+        self._said = [said for said in self._said if said is corrected or said.message_id != message_id]
+        yield TextReplaced()
+        before = ""
+        for said in self._said:
+            text, start = _paragraph_break(before) + str(said.text), 0
+            opening = len(text) - said.length
+            for place, citation in said.citations:
+                yield TextDelta(text=text[start : opening + place])
+                yield citation
+                start = opening + place
+            yield TextDelta(text=text[start:])
+            before += text
+
+    def _message_id(self, item_id: str) -> str:
+        return f"{len(self.steps)}:{item_id}"
 
     def add_response(self, fold: ResponseFold, *, final: object) -> None:
         """Add a finished response: its items, its place in the chain, its usage."""
@@ -63,6 +107,9 @@ class RunState:
         self.usage = _add(self.usage, fold.usage)
         if fold.is_complete and not fold.calls:
             self.response_id = fold.response_id
+        if fold.wrote_calls:
+            # The server knows no such call, so it accepts its output only in a conversation that is sent whole.
+            self.replay()
 
     def add_outputs(self, outputs: list[dict[str, Any]]) -> None:
         """Add the tools' outputs, which the next request sends."""

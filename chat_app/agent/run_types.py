@@ -8,10 +8,17 @@ from typing import Any
 import orjson
 from pydantic import Field
 
-from chat_app.events import CitationReceived, Notice, RawResponsesStreamEvent, RunItemStreamEvent, TextDelta
+from chat_app.events import (
+    CitationReceived,
+    Notice,
+    RawResponsesStreamEvent,
+    RunItemStreamEvent,
+    TextDelta,
+    TextReplaced,
+)
 from tools.types import Frozen, FunctionOutput
 
-RunnerEvent = RawResponsesStreamEvent | RunItemStreamEvent | TextDelta | CitationReceived | Notice
+RunnerEvent = RawResponsesStreamEvent | RunItemStreamEvent | TextDelta | TextReplaced | CitationReceived | Notice
 
 OutputRenderer = Callable[[FunctionOutput], Awaitable[str]]
 """Turns a tool's output into the text that goes back to the model."""

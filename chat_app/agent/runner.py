@@ -58,6 +58,7 @@ class RunnerStreamingResult:
         self._max_steps = max_steps
         self._render = render_output
         self._state = RunState(request)
+        self._chaining = generator.chaining(request.fields.get("model"))
         self._channel: EventChannel[RunnerEvent] = EventChannel()
         self._result: RunnerResult | None = None
 
@@ -90,7 +91,7 @@ class RunnerStreamingResult:
     async def _produce(self) -> None:
         state = self._state
         try:
-            if self._generator.chaining.works is False:
+            if self._chaining.works is False:
                 state.replay()
             outcome: Outcome | None = None
             while outcome is None:
@@ -108,7 +109,7 @@ class RunnerStreamingResult:
         except PreviousResponseNotFound as gone:
             if state.steps or not gone.supported:
                 # The server that gave a response of this very run does not know it.
-                self._generator.chaining.works = False
+                self._chaining.works = False
             state.replay()
             await self._channel.put(REPLAYED if gone.supported else REPLAYING)
             outcome = await self._respond(last=last)

@@ -37,6 +37,7 @@ from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
     FileSearchStarted,
+    TextReplacement,
     TextUpdate,
     ToolCallReady,
     Update,
@@ -144,9 +145,14 @@ class StreamManager:
     async def _pass_on(self, update: Update, group: asyncio.TaskGroup) -> None:
         match update:
             case CitationUpdate(citation=c):
-                await self._channel.put(
-                    CitationReceived(file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement)
+                cited = CitationReceived(
+                    file_id=c.file_id, filename=c.filename, index=c.index, statement=update.statement
                 )
+                self._state.add_citation(cited)
+                await self._channel.put(cited)
+            case TextReplacement():
+                for event in self._state.replace_text(update.item_id, update.text):
+                    await self._channel.put(event)
             case ToolCallReady():
                 await self._start(update, group)
             case FileSearchStarted():

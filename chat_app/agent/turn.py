@@ -22,6 +22,7 @@ from chat_app.events import (
     RunItemStreamEvent,
     RunnerResult,
     TextDelta,
+    TextReplaced,
     ToolOutputRunItem,
     UnsupportedStatement,
 )
@@ -86,6 +87,10 @@ class TurnAnswer:
             return self._kept(self._citations.feed(event.text))
         if isinstance(event, CitationReceived):
             return self._kept(self._citations.annotate(event))
+        if isinstance(event, TextReplaced):
+            self._citations.restart()
+            self.text = TextBuffer()
+            return (event,)
         if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
             output = event.item.function_output
             if output.name == FILE_SEARCH:

@@ -20,6 +20,7 @@ from chat_app.events import (
     RunItemStreamEvent,
     StatementsChecked,
     TextDelta,
+    TextReplaced,
     ToolCallRunItem,
     ToolOutputRunItem,
     TurnEnded,
@@ -27,6 +28,8 @@ from chat_app.events import (
     UnsupportedStatement,
     agent_event_adapter,
 )
+
+_CORRECTED = "\n\n[The model server corrected its text. The answer from its beginning:]\n\n"
 
 
 class JsonLines:
@@ -88,8 +91,8 @@ class Plain:
                 self.show(event.event)
             case TurnStarted():
                 self._conversation_id = event.conversation_id
-            case TextDelta():
-                self._write(event.text)
+            case TextDelta() | TextReplaced():
+                self._write(_CORRECTED if isinstance(event, TextReplaced) else event.text)
             case CitationAdded():
                 self._write(f"[{event.number}]")
             case Notice():

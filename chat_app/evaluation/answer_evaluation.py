@@ -17,7 +17,7 @@ from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.naive_ranker import naive_quotes
 from chat_app.evaluation.parallel_questions import ask_in_parallel
-from chat_app.events import ReferencesReady, TextDelta, TurnEnded, TurnStarted
+from chat_app.events import ReferencesReady, TextDelta, TextReplaced, TurnEnded, TurnStarted
 from tools.errors import SourceRejected
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import folded
@@ -167,6 +167,8 @@ async def _ask(agent: AsclepiusHealthcareAgent, question: AnswerQuestion, model:
                         answer.conversation_id = event.conversation_id
                     case TextDelta():
                         answer.text += event.text
+                    case TextReplaced():
+                        answer.text = ""
                     case ReferencesReady():
                         answer.cited = [f"{each.passage.section}\n{each.passage.text}" for each in event.references]
                     case TurnEnded():

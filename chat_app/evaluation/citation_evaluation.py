@@ -27,6 +27,7 @@ from chat_app.events import (
     RunItemStreamEvent,
     StatementsChecked,
     TextDelta,
+    TextReplaced,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
@@ -89,6 +90,8 @@ class _Answer:
                 self.conversation_id = event.conversation_id
             case TextDelta():
                 self._text(event.text)
+            case TextReplaced():
+                self.statements = [_Statement()]
             case CitationAdded():
                 self.statements[-1].cited.append(event)
             case ReferencesReady():

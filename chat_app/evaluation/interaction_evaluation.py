@@ -17,7 +17,7 @@ from typing import Final
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
-from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
+from chat_app.events import RunItemStreamEvent, TextDelta, TextReplaced, ToolOutputRunItem
 from tools.drug_database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.records.queries import DrugQuery
@@ -212,6 +212,8 @@ async def _answer(agent: AsclepiusHealthcareAgent, question: str) -> tuple[str, 
             match event:
                 case TextDelta():
                     text.append(event.text)
+                case TextReplaced():
+                    text.clear()
                 case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)):
                     called = called or (output.name == _TOOL and output.error is None)
                 case _:

@@ -47,9 +47,16 @@ _SILENT = "The model server stopped sending; the answer continues where it stopp
 
 @dataclass(slots=True)
 class Chaining:
-    """Whether the server stores conversations, so that ``previous_response_id`` works; None while unknown."""
+    """Whether the server stores a model's conversations, so that ``previous_response_id`` works; None while unknown."""
 
     works: bool | None = None
+
+
+class ChainingByModel(dict[str, Chaining]):
+    """What is known of each model: behind one address, models may be served in different ways."""
+
+    def __missing__(self, model: str) -> Chaining:
+        return self.setdefault(model, Chaining())
 
 
 class Delivery:
@@ -132,7 +139,7 @@ class Delivery:
             if isinstance(event, ResponseLifecycleEvent):
                 if not self._started:
                     await self._check_chain(event)
-                self._response_id = event.response.id
+                self._response_id = event.response_id or self._response_id
             self._started = True
             self._said = self._said or not _says_nothing(event)
         if batch:
@@ -148,7 +155,8 @@ class Delivery:
         previous = self._request.previous_response_id
         if previous is None or self._chaining.works:
             return
-        kept = event.response.previous_response_id == previous or await self._client.keeps(previous)
+        continues = event.response is not None and event.response.previous_response_id == previous
+        kept = continues or await self._client.keeps(previous)
         if kept is not None:
             self._chaining.works = kept
         if not kept:

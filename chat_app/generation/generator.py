@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
-from chat_app.generation.delivery import Chaining, Delivery
+from chat_app.generation.delivery import Chaining, ChainingByModel, Delivery
 from chat_app.generation.model_client import ModelClient, ResponseRequest
 from chat_app.generation.observers import GeneratorCall, GeneratorObserver, notify_ended, notify_started
 from chat_app.generation.output import GeneratorOutput, OutputProcessor, PydanticProcessor
 from chat_app.generation.prompt import Prompt
+from chat_app.generation.response_fold import ResponseFold
 from tools.sync_calls import run_sync
 
 T = TypeVar("T")
@@ -50,9 +51,12 @@ class Generator(Generic[T]):
         self.model_kwargs = dict(model_kwargs or {})
         self.output_processors = tuple(output_processors)
         self.max_retries = max_retries
-        self.chaining = Chaining()
-        """What is known of the server's conversations; shared by all calls."""
+        self._chaining = ChainingByModel()
         self._observers = list(observers)
+
+    def chaining(self, model: str | None = None) -> Chaining:
+        """Return what is known of the conversations that the server stores for ``model``; shared by all calls."""
+        return self._chaining[model or str(self.model_kwargs.get("model", ""))]
 
     def add_observer(self, observer: GeneratorObserver) -> Callable[[], None]:
         """Subscribe ``observer`` to every call; return an unsubscribe function."""
@@ -94,8 +98,10 @@ class Generator(Generic[T]):
             call.error_type, call.seconds = type(error).__name__, call.elapsed()
             notify_ended(observers, call, None)
             raise
-        delivery = Delivery(self.model_client, request, call, max_retries=self.max_retries, chaining=self.chaining)
-        return GeneratorOutput(_delivery=delivery, _parse=self._parse, _call=call, _observers=observers)
+        chaining = self.chaining(request.model)
+        delivery = Delivery(self.model_client, request, call, max_retries=self.max_retries, chaining=chaining)
+        fold = ResponseFold(_parameters(request.tools))
+        return GeneratorOutput(fold=fold, _delivery=delivery, _parse=self._parse, _call=call, _observers=observers)
 
     async def acall(
         self,
@@ -144,3 +150,8 @@ class Generator(Generic[T]):
         for processor in self.output_processors:
             data = processor(data)
         return cast("T", data)
+
+
+def _parameters(tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the parameters' schema of each declared function."""
+    return {str(tool["name"]): tool.get("parameters") or {} for tool in tools if tool.get("type") == "function"}

@@ -46,6 +46,12 @@ NO_ANSWER = Outcome(
     message="The model ended without an answer. Ask again.",
     retryable=True,
 )
+UNREADABLE_CALL = Outcome(
+    kind="failed",
+    code="tool_call_unreadable",
+    message="The model wrote a tool call in a form that cannot be read, so it was not run. Ask again.",
+    retryable=True,
+)
 _INCOMPLETE: dict[str, tuple[IncompleteReason, OutcomeCode, str]] = {
     "max_output_tokens": (
         "max_output_tokens",

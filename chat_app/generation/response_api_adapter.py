@@ -194,7 +194,7 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
         for data in decoder.feed(chunk):
             # Some servers send pings without data.
             if data and data != b"[DONE]":
-                batch.append(parse_event(_json(data)))
+                batch.append(parse_event(_json(data), decoder.name.decode(errors="replace")))
                 if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
                     break
     except ProtocolViolation as violation:

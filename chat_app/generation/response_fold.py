@@ -2,33 +2,36 @@
 
 ``ResponseFold`` is pure: it takes events and returns the updates they cause, in order. Its guarantees:
 
-* The text is exactly what the server sent, once: every delta counts, repeats of a finished message are not shown again,
-  and text that arrives only in a later event is added. Where the server contradicts itself (the finished text differs
-  from the streamed text, the numbering has a gap) it raises ``ProtocolViolation``; nothing is lost silently.
-* State is keyed by ``item_id``. Text under an id that no item announced belongs to the open message, because some
-servers
-  change the id between the events of a message. ``output_index`` is never used, because it collides on some servers.
-* A function call is ready when its item is done, once for each ``call_id``. A call of the terminal event with another
-id
-  but the same name and arguments is the same call.
+* The text is exactly what the server sent, once: every delta counts, repeats of a finished message are not shown
+  again, and text that arrives only in a later event is added. A different finished text replaces the streamed one.
+* Ids, indexes and numbers may be wrong or missing (``text_parts``, ``streamed_calls``). A gap in the numbering is
+  logged; where no finished text shows that nothing was lost, the response is incomplete.
+* A function call is ready when its item is done, once whatever its ids. A call that the model wrote as text is a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from chat_app.errors import ProtocolViolation
 from chat_app.events import Outcome
-from chat_app.generation.outcomes import NO_TERMINAL_EVENT, error_outcome, terminal_outcome
-from chat_app.generation.text_parts import MessageIds, PartKey, TextParts
+from chat_app.generation.folding.shown_text import ShownText
+from chat_app.generation.folding.streamed_calls import StreamedCalls
+from chat_app.generation.folding.text_parts import PartKind, Place, StreamedMessage, StreamedMessages
+from chat_app.generation.outcomes import (
+    NO_TERMINAL_EVENT,
+    UNREADABLE_CALL,
+    error_outcome,
+    exception_outcome,
+    terminal_outcome,
+)
 from chat_app.generation.updates import (
-    CitationUpdate,
     FileSearchDone,
     FileSearchStarted,
     ReasoningUpdate,
-    TextUpdate,
     ToolCallReady,
     Update,
 )
@@ -53,7 +56,6 @@ from chat_app.response_events import (
     UnknownEvent,
 )
 from chat_app.response_objects import (
-    FileCitation,
     FileSearchCallItem,
     FunctionCallItem,
     MessageItem,
@@ -65,42 +67,46 @@ from chat_app.response_objects import (
     Usage,
 )
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class ResponseFold:
     """The state of one response; the module describes its guarantees."""
 
+    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The parameters' JSON schema of each function that the model may call; without any, text is never a call."""
     response_id: str | None = None
     outcome: Outcome = NO_TERMINAL_EVENT
     usage: Usage | None = None
     response: Response | None = None
     """The whole response, from the terminal event."""
-    calls: list[FunctionCallItem] = field(default_factory=list)
     items: list[OutputItem] = field(default_factory=list)
     """Items that are done, in the order of their events."""
     unknown_events: int = 0
     ended: bool = False
-    _texts: TextParts = field(default_factory=TextParts)
-    _ids: MessageIds = field(default_factory=MessageIds)
-    _refusals: TextParts = field(default_factory=TextParts)
+    _messages: StreamedMessages = field(default_factory=StreamedMessages)
+    _calls: StreamedCalls = field(default_factory=StreamedCalls)
+    _shown: ShownText = field(init=False)
     _thinking: list[str] = field(default_factory=list)
-    _arguments: dict[str, list[str]] = field(default_factory=dict)
-    _open_calls: dict[str, FunctionCallItem] = field(default_factory=dict)
-    _citations: set[tuple[str, str, int]] = field(default_factory=set)
     _searches: set[tuple[str, bool]] = field(default_factory=set)
     _last_number: int | None = None
     _last_event: ResponseEvent | None = None
     _numbered: bool = True
+    _gap: bool = False
+
+    def __post_init__(self) -> None:
+        self._shown = ShownText(self.tools, self._calls)
 
     @property
     def text(self) -> str:
-        """The text of all messages so far."""
-        return self._texts.text
+        """The text of all messages so far, without refusals and written calls."""
+        return self._shown.text(self._messages)
 
     @property
     def refusal(self) -> str:
         """The text of the refusal so far."""
-        return self._refusals.text
+        return "".join(str(part.streamed) for message in self._messages for part in message.of_kind("refusal"))
 
     @property
     def thinking(self) -> str:
@@ -108,40 +114,45 @@ class ResponseFold:
         return "".join(self._thinking)
 
     @property
+    def calls(self) -> list[FunctionCallItem]:
+        """Complete calls, in the order of their completion."""
+        return self._calls.ready
+
+    @property
+    def wrote_calls(self) -> bool:
+        """Whether a call was only written as text, so that the server knows no such call."""
+        return self._calls.any_written
+
+    @property
     def is_complete(self) -> bool:
         """Whether the server declared the response complete."""
         return self.ended and self.outcome.kind in {"completed", "refused"}
 
     def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event
-        """Return the updates that ``event`` causes; raises ``ProtocolViolation``, which leaves the fold unchanged."""
+        """Return the updates that ``event`` causes."""
         if self.ended or self._is_duplicate(event):
             return []
         match event:
             case OutputTextDelta():
-                message = self._ids.streaming(event.item_id)
-                text = self._texts.delta((message, event.content_index or 0), event.delta)
-                return [TextUpdate(message, text)] if text else []
+                return self._shown.changed(self._messages.delta(_place(event), "text", event.delta))
             case OutputTextDone():
-                key = self._done_key(event, self._texts, event.text)
-                return self._text(key[0], self._texts.done(key, event.text))
+                return self._shown.changed(self._messages.finish_part(_place(event), "text", event.text))
             case AnnotationAdded():
-                return self._citation(self._ids.streaming(event.item_id), event.annotation)
+                return self._shown.citation(self._messages.streaming(_place(event)), event.annotation)
             case OutputItemEvent():
-                return self._item_done(event.item) if event.type.endswith("done") else self._item_added(event.item)
+                return self._item_done(event) if event.type.endswith("done") else self._item_added(event)
             case ContentPartEvent():
                 return self._part_done(event) if event.type.endswith("done") else []
             case FunctionArgumentsDelta():
-                self._arguments.setdefault(event.item_id, []).append(event.delta)
+                self._calls.delta(event.item_id, event.output_index, event.delta)
             case FunctionArgumentsDone():
-                self._arguments[event.item_id] = [event.arguments]
+                self._calls.arguments_done(event.item_id, event.output_index, event.arguments)
             case FileSearchEvent():
                 return self._search_started(event.item_id)
             case RefusalDelta():
-                message = self._ids.streaming(event.item_id)
-                return self._text(message, self._refusals.delta((message, event.content_index or 0), event.delta))
+                return self._shown.changed(self._messages.delta(_place(event), "refusal", event.delta))
             case RefusalDone():
-                key = self._done_key(event, self._refusals, event.refusal)
-                return self._text(key[0], self._refusals.done(key, event.refusal))
+                return self._shown.changed(self._messages.finish_part(_place(event), "refusal", event.refusal))
             case ReasoningDelta():
                 self._thinking.append(event.delta)
                 return [ReasoningUpdate(event.delta)]
@@ -150,7 +161,7 @@ class ResponseFold:
             case ReasoningPart():
                 pass
             case ResponseLifecycleEvent():
-                self.response_id = event.response.id
+                self.response_id = event.response_id or self.response_id
             case ResponseTerminalEvent():
                 return self._terminal(event)
             case ErrorEvent():
@@ -163,78 +174,66 @@ class ResponseFold:
         return []
 
     def _is_duplicate(self, event: ResponseEvent) -> bool:
-        """Return whether the event was delivered twice; raise on a gap where the server numbers its events."""
+        """Return whether the event was delivered twice; note a gap where the server numbers its events."""
         number, last = event.sequence_number, self._last_number
         previous, self._last_event = self._last_event, event
-        if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response.id}:
+        if isinstance(event, ResponseLifecycleEvent) and self.response_id not in {None, event.response_id}:
             # A response that broke off before its first word was requested again: its numbers restart.
             last = None
         if number is None:
             # Some servers number only a few of their events, which makes the numbers useless.
-            self._numbered = False
+            self._numbered = self._gap = False
         if number is None or not self._numbered:
             return False
         self._last_number = number
         if last is None or number == last + 1:
             return False
         if number > last:
-            raise ProtocolViolation("Part of the answer was lost on the way from the model server.")
+            logger.warning("The model server skipped %d sequence numbers.", number - last - 1)
+            self._gap = True
+            return False
         if number == last and event == previous:
             return True
         # Numbers that repeat or decrease are useless; the finished texts still show whether text is lost.
         self._numbered = False
         return False
 
-    def _done_key(self, event: OutputTextDone | RefusalDone | ContentPartEvent, parts: TextParts, text: str) -> PartKey:
-        index = event.content_index or 0
-        return self._ids.finished(event.item_id, text, parts.streamed((self._ids.open or "", index))), index
-
-    def _text(self, item_id: str, text: str) -> list[Update]:
-        return [TextUpdate(item_id, text)] if text else []
-
-    def _citation(self, item_id: str, annotation: object) -> list[Update]:
-        if not isinstance(annotation, FileCitation):
-            return []
-        key = (item_id, annotation.file_id, annotation.index)
-        if key in self._citations:
-            return []
-        self._citations.add(key)
-        text = self._texts.messages().get(item_id, "")
-        statement = text[: annotation.index].rpartition("\n")[2] if 0 < annotation.index < len(text) else ""
-        return [CitationUpdate(item_id, annotation, statement)]
-
     def _part_done(self, event: ContentPartEvent) -> list[Update]:
         part = event.part
         if isinstance(part, OutputText):
-            key = self._done_key(event, self._texts, part.text)
-            updates = self._text(key[0], self._texts.done(key, part.text))
-            for annotation in part.annotations:
-                updates += self._citation(key[0], annotation)
+            updates = self._shown.changed(self._messages.finish_part(_place(event), "text", part.text))
+            if part.annotations:
+                message = self._messages.streaming(_place(event))
+                updates += [update for one in part.annotations for update in self._shown.citation(message, one)]
             return updates
         if isinstance(part, Refusal):
-            key = self._done_key(event, self._refusals, part.refusal)
-            return self._text(key[0], self._refusals.done(key, part.refusal))
+            return self._shown.changed(self._messages.finish_part(_place(event), "refusal", part.refusal))
         return []
 
-    def _item_added(self, item: OutputItem) -> list[Update]:
+    def _item_added(self, event: OutputItemEvent) -> list[Update]:
+        item = event.item
         if isinstance(item, FunctionCallItem):
-            self._open_calls[item.id or item.call_id] = item
+            self._calls.added(item, event.output_index)
         if isinstance(item, MessageItem):
-            self._ids.announce(item.id)
+            self._messages.announce(Place(item.id, event.output_index))
         if isinstance(item, FileSearchCallItem):
             return self._search_started(item.id)
         return []
 
-    def _item_done(self, item: OutputItem) -> list[Update]:
+    def _item_done(self, event: OutputItemEvent) -> list[Update]:
+        item = event.item
         self.items.append(item)
         match item:
             case MessageItem():
-                message = self._finished_message(item)
-                updates = self._message_done(item, message)
-                self._ids.close(message)
-                return updates
+                message = self._messages.finished(Place(item.id, event.output_index), _joined(item))
+                return self._message_done(item, message)
             case FunctionCallItem():
-                return self._call_done(item)
+                return list(map(ToolCallReady, self._calls.done(item, event.output_index)))
+            case _:
+                return self._other_done(item)
+
+    def _other_done(self, item: OutputItem) -> list[Update]:
+        match item:
             case FileSearchCallItem():
                 return [*self._search_started(item.id), *self._search_done(item)]
             case ReasoningItem() if not self._thinking:
@@ -242,25 +241,12 @@ class ResponseFold:
             case _:
                 return []
 
-    def _message_done(self, item: MessageItem, item_id: str) -> list[Update]:
-        updates: list[Update] = []
-        for index, part in enumerate(item.content):
+    def _message_done(self, item: MessageItem, message: StreamedMessage) -> list[Update]:
+        updates = self._shown.changed(self._messages.finish(message, _texts(item)))
+        for part in item.content:
             if isinstance(part, OutputText):
-                updates += self._text(item_id, self._texts.done((item_id, index), part.text))
-                for annotation in part.annotations:
-                    updates += self._citation(item_id, annotation)
-            elif isinstance(part, Refusal):
-                updates += self._text(item_id, self._refusals.done((item_id, index), part.refusal))
-        return updates
-
-    def _call_done(self, item: FunctionCallItem) -> list[Update]:
-        self._open_calls.pop(item.id or item.call_id, None)
-        if any(call.call_id == item.call_id for call in self.calls):
-            return []
-        if not item.arguments:
-            item = item.model_copy(update={"arguments": "".join(self._arguments.get(item.id or "", []))})
-        self.calls.append(item)
-        return [ToolCallReady(item)]
+                updates += [update for one in part.annotations for update in self._shown.citation(message, one)]
+        return updates + self._shown.flushed(message)
 
     def _search_started(self, item_id: str) -> list[Update]:
         if (item_id, False) in self._searches:
@@ -282,46 +268,57 @@ class ResponseFold:
 
     def _terminal(self, event: ResponseTerminalEvent) -> list[Update]:
         response = event.response
-        self.response, self.response_id, self.usage = response, response.id, response.usage
+        self.response, self.response_id, self.usage = response, response.id or self.response_id, response.usage
         updates: list[Update] = []
-        done = {_identity(item) for item in self.items}
-        repeated = [call for call in self.calls if _identity(call) not in map(_identity, response.output)]
+        done = {(item.type, item.id) for item in self.items}
         # Items that only the terminal event contains; on some servers its output is empty.
         for item in response.output:
-            if isinstance(item, MessageItem):
-                updates += self._terminal_message(item)
-            elif isinstance(item, FunctionCallItem) and (same := _same_call(item, repeated)) is not None:
-                repeated.remove(same)
-            elif _identity(item) not in done:
-                updates += self._item_done(item)
+            if not isinstance(item, MessageItem | FunctionCallItem) and (item.type, item.id) not in done:
+                self.items.append(item)
+                updates += self._other_done(item)
+        updates += self._terminal_messages([item for item in response.output if isinstance(item, MessageItem)])
+        for message in self._messages:
+            updates += self._shown.flushed(message)
+        calls = [item for item in response.output if isinstance(item, FunctionCallItem)]
+        updates += map(ToolCallReady, self._calls.terminal(calls))
+        self.outcome = terminal_outcome(event, refused=bool(self.refusal))
         if event.type == "response.completed":
             # Calls without an end of their own are complete in a completed response.
-            for call in list(self._open_calls.values()):
-                updates += self._item_done(call)
+            updates += map(ToolCallReady, self._calls.close())
         self.ended = True
-        self.outcome = terminal_outcome(event, refused=bool(self.refusal))
+        if self.outcome.kind == "completed" and self._shown.unreadable:
+            self.outcome = UNREADABLE_CALL
+        elif self.outcome.kind == "completed" and self._gap and self._messages.unconfirmed:
+            lost = ProtocolViolation("StreamedPart of the answer was lost on the way from the model server.")
+            self.outcome = exception_outcome(lost, any_text=True)
         return updates
 
-    def _terminal_message(self, item: MessageItem) -> list[Update]:
-        parts = [part for part in item.content if isinstance(part, OutputText)]
-        text = "".join(part.text for part in parts).strip()
-        if text and not self._texts.knows(item.id):
-            # The same message under another id: some servers rename it in the terminal event.
-            for known_id, known in self._texts.messages().items():
-                if known.strip() == text:
-                    return [u for part in parts for a in part.annotations for u in self._citation(known_id, a)]
-        self.items.append(item)
-        return self._message_done(item, self._finished_message(item))
-
-    def _finished_message(self, item: MessageItem) -> str:
-        text = "".join(part.text for part in item.content if isinstance(part, OutputText))
-        return self._ids.finished(item.id, text, self._texts.messages().get(self._ids.open or "", ""))
+    def _terminal_messages(self, items: Sequence[MessageItem]) -> list[Update]:
+        updates: list[Update] = []
+        for item, known in zip(
+            items, self._messages.matched([(item.id, _joined(item)) for item in items]), strict=True
+        ):
+            self.items.append(item)
+            message = known or self._messages.new(Place(item.id))
+            updates += self._message_done(item, message)
+        return updates
 
 
-def _same_call(item: FunctionCallItem, calls: Sequence[FunctionCallItem]) -> FunctionCallItem | None:
-    asked = (item.name, item.arguments or "{}")
-    return next((call for call in calls if (call.name, call.arguments or "{}") == asked), None)
+def _place(
+    event: OutputTextDelta | OutputTextDone | AnnotationAdded | ContentPartEvent | RefusalDelta | RefusalDone,
+) -> Place:
+    return Place(event.item_id, event.output_index, event.content_index)
 
 
-def _identity(item: OutputItem) -> tuple[str, Any]:
-    return item.type, item.call_id if isinstance(item, FunctionCallItem) else item.id
+def _texts(item: MessageItem) -> list[tuple[PartKind, str]]:
+    texts: list[tuple[PartKind, str]] = []
+    for part in item.content:
+        if isinstance(part, OutputText):
+            texts.append(("text", part.text))
+        elif isinstance(part, Refusal):
+            texts.append(("refusal", part.refusal))
+    return texts
+
+
+def _joined(item: MessageItem) -> str:
+    return "".join(text for _, text in _texts(item))

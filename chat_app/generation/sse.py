@@ -1,7 +1,7 @@
 """Server-sent events from bytes, regardless of how they are split.
 
 The decoder returns the ``data`` of each event. Lines end with LF, CR or CRLF only (U+2028 inside a JSON string is
-text). Comments and the fields ``event``, ``id`` and ``retry`` are skipped, because the JSON contains the event's type.
+text). Comments and the fields ``id`` and ``retry`` are skipped.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
 
@@ -30,6 +30,9 @@ class SSEDecoder:
         self._data_size = 0
         self._first = True
         self._after_cr = False
+        self._name = b""
+        self.name = b""
+        """The ``event:`` line of the event whose data was last returned; most JSON bodies repeat it as their type."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Yield the data of each event that ``chunk`` completes.
@@ -55,9 +58,12 @@ class SSEDecoder:
             if line.startswith(b"data:"):
                 self._add(line[6:] if line.startswith(b"data: ") else line[5:])
             elif not line and self._data:
+                self.name, self._name = self._name, b""
                 yield self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
                 self._data.clear()
                 self._data_size = 0
+            elif line.startswith(b"event:"):
+                self._name = line[6:].strip()
             elif line == b"data":
                 self._add(b"")
         if rest:

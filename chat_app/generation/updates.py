@@ -16,6 +16,14 @@ class TextUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+class TextReplacement:
+    """The whole text of the message ``item_id``, in place of its text and citations so far."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CitationUpdate:
     """A citation; ``statement`` is the line that ends at its index, where later text has already arrived."""
 
@@ -52,4 +60,6 @@ class ReasoningUpdate:
     text: str
 
 
-Update = TextUpdate | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
+Update = (
+    TextUpdate | TextReplacement | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
+)

@@ -419,7 +419,7 @@ async def test_a_message_that_the_terminal_event_names_anew_is_shown_once() -> N
     )
     async with ScriptedServer([steps]) as server:
         events, result = await drain(runner(server))
-    assert result.answer == "Once only."
+    assert result.answer.strip() == "Once only."
     assert [event.type for event in events if event.type == "citation_received"] == ["citation_received"]
 
 
@@ -438,14 +438,29 @@ async def test_a_call_without_arguments_or_an_end_is_still_run() -> None:
     assert result.answer == "Friday."
 
 
-async def test_a_finished_text_that_is_not_what_was_streamed_is_never_passed_off_as_complete() -> None:
+async def test_a_finished_text_that_is_not_what_was_streamed_replaces_it(redis_url: str) -> None:
+    """Row 8: with what was said and cited before, on which the correction has no bearing."""
+    annotation = {"type": "file_citation", "file_id": "f1", "filename": "a.pdf", "index": 9}
     steps = bare(
-        delta("msg_1", "Do give it."),
-        {"type": "response.output_text.done", "item_id": "msg_1", "text": "Do not give it."},
+        delta("msg_0", "Looked up.", output_index=0),
+        {
+            "type": "response.output_item.done",
+            "output_index": 0,
+            "item": message_item("msg_0", "Looked up.", annotation),
+        },
+        delta("msg_1", "Do give it.", output_index=1),
+        {"type": "response.output_text.done", "item_id": "msg_1", "output_index": 1, "text": "Do not give it."},
+        {"type": "response.completed", "response": response_body("resp_1", "completed")},
     )
-    async with ScriptedServer([steps]) as server:
-        _, result = await drain(runner(server))
-    assert (result.outcome.kind, result.outcome.reason) == ("incomplete", "protocol_violation")
+    async with ScriptedServer([steps, steps]) as server:
+        events, result = await drain(runner(server))
+        async with clinic(server, redis_url) as agent:
+            end = ended(await consult(agent))
+    assert result.outcome.kind == "completed"
+    kinds = [event.type for event in events if event.type != "run_item_stream_event"]
+    again = kinds.index("text_replaced")
+    assert kinds[again:] == ["text_replaced", "text_delta", "citation_received", "text_delta"]
+    assert text_of(events[again:]) == result.answer == end.answer == "Looked up.\n\nDo not give it."
 
 
 async def test_a_server_without_chaining_is_told_everything_each_time(redis_url: str) -> None:
@@ -487,3 +502,38 @@ async def test_a_run_without_tools_sends_none() -> None:
     async with ScriptedServer([text_reply("Hi.")]) as server:
         await drain(runner(server), question(include_raw=False))
     assert not {"tools", "tool_choice", "parallel_tool_calls", "include"} & set(server.requests[0].json)
+
+
+async def test_after_a_call_that_was_only_text_the_conversation_is_sent_whole() -> None:
+    """Row 54: a server that chains knows no such call, so it would refuse its output."""
+    call = '<tool_call>{"name": "first", "arguments": {"a": "x"}}</tool_call>'
+    async with ScriptedServer([text_reply("Let me look.", call), text_reply("Done.", response_id="resp_2")]) as server:
+        _, result = await drain(runner(server, TOOLS))
+    assert (result.answer, result.outcome.kind, result.response_id) == ("Let me look.\n\nDone.", "completed", "resp_2")
+    second = server.requests[1].json
+    assert "previous_response_id" not in second
+    assert [item["type"] for item in second["input"]] == [
+        "message",
+        "message",
+        "function_call",
+        "function_call_output",
+    ]
+
+
+async def test_chaining_is_learned_for_each_model(redis_url: str) -> None:
+    """LiteLLM: one model of a server chains, the bridged one does not."""
+    turns: list[ScriptedTurn] = [
+        text_reply("One."),
+        chained(text_reply("Two.", response_id="resp_2")),
+        text_reply("Three.", response_id="resp_3"),
+        text_reply("Ignored.", response_id="resp_4"),
+        GONE,
+        text_reply("Four.", response_id="resp_5"),
+    ]
+    async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
+        for model in ("native", "bridged"):
+            events = await consult(agent, "1?", model=model)
+            assert isinstance(events[0], TurnStarted)
+            follow_up = await consult(agent, "2?", model=model, conversation_id=events[0].conversation_id)
+    assert (ended(follow_up).answer, server.unexpected) == ("Four.", 0)
+    assert [event.code for event in follow_up if isinstance(event, Notice)] == ["transcript_always_replayed"]

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.agent.event_channel import MAX_CHARS, EventChannel
+from chat_app.agent.run_state import RunState
+from chat_app.agent.run_types import RunRequest
 from chat_app.errors import AsclepiusError
 from chat_app.events import LLMResponseItem, RunItemStreamEvent, TextDelta
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.sse import SSEDecoder
-from chat_app.generation.updates import ReasoningUpdate, TextUpdate, ToolCallReady
+from chat_app.generation.updates import ReasoningUpdate, TextReplacement, TextUpdate, ToolCallReady
 from chat_app.response_events import parse_event
 from tests.support.scripted_server import Json, response_body
 
@@ -91,6 +93,11 @@ def folded(bodies: Sequence[Json]) -> ResponseFold:
     for body in bodies:
         fold.apply(parse_event(body))
     return fold
+
+
+def texts_of(fold: ResponseFold) -> list[str]:
+    """Return the text of each message, without the white space around it."""
+    return [text for message in fold._messages if (text := message.text.strip())]
 
 
 def frame(body: Json, newline: str, *, comment: bool, named: bool, spread: bool) -> bytes:
@@ -194,22 +201,69 @@ def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
 def test_a_stream_that_lost_an_event_is_never_complete_with_other_words(
     chosen: list[tuple[Any, list[str]]], data: st.DataObject
 ) -> None:
-    """Row 8: with or without numbers, what is called complete is complete."""
+    """Row 8: with or without numbers, what is called complete is complete, up to the white space around a message."""
     bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
     lost = data.draw(st.integers(1, len(bodies) - 2), label="lost")
     numbered = data.draw(st.booleans(), label="numbered")
     damaged = [body for number, body in enumerate(bodies) if number != lost]
     if not numbered:
         damaged = [{k: v for k, v in body.items() if k != "sequence_number"} for body in damaged]
-    fold = ResponseFold()
-    try:
-        for body in damaged:
-            fold.apply(parse_event(body))
-    except AsclepiusError:
-        return
-    assert not numbered
-    assert fold.text == folded(bodies).text
+    fold, whole = folded(damaged), folded(bodies)
     assert fold.outcome.kind == "completed"
+    assert texts_of(fold) == texts_of(whole)
+
+
+# --- ids ---------------------------------------------------------------------------------------------------------
+
+
+def with_ids(body: Json, item_id: str | None) -> Json:
+    """Return the event with another item id, or none."""
+    if "item" in body:
+        item = {key: value for key, value in body["item"].items() if key != "id"}
+        return {**body, "item": item if item_id is None else {**item, "id": item_id}}
+    kept = {key: value for key, value in body.items() if key != "item_id"}
+    return kept if item_id is None else {**kept, "item_id": item_id}
+
+
+def shown_answer(bodies: Sequence[Json]) -> tuple[str, list[str]]:
+    """Return the answer and the calls of a run, as they are passed on."""
+    fold, state = ResponseFold(), RunState(RunRequest(items=()))
+    answer, calls = "", []
+    for body in bodies:
+        for update in fold.apply(parse_event(body)):
+            if isinstance(update, TextUpdate):
+                answer += state.add_text(update.item_id, update.text)
+            elif isinstance(update, ToolCallReady):
+                calls.append(update.item.arguments)
+            elif isinstance(update, TextReplacement):
+                answer = "".join(
+                    e.text for e in state.replace_text(update.item_id, update.text) if e.type == "text_delta"
+                )
+    assert answer == state.answer
+    assert fold.outcome.kind == "completed"
+    return answer, calls
+
+
+@thorough
+@given(items, st.data())
+def test_other_missing_and_repeated_ids_change_no_word_and_no_call(
+    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+) -> None:
+    """Row 54: in a stream whose items have their own output index."""
+    names = [f"item_{number}" for number in range(len(chosen))]
+    streams = item_streams(chosen)
+    valid = [{**body, "output_index": n} for n, stream in enumerate(streams) for body in stream]
+    indexed = data.draw(st.booleans(), label="indexed")
+    # Without an index, the id of another message says that an event belongs to it.
+    wrong = st.sampled_from(["keep", "drop", "unknown", *(names if indexed else ())])
+    changed: list[Json] = []
+    for number, body in enumerate(valid):
+        choice = data.draw(wrong, label=f"id of {body['type']}")
+        new = (
+            body if choice == "keep" else with_ids(body, {"drop": None, "unknown": f"id_{number}"}.get(choice, choice))
+        )
+        changed.append(new if indexed else {key: value for key, value in new.items() if key != "output_index"})
+    assert shown_answer(enclosed(changed)) == shown_answer(enclosed(valid))
 
 
 # --- garbage -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from chat_app.events import (
     ReferencesReady,
     RunItemStreamEvent,
     TextDelta,
+    TextReplaced,
     ToolCallRunItem,
     ToolOutputRunItem,
     ToolProgressRunItem,
@@ -257,3 +258,17 @@ def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
     kept = folded.interrupted(Outcome(kind="incomplete", reason="truncated", message="Ended early."))
     assert ["outcome" in step["metadata"] for step in kept] == [False, False, True]
     assert conversation_markdown({"steps": kept}).count("Ended early.") == 1
+
+
+def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None:
+    """Row 8."""
+    page = painter()
+    emergency = Notice(code="emergency", message="Call for help.")
+    long = "\n\n".join(["Paragraph of text. " * 40] * 6)
+    page.paint([STARTED, emergency, TextDelta(text=long)])
+    shown = page.paint([TextReplaced(), TextDelta(text="Right."), ENDED])
+    assert "delete_message" in kinds(shown)
+    written = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
+    assert written[0].startswith("> **")
+    assert written[1:] == ["Right."]
+    assert page.elements[page.ids.part("references")]["props"]["plain"] == "Right."

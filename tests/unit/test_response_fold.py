@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from chat_app.errors import ProtocolViolation
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.generation.updates import (
@@ -14,6 +11,7 @@ from chat_app.generation.updates import (
     FileSearchDone,
     FileSearchStarted,
     ReasoningUpdate,
+    TextReplacement,
     TextUpdate,
     ToolCallReady,
     Update,
@@ -77,9 +75,10 @@ def test_the_end_of_a_text_that_came_only_with_its_finished_form_is_added() -> N
     assert texts(updates) == [("m", "Do not "), ("m", "give it.")]
 
 
-def test_a_text_that_contradicts_what_was_streamed_is_refused() -> None:
-    with pytest.raises(ProtocolViolation, match="not the text it streamed"):
-        feed(delta("Do give"), done("Do not give it."))
+def test_a_finished_text_that_contradicts_what_was_streamed_replaces_it() -> None:
+    updates, fold = feed(delta("Do give"), done("Do not give it."), completed())
+    assert updates[1:] == [TextReplacement("m", "Do not give it.")]
+    assert (fold.text, fold.outcome.kind) == ("Do not give it.", "completed")
 
 
 def test_a_message_sent_again_under_its_id_is_shown_once() -> None:
@@ -97,7 +96,7 @@ def test_another_message_under_the_same_id_is_shown_whole() -> None:
 def test_a_shorter_message_that_begins_like_the_last_one_is_shown_whole() -> None:
     updates, fold = feed(delta("One two"), done("One two"), delta("One"), done("One three"))
     assert fold.text == "One twoOne three"
-    assert texts(updates)[-1] == ("m", "One three")
+    assert texts(updates)[-1] == ("m#2", "One three")
 
 
 def test_parts_of_a_message_are_told_apart() -> None:
@@ -240,8 +239,15 @@ def test_numbers_that_run_backwards_are_not_relied_on() -> None:
     first, again = delta("a", sequence_number=5), delta("b", sequence_number=5)
     _, fold = feed(first, again, delta("c", sequence_number=9), completed())
     assert fold.text == "abc"
-    with pytest.raises(ProtocolViolation, match="lost on the way"):
-        feed(first, delta("b", sequence_number=7))
+
+
+def test_a_gap_matters_where_no_finished_text_covers_it() -> None:
+    events = [delta("a", sequence_number=5), delta("b", sequence_number=7)]
+    end = {**completed(), "sequence_number": 8}
+    _, fold = feed(*events, end)
+    assert (fold.text, fold.outcome.kind, fold.outcome.reason) == ("ab", "incomplete", "protocol_violation")
+    _, fold = feed(*events, {**done("ab"), "sequence_number": 8}, {**end, "sequence_number": 9})
+    assert fold.outcome.kind == "completed"
 
 
 def test_numbers_on_some_events_only_are_not_relied_on() -> None:

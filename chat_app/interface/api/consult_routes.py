@@ -28,6 +28,7 @@ from chat_app.events import (
     ReferencesReady,
     StatementsChecked,
     TextDelta,
+    TextReplaced,
     TurnEnded,
     TurnStarted,
     UnsupportedStatement,
@@ -292,6 +293,9 @@ async def _answer(model: str, turn: LiveTurn) -> ConsultAnswer:
                     found["conversation_id"] = event.conversation_id
                 case TextDelta():
                     length += len(event.text)
+                case TextReplaced():
+                    length = 0
+                    citations.clear()
                 case CitationAdded():
                     citations.append(PlacedCitation(number=event.number, at=length))
                 case StatementsChecked():

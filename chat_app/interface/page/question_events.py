@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_app.errors import InputRejected, SessionBusy
-from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TurnEnded
+from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.page_options import LoadedGuideline
 from chat_app.interface.conversation.uploads import upload_events
@@ -81,6 +81,8 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
                 yield event.model_copy(update={"answer": "".join(written) + event.answer})
             else:
                 yield event
+            if isinstance(event, TextReplaced) and written:
+                yield TextDelta(text="".join(written))
 
 
 async def _loaded(app: App) -> Sequence[LoadedGuideline]:

@@ -15,6 +15,7 @@ from chat_app.events import (
     RunItemStreamEvent,
     StatementsChecked,
     TextDelta,
+    TextReplaced,
     ToolOutputRunItem,
     TurnStarted,
     UnsupportedStatement,
@@ -52,6 +53,8 @@ class AnswerEnd:
         match event:
             case TextDelta():
                 self._plain.append(event.text)
+            case TextReplaced():
+                self._plain.clear()
             case CitationAdded():
                 self._plain.append(f"[{event.number}]")
             case TurnStarted():

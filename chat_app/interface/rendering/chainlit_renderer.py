@@ -25,6 +25,7 @@ from chat_app.events import (
     StatementsChecked,
     StepRunItem,
     TextDelta,
+    TextReplaced,
     ToolCallRunItem,
     ToolOutputRunItem,
     ToolProgressRunItem,
@@ -87,6 +88,8 @@ class TurnRenderer:
     _closing: AnswerEnd = field(init=False)
     _parts: AnswerParts = field(init=False)
     _part: int = 0
+    _lead: str = ""
+    """A notice above the answer."""
 
     def __post_init__(self) -> None:
         self._closing = AnswerEnd(self.ids, self.extracts, self.options, self.titles)
@@ -176,6 +179,8 @@ class TurnRenderer:
                 return self._enter_phase(say_notice(self.ids.language, event)) if not self.written else []
             case RunItemStreamEvent():
                 return self._run_item(event.item)
+            case TextReplaced():
+                return self._restart()
             case TurnEnded():
                 return self._end(event)
             case RawResponsesStreamEvent() | TextDelta() | CitationAdded() | StatementsChecked() | ReferencesReady():
@@ -185,8 +190,23 @@ class TurnRenderer:
 
     def _first(self, notice: str) -> list[Emission]:
         """Show ``notice`` above the answer: as a part, or in a comparison as the beginning of the column."""
-        shown = self._write(f"> **{notice}**\n\n")
+        self._lead = f"> **{notice}**\n\n"
+        shown = self._write(self._lead)
         return [*shown, self._seal_part()] if not self.ids.column else shown
+
+    def _restart(self) -> list[Emission]:
+        """Empty the answer, below a notice that comes first; its text follows again."""
+        first = 1 if self._lead and not self.ids.column else 0
+        later = [self.ids.answer_id(part) for part in range(first + 1, self._part + 1)]
+        shown = [Emission("delete_message", dict(self.steps.pop(key))) for key in later if key in self.steps]
+        self._part, self.written = first, 0
+        self._fold, self._parts = MarkdownFold(), AnswerParts(None if self.ids.column else PART)
+        message = self.steps.get(self.ids.answer_id(first))
+        if message is not None:
+            message["output"] = self._lead if self.ids.column else ""
+            message["metadata"] = {key: value for key, value in message["metadata"].items() if key != GOES_ON}
+            shown.append(Emission("update_message", dict(message)))
+        return shown
 
     def _run_item(self, item: AnyRunItem) -> list[Emission]:
         match item:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta, TurnEnded, TurnStarted
+from chat_app.events import AgentEvent, CitationAdded, ReferencesReady, TextDelta, TextReplaced, TurnEnded, TurnStarted
 
 
 class Cursor(NamedTuple):
@@ -31,6 +31,8 @@ class TurnLog:
         self._entries: list[AgentEvent | list[str]] = []
         self._lengths: dict[int, int] = {}
         self._changed = asyncio.Event()
+        self._restart = 0
+        """Where the answer begins: after the entry that replaced the text before it."""
         self.ended: TurnEnded | None = None
         self.observer: Callable[[AgentEvent], None] | None = None
         """Called with each event that is appended; must not raise."""
@@ -50,6 +52,8 @@ class TurnLog:
             self._entries.append(event)
             if isinstance(event, TurnEnded):
                 self.ended = event
+            elif isinstance(event, TextReplaced):
+                self._restart = len(self._entries)
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -91,11 +95,11 @@ class TurnLog:
 
     @property
     def answer(self) -> str:
-        return "".join(self._joined(position) for position in self._lengths)
+        return "".join(self._joined(position) for position in self._lengths if position >= self._restart)
 
     @property
     def citations(self) -> list[CitationAdded]:
-        return [entry for entry in self._entries if isinstance(entry, CitationAdded)]
+        return [entry for entry in self._entries[self._restart :] if isinstance(entry, CitationAdded)]
 
     @property
     def conversation_id(self) -> str | None:

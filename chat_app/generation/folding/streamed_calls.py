@@ -1,0 +1,149 @@
+"""The function calls of one response while they stream: each is ready once, whatever its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import orjson
+
+from chat_app.generation.folding.written_calls import WrittenCall
+from chat_app.generation.text_buffer import TextBuffer
+from chat_app.response_objects import FunctionCallItem
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    item: FunctionCallItem
+    ids: set[str]
+    index: int | None
+    arguments: TextBuffer = field(default_factory=TextBuffer)
+    done: bool = False
+    written: bool = False
+    """Whether the model wrote it as text, so that the server knows no such call."""
+    sent: bool = False
+    """Whether the server sent the written call as a call too."""
+
+
+class StreamedCalls:
+    """All calls of one response."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self.ready: list[FunctionCallItem] = []
+        """Complete calls, in the order of their completion."""
+
+    @property
+    def any_written(self) -> bool:
+        """Whether a call was only written as text."""
+        return any(call.written for call in self._calls)
+
+    def added(self, item: FunctionCallItem, index: int | None) -> None:
+        """Open the call that the server announced, unless it is known."""
+        if not any(_names(item) & call.ids for call in self._calls):
+            self._calls.append(_Call(item, _names(item), index))
+
+    def delta(self, item_id: str, index: int | None, text: str) -> None:
+        """Add streamed arguments; those of no function call (some servers send them for searches) are dropped."""
+        if (call := self._open(item_id, index)) is not None:
+            call.arguments.append(text)
+
+    def arguments_done(self, item_id: str, index: int | None, arguments: str) -> None:
+        """Set the whole arguments of an open call."""
+        if (call := self._open(item_id, index)) is not None:
+            call.arguments = TextBuffer(arguments)
+
+    def done(self, item: FunctionCallItem, index: int | None = None) -> list[FunctionCallItem]:
+        """Return the call if it is ready for the first time."""
+        call = self._known(item, index)
+        if call is None:
+            call = _Call(item, _names(item), index)
+            self._calls.append(call)
+        elif call.done:
+            return []
+        call.ids |= _names(item)
+        call.done = True
+        call.item = _filled(item, call)
+        return self._ready(call)
+
+    def written(self, found: WrittenCall) -> list[FunctionCallItem]:
+        """Return a call that the model wrote as text, unless the server has sent it as a call too."""
+        if any(_request(call.item) == (found.name, _normal(found.arguments)) for call in self._calls if call.done):
+            return []
+        item = FunctionCallItem(call_id=f"call_{uuid4().hex[:24]}", name=found.name, arguments=found.arguments)
+        call = _Call(item, {item.call_id}, None, done=True, written=True)
+        self._calls.append(call)
+        return self._ready(call)
+
+    def terminal(self, items: Sequence[FunctionCallItem]) -> list[FunctionCallItem]:
+        """Return the calls that only the terminal event contains; equal ones under other ids are the same call."""
+        ready: list[FunctionCallItem] = []
+        named = {name for item in items for name in _names(item)}
+        renamed = [call for call in self._calls if call.done and not call.ids & named]
+        for item in items:
+            same = next((call for call in renamed if _request(call.item) == _request(item)), None)
+            if same is None:
+                ready += self.done(item)
+            else:
+                renamed.remove(same)
+        return ready
+
+    def close(self) -> list[FunctionCallItem]:
+        """Return the calls without an end of their own, which a completed response completes."""
+        return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
+
+    def _known(self, item: FunctionCallItem, index: int | None) -> _Call | None:
+        """Return the call that ``item`` ends or repeats: by its call id, then as an open call, then by its id."""
+        if item.call_id and (same := next((c for c in self._calls if item.call_id in c.ids), None)) is not None:
+            return same
+        named = [call for call in self._calls if item.id in call.ids]
+        opened = next((call for call in named if not call.done), None)
+        opened = opened or self._nearest([c for c in self._calls if not c.done and c.item.name == item.name], index)
+        return opened or next((call for call in named if _request(call.item) == _request(item)), None)
+
+    def _ready(self, call: _Call) -> list[FunctionCallItem]:
+        twin = next((c for c in self._calls if c is not call and c.written and not c.sent and _same(c, call)), None)
+        if twin is not None:
+            twin.sent = True
+            return []
+        self.ready.append(call.item)
+        return [call.item]
+
+    def _open(self, item_id: str, index: int | None) -> _Call | None:
+        opened = [call for call in self._calls if not call.done]
+        return next((call for call in opened if item_id in call.ids), None) or self._nearest(opened, index)
+
+    def _nearest(self, calls: Sequence[_Call], index: int | None) -> _Call | None:
+        """Return the call at ``index``, or else the last one."""
+        fits: Callable[[_Call], bool] = lambda call: index is not None and call.index == index  # noqa: E731
+        return next((call for call in reversed(calls) if fits(call)), calls[-1] if calls else None)
+
+
+def _filled(item: FunctionCallItem, call: _Call) -> FunctionCallItem:
+    """Return ``item`` with the fields that its end left out."""
+    given = {
+        "call_id": item.call_id or call.item.call_id or item.id or call.item.id or f"call_{uuid4().hex[:24]}",
+        "name": item.name or call.item.name,
+        "arguments": item.arguments or str(call.arguments) or call.item.arguments,
+    }
+    return item.model_copy(update=given)
+
+
+def _names(item: FunctionCallItem) -> set[str]:
+    return {name for name in (item.id, item.call_id) if name}
+
+
+def _same(one: _Call, other: _Call) -> bool:
+    return _request(one.item) == _request(other.item)
+
+
+def _request(item: FunctionCallItem) -> tuple[str, object]:
+    return item.name, _normal(item.arguments)
+
+
+def _normal(arguments: str) -> object:
+    try:
+        return orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
+        return arguments

@@ -1,0 +1,301 @@
+"""The messages of one response while they stream: which message an event belongs to, and the text that is new.
+
+Some servers change, repeat or omit ids. A message is found by its id, then as the open one, then by its output index,
+then by its text. A finished text that equals the streamed text adds nothing, one that continues it adds the rest, and a
+different one replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from chat_app.generation.text_buffer import TextBuffer
+
+M = TypeVar("M")
+PartKind = Literal["text", "refusal"]
+_KINDS: Final[tuple[PartKind, ...]] = ("text", "refusal")
+
+
+class Place(NamedTuple):
+    """Where an event says that it belongs."""
+
+    item_id: str
+    output_index: int | None = None
+    content_index: int | None = None
+
+
+class Change(NamedTuple):
+    """New text of a message; ``replaces`` its whole text, or follows it."""
+
+    message: StreamedMessage
+    text: str
+    replaces: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class StreamedPart:
+    """A text of a message."""
+
+    kind: PartKind
+    index: int
+    streamed: TextBuffer = field(default_factory=TextBuffer)
+    finished: bool = False
+    repeat: str | None = None
+    """The text since the part was finished, as long as it repeats the finished text."""
+
+
+@dataclass(slots=True, eq=False)
+class StreamedMessage:
+    """One message. ``key`` names it in updates; no other message of the response has that key."""
+
+    key: str
+    ids: set[str]
+    index: int | None
+    announced: bool
+    open: bool = True
+    parts: list[StreamedPart] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text of all its parts."""
+        return "".join(str(part.streamed) for part in self.parts)
+
+    def part(self, kind: PartKind, index: int) -> StreamedPart:
+        """Return the part, empty when it is new."""
+        for part in self.parts:
+            if part.index == index and part.kind == kind:
+                return part
+        part = StreamedPart(kind, index)
+        self.parts.append(part)
+        return part
+
+    def of_kind(self, kind: PartKind) -> list[StreamedPart]:
+        """Return the parts that are text, or those that are a refusal."""
+        return [part for part in self.parts if part.kind == kind]
+
+
+class StreamedMessages:
+    """All messages of one response, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._messages: list[StreamedMessage] = []
+        self._last: StreamedMessage | None = None
+
+    def __iter__(self) -> Iterator[StreamedMessage]:
+        return iter(self._messages)
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether any streamed text was never repeated as a finished text."""
+        return any(part.streamed and not part.finished for message in self._messages for part in message.parts)
+
+    def announce(self, place: Place) -> None:
+        """Open the message that the server announced, unless it is known."""
+        for message in self._messages:
+            named = place.item_id in message.ids and _agree(message.index, place.output_index)
+            unnamed = not place.item_id and message.open and _same_index(message.index, place.output_index)
+            if named or unnamed:
+                self._learn(message, place).announced = True
+                return
+        self._begin(place, announced=True)
+
+    def delta(self, place: Place, kind: PartKind, text: str) -> list[Change]:
+        """Add streamed text; a text that repeats a finished one is not new."""
+        message = self.streaming(place)
+        part = message.part(kind, place.content_index or 0)
+        if part.finished:
+            repeat = (part.repeat or "") + text
+            if str(part.streamed).startswith(repeat):
+                part.repeat = repeat
+                return []
+            # Not a repeat: another message under the same id.
+            part.repeat, text = None, repeat
+            message = self._begin(place)
+            part = message.part(kind, place.content_index or 0)
+        part.streamed.append(text)
+        return [Change(message, text)] if text else []
+
+    def streaming(self, place: Place) -> StreamedMessage:
+        """Return the message that streamed text or an annotation belongs to."""
+        last = self._last
+        if last is not None and last.open and place.item_id in last.ids and _agree(last.index, place.output_index):
+            return last
+        opened = [message for message in self._messages if message.open]
+        found = (
+            _last(opened, lambda m: place.item_id in m.ids and _agree(m.index, place.output_index))
+            or _last(opened, lambda m: _same_index(m.index, place.output_index))
+            or _last(opened, lambda m: place.item_id in m.ids)
+            or _last(opened[-1:], lambda m: self._takes(m, place))
+            or (None if opened else _last(self._messages, lambda m: place.item_id in m.ids))
+        )
+        return self._learn(found, place) if found is not None else self._begin(place)
+
+    def finish_part(self, place: Place, kind: PartKind, text: str) -> list[Change]:
+        """Compare a finished text with what was streamed of it."""
+        message = self._finished(place, text)
+        parts = message.of_kind(kind)
+        index = place.content_index or 0
+        part = _last(parts, lambda p: p.index == index) or _last(parts, lambda p: _equal(str(p.streamed), text))
+        part = part or message.part(kind, index)
+        streamed, repeat, part.repeat = str(part.streamed), part.repeat, None
+        if part.finished and repeat is not None and not _equal(text, streamed) and text.startswith(repeat):
+            # A second message under the same id looks like a repeat until its end arrives.
+            message = self._begin(place)
+            part, streamed = message.part(kind, index), ""
+        return self._settle(message, [part], streamed, text)
+
+    def finished(self, place: Place, text: str) -> StreamedMessage:
+        """Return the message that ends with ``text``; it takes no more streamed text under other ids."""
+        message = self._finished(place, text)
+        message.open = False
+        return message
+
+    def finish(self, message: StreamedMessage, texts: Sequence[tuple[PartKind, str]]) -> list[Change]:
+        """Compare the finished texts of a whole message with its streamed texts."""
+        changes: list[Change] = []
+        for kind in _KINDS:
+            text = "".join(text for of_kind, text in texts if of_kind == kind)
+            parts = message.of_kind(kind) or ([message.part(kind, 0)] if text else [])
+            changes += self._settle(message, parts, "".join(str(part.streamed) for part in parts), text)
+        return changes
+
+    def new(self, place: Place) -> StreamedMessage:
+        """Return a new message, which is whole."""
+        message = self._begin(place)
+        message.open = False
+        return message
+
+    def matched(self, messages: Sequence[tuple[str, str]]) -> list[StreamedMessage | None]:
+        """Return the streamed message for each ``(id, text)`` of the terminal event; None for a new one."""
+        streamed = "".join(m.text for m in self._messages)
+        if len(messages) == 1 and len(self._messages) > 1 and _compact(messages[0][1]) == _compact(streamed):
+            # Some servers join the messages of a response in the terminal event.
+            return [self._joined(messages[0][1])]
+        free = list(self._messages)
+        found: list[StreamedMessage | None] = [None] * len(messages)
+        for way in _WAYS:
+            for number, (item_id, text) in enumerate(messages):
+                if found[number] is None:
+                    at = self._messages[number] if number < len(self._messages) else None
+                    match = next((m for m in free if way(m, item_id, text, m is at)), None)
+                    if match is not None:
+                        free.remove(match)
+                        found[number] = match
+        return found
+
+    def _joined(self, text: str) -> StreamedMessage:
+        """Return ``text``, which holds that of all messages, as one message, and confirm theirs."""
+        for message in self._messages:
+            for part in message.parts:
+                part.finished = True
+        whole = StreamedPart("text", 0, TextBuffer(text), finished=True)
+        return StreamedMessage(self._messages[-1].key, set(), None, announced=False, open=False, parts=[whole])
+
+    def _settle(self, message: StreamedMessage, parts: list[StreamedPart], streamed: str, text: str) -> list[Change]:
+        """Mark ``parts`` as finished with ``text`` and return what that changes."""
+        if not text.strip() or not parts:
+            # An empty finished text says nothing about what was streamed.
+            return []
+        for part in parts:
+            part.finished = True
+        if text.startswith(streamed):
+            rest = text[len(streamed) :]
+            parts[-1].streamed.append(rest)
+            return [Change(message, rest)] if rest else []
+        if _equal(streamed, text):
+            return []
+        for part in parts:
+            part.streamed = TextBuffer()
+        parts[0].streamed = TextBuffer(text)
+        return [Change(message, message.text, replaces=True)]
+
+    def _finished(self, place: Place, text: str) -> StreamedMessage:
+        """Return the message of a finished text, by id, content, output index and order of opening."""
+
+        def named(m: StreamedMessage) -> bool:
+            return place.item_id in m.ids and _agree(m.index, place.output_index)
+
+        def fits(m: StreamedMessage) -> bool:
+            streamed = m.text
+            return bool(streamed) and (text.startswith(streamed) or _holds(m, text))
+
+        opened = [message for message in self._messages if message.open]
+        done = [message for message in self._messages if not message.open]
+        found = (
+            _last(opened, lambda m: named(m) and (not m.text or fits(m)))
+            or _last(done, lambda m: named(m) and _holds(m, text))
+            or _last(opened, lambda m: _same_index(m.index, place.output_index) and fits(m))
+            or _last(opened, fits)
+            or _last(opened, lambda m: _same_index(m.index, place.output_index))
+            or _last(done, lambda m: _holds(m, text))
+            or _last(opened, named)
+            or _last(done, named)
+            or _last(opened[-1:], lambda m: _agree(m.index, place.output_index))
+        )
+        return self._learn(found, place) if found is not None else self._begin(place)
+
+    def _takes(self, message: StreamedMessage, place: Place) -> bool:
+        """Return whether the open ``message`` takes text under an id that names no open message."""
+        if not place.item_id or not message.text:
+            return True
+        known = any(place.item_id in other.ids for other in self._messages)
+        return (message.announced or known) and _agree(message.index, place.output_index)
+
+    def _learn(self, message: StreamedMessage, place: Place) -> StreamedMessage:
+        if place.item_id:
+            message.ids.add(place.item_id)
+        if message.index is None:
+            message.index = place.output_index
+        self._last = message
+        return message
+
+    def _begin(self, place: Place, *, announced: bool = False) -> StreamedMessage:
+        name = place.item_id or "message"
+        keys = {message.key for message in self._messages}
+        number = 2
+        key = name
+        while key in keys:
+            key, number = f"{name}#{number}", number + 1
+        message = StreamedMessage(key, {place.item_id} if place.item_id else set(), place.output_index, announced)
+        self._messages.append(message)
+        self._last = message
+        return message
+
+
+def _last(items: Sequence[M], fits: Callable[[M], bool]) -> M | None:
+    """Return the last of ``items`` that fits."""
+    return next((item for item in reversed(items) if fits(item)), None)
+
+
+_WAYS: Final[tuple[Callable[[StreamedMessage, str, str, bool], bool], ...]] = (
+    lambda m, item_id, text, _: item_id in m.ids and _equal(m.text, text),
+    lambda m, _, text, __: _equal(m.text, text),
+    lambda m, item_id, _, __: item_id in m.ids,
+    lambda m, _, text, __: bool(m.text) and text.startswith(m.text),
+    lambda _, __, text, same_place: bool(text) and same_place,
+)
+"""How a message of the terminal event is found among those that were streamed, the surest way first."""
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split())
+
+
+def _agree(one: int | None, other: int | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _same_index(one: int | None, other: int | None) -> bool:
+    return one is not None and one == other
+
+
+def _equal(one: str, other: str) -> bool:
+    """Return whether the texts differ at most in the white space around them."""
+    return one == other or one.strip() == other.strip()
+
+
+def _holds(message: StreamedMessage, text: str) -> bool:
+    """Return whether ``text`` is that of the message or of one of its parts."""
+    return bool(text) and (_equal(message.text, text) or any(_equal(str(p.streamed), text) for p in message.parts))

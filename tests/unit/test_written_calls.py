@@ -1,0 +1,105 @@
+"""Tool calls that a model wrote as text, however the text is cut, and calls whose ids contradict each other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chat_app.generation.folding.streamed_calls import StreamedCalls
+from chat_app.generation.folding.written_calls import Piece, UnreadableCall, WrittenCall, WrittenCalls
+from chat_app.response_objects import FunctionCallItem
+
+TOOLS = {"find": {"properties": {"drug_name": {"type": "string"}, "limit": {"type": "integer"}}}}
+CALL = WrittenCall("find", '{"drug_name": "x"}')
+JSON = '{"name": "find", "arguments": {"drug_name": "x"}}'
+
+
+def read(text: str, size: int) -> list[Piece]:
+    """Return what ``text`` means when it arrives in pieces of ``size``, with neighbouring text as one."""
+    calls, found = WrittenCalls(TOOLS), list[Piece]()
+    pieces = [piece for at in range(0, len(text), size) for piece in calls.feed(text[at : at + size])]
+    for piece in [*pieces, *calls.close()]:
+        if isinstance(piece, str) and found and isinstance(found[-1], str):
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (f"<tool_call>\n{JSON}\n</tool_call>", [CALL]),
+        (f"<tool_call>{JSON}", [CALL]),
+        (f"<tool_call>{JSON}\n{JSON.replace('x', 'y')}</tool_call>", [CALL, WrittenCall("find", '{"drug_name": "y"}')]),
+        (f"Let me look.<tool_call>{JSON}</tool_call> So.", ["Let me look.", CALL, " So."]),
+        ('<function=find>{"drug_name": "x"}</function>', [CALL]),
+        (
+            "<function=find>\n<parameter=drug_name>\n5\n</parameter>\n<parameter=limit>\n5\n</parameter>\n</function>",
+            [WrittenCall("find", '{"drug_name": "5", "limit": 5}')],
+        ),
+        (
+            "<function=find>\n<parameter=limit>\nmany\n</parameter>\n</function>\n</tool_call>",
+            [WrittenCall("find", '{"limit": "many"}')],
+        ),
+        ("<function=find></function>", [WrittenCall("find", "{}")]),
+        ("<function=find>drug_name: x</function>", [UnreadableCall()]),
+        ("<tool_call>find<arg_key>drug_name</arg_key><arg_value>x</arg_value></tool_call>", [CALL]),
+        (f"[TOOL_CALLS] [{JSON}]", [CALL]),
+        ('[TOOL_CALLS]find[ARGS]{"drug_name": "x"}', [CALL]),
+        (f"\n {JSON}\n", [CALL]),
+        (f"[{JSON}]", [CALL]),
+        ('{"type": "function", "function": {"name": "find", "parameters": "{\\"drug_name\\": \\"x\\"}"}}', [CALL]),
+        (f"```json\n{JSON}\n```\nSo.", [CALL, "\nSo."]),
+        (f"```\n{JSON}", [CALL]),
+        ('{"name": "find", "arguments": {"drug', [UnreadableCall()]),
+        ('{"name": "find", "arguments": 5}', [UnreadableCall()]),
+        ("<tool_call>???</tool_call>", [UnreadableCall()]),
+        ('<tool_call>{"name": </tool_call>', [UnreadableCall()]),
+        ("<tool_call>[5]</tool_call>", [UnreadableCall()]),
+        ('{"name": "other", "arguments": {}}', ['{"name": "other", "arguments": {}}']),
+        ("```json\n[1]\n```", ["```json\n[1]\n```"]),
+        ("eGFR < 30 [4] <b", ["eGFR < 30 [4] <b"]),
+        (' {"na', [' {"na']),
+        ("  ", ["  "]),
+    ],
+)
+def test_calls_are_told_from_text(text: str, meant: list[Piece], size: int) -> None:
+    assert read(text, size) == meant
+
+
+def call(item_id: str, call_id: str, arguments: str = CALL.arguments) -> FunctionCallItem:
+    return FunctionCallItem(id=item_id, call_id=call_id, name="find", arguments=arguments)
+
+
+def test_a_call_under_other_ids_is_ready_once() -> None:
+    calls = StreamedCalls()
+    calls.added(call("a", "1", ""), 0)
+    calls.added(call("a", "1", ""), 0)
+    calls.arguments_done("x", None, CALL.arguments)
+    assert [item.call_id for item in calls.done(call("b", "2", ""), 0)] == ["2"]
+    for again in (call("b", "2"), call("a", "3"), call("c", "1")):
+        assert calls.done(again) == []
+    calls.delta("nothing", None, "is open")
+    calls.arguments_done("nothing", None, "is open")
+    assert [item.arguments for item in calls.ready] == [CALL.arguments]
+
+
+def test_a_call_that_is_written_and_sent_runs_once() -> None:
+    first, second = StreamedCalls(), StreamedCalls()
+    assert len(first.written(CALL)) == 1
+    assert first.done(call("a", "1")) == []
+    assert len(first.done(call("b", "2"))) == 1, "a second equal call was meant"
+    assert first.any_written
+    assert len(second.done(call("a", "1"))) == 1
+    assert second.written(CALL) == []
+    assert not second.any_written
+
+
+def test_arguments_that_are_no_json_are_compared_as_text() -> None:
+    calls = StreamedCalls()
+    calls.done(call("a", "1", "{"))
+    assert calls.terminal([call("b", "2", "{")]) == []
+    assert json.loads(calls.terminal([call("b", "2")])[0].arguments) == {"drug_name": "x"}
