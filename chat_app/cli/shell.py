@@ -27,10 +27,16 @@ T = TypeVar("T")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def run(work: Callable[[], Coroutine[Any, Any, T]], *, interrupt_is_error: bool = True) -> T:
+def run(
+    work: Callable[[], Coroutine[Any, Any, T]],
+    *,
+    interrupt_is_error: bool = True,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> T:
     """Run ``work``. Our errors become one sentence on standard error and exit code 1; Ctrl-C exits with 130."""
     try:
-        return asyncio.run(work())
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            return runner.run(work())
     except (AsclepiusError, ToolError) as error:
         fail(str(error))
     except KeyboardInterrupt:

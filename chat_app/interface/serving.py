@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -12,6 +14,8 @@ from fastapi import FastAPI
 
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 _SHUTDOWN_SECONDS = 5
 _FORCED_EXIT_POLL = 0.2
@@ -35,6 +39,8 @@ class PageServer(uvicorn.Server):
         gc.collect()
         gc.freeze()
         gc.set_threshold(_ALLOCATIONS)
+        parts = (type(asyncio.get_running_loop()), self.config.http_protocol_class, self.config.ws_protocol_class)
+        logger.info("Serving with %s", ", ".join(f"{part.__module__}.{part.__name__}" for part in parts if part))
         if self.started and self._on_ready is not None:
             self._on_ready(self._address())
 
@@ -67,6 +73,9 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
         app,
         host=settings.server.host,
         port=settings.server.port,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http="httptools",
+        ws="websockets-sansio",
         # Compressing small frames costs more processor time than it saves bytes.
         ws_per_message_deflate=False,
         log_config=None,

@@ -30,6 +30,7 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
     turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
     async with ScriptedServer([turn], repeat=True) as model:
         settings = {"OPENAI_BASE_URL": model.base_url, "REDIS_URL": redis_url, "ASCLEPIUS_LOAD_DEMO": "false"}
+        settings["ASCLEPIUS_LOG_LEVEL"] = "info"
         serving = serve(tmp_path / "data", loaded=False, **settings)
         served = await asyncio.to_thread(serving.__enter__)
         try:
@@ -43,6 +44,9 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
             await asyncio.to_thread(served.process.wait, 30)
         finally:
             await asyncio.to_thread(serving.__exit__, None, None, None)
+    log = served.log.read_text("utf-8")
+    for part in ("uvloop.Loop", "httptools_impl.HttpToolsProtocol", "websockets_sansio_impl.WebSocketsSansIOProtocol"):
+        assert part in log, "it serves with what the benchmarks measure"
     for turn_read in read:
         last = turn_read[-1]
         assert (last.event, last.data["answer"]) == ("turn_ended", "Take ")
