@@ -27,7 +27,7 @@ def telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[
 
 
 def term_rareness(question: str) -> dict[str, float]:
-    """Return for each term of ``question`` how rare its word is in ordinary English, 0 to 1.
+    """Return for each term of ``question`` how rare its word is in ordinary language, 0 to 1.
 
     A library of clinical texts has few everyday words, so that its own counts make them look telling.
     """

@@ -12,6 +12,7 @@ from typing import Final
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.evidence import EvidencePassage, EvidenceRecord
 from tools.language.quotable_units import term_set
+from tools.language.word_lists import word_list
 
 PRODUCTS: Final = "products"
 BRANDS: Final = "brands"
@@ -63,7 +64,7 @@ def adds_nothing(question: str, record: EvidenceRecord) -> bool:
 
 def only_parts(text: str) -> bool:
     """True when ``text`` has no words but those that name parts of a record or a label."""
-    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), _ASKING]))
+    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), _ASKING, *word_list("asking")]))
     return bool(term_set(text)) and term_set(text) <= known
 
 

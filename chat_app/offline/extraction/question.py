@@ -74,6 +74,8 @@ class Question:
     """The weight of each term in the whole library, where the search gave one."""
     focus: frozenset[int] = frozenset()
     """The terms of a follow-up's own words."""
+    asked: str = ""
+    """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
     """The names and classes of the drugs asked about, each as its stems; empty where no drug is named."""
 
@@ -94,7 +96,7 @@ class Question:
         """True when ``unit`` has what the question words ask for: a figure, a time, a condition, a list's item."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
-        return next((says.search(unit.text) is not None for asks, says in _ANSWERS if asks.search(self.text)), False)
+        return next((says.search(unit.text) is not None for asks, says in _ANSWERS if asks.search(self.asked)), False)
 
 
 def read_question(
@@ -118,6 +120,7 @@ def read_question(
         tuple((frozenset({stem}), *filter(None, more)) for stem, more in zip(stems, also, strict=True)),
         tuple(told[stem].weight if stem in told else None for stem in stems),
         frozenset(place for place, stem in enumerate(stems) if stem in new),
+        " ".join([text, *(form for stem in stems if stem in told for form in told[stem].also)]),
         tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
     )
 

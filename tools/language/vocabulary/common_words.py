@@ -30,9 +30,10 @@ def is_ordinary(word: str) -> bool:
 
 
 def rareness(word: str) -> float:
-    """Return how rare ``word``, in lower case, is in ordinary English: 0 for the commonest, 1 for an unlisted word."""
-    known = ranks("en")
-    return math.log(known[word]) / math.log(len(known)) if word in known else 1.0
+    """Return how rare ``word``, in lower case, is in the language that has it most: 0 to 1, 1 for an unlisted word."""
+    known = [math.log(ranks(language)[word]) / math.log(len(ranks(language))) for language in LANGUAGES
+             if word in ranks(language)]  # fmt: skip
+    return min(known, default=1.0)
 
 
 def language_of(text: str) -> Language:
