@@ -60,14 +60,14 @@ class _File(BaseModel):
     id: str = Field(max_length=64)
 
 
-class AskedQuestion(BaseModel):
-    """What the page sends when a question is asked."""
+class SentQuestion(BaseModel):
+    """The message of a socket that asks a question."""
 
     message: _Asked
     file_references: list[_File] | None = Field(None, alias="fileReferences")
 
     def payload(self, session: WebsocketSession, longest: int) -> dict[str, Any]:
-        """Return the message for Chainlit. Of a text that is too long, no more is kept than shows that it is."""
+        """Return the message for Chainlit, with a text that is too long cut one character past the limit."""
         message = {
             "id": str(self.message.id),
             "threadId": session.thread_id,
@@ -133,7 +133,7 @@ async def _signed_in(page: ChatPage, sid: str) -> WebsocketSession | None:
 
 async def _ask(page: ChatPage, original: Handler, sid: str, payload: Any) -> dict[str, int] | None:
     try:
-        given = AskedQuestion.model_validate(payload)
+        given = SentQuestion.model_validate(payload)
     except ValidationError:
         return _NOT_FOUND
     session = await _signed_in(page, sid)
