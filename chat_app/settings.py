@@ -132,6 +132,9 @@ class ServerSettings(BaseSettings):
     """Address the page listens on."""
     port: int = Field(8000, ge=0, le=65_535)
     """Port the page listens on; 0 takes a free one."""
+    root_path: Annotated[str, Field(pattern=r"^(/[\w.-]+)*$")] = ""
+    """Path below which a proxy publishes the page, the API and the sockets, such as /asclepius. The proxy may strip it
+    or pass it on."""
     auth: Literal["demo", "password", "header"] = "demo"
     """Who may use the page: one demo user, users with a password, or the user a proxy names in a header."""
     auth_header: str = "X-Forwarded-User"

@@ -5,7 +5,7 @@
 
   if (!localStorage.getItem('vite-ui-theme')) localStorage.setItem('vite-ui-theme', 'system');
 
-  const api = '/api/v1';
+  const api = `${window.asclepiusRoot}/api/v1`;
   const t = window.asclepiusSay;
   const MOST_QUOTES = 8;
   const sources = new Map();

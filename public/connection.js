@@ -10,7 +10,7 @@
   let newest = null;
   window.fetch = (...request) => {
     const address = new URL(request[0] instanceof Request ? request[0].url : request[0], location.href);
-    if (address.pathname !== '/set-session-cookie') return fetched(...request);
+    if (address.pathname !== `${window.asclepiusRoot}/set-session-cookie`) return fetched(...request);
     newest = request;
     const answer = before.then(() => fetched(...request));
     before = answer.then(() => {}, () => {});
@@ -24,8 +24,8 @@
   window.addEventListener('message', (event) => {
     const thread = event.source === window && event.data && event.data.asclepius_thread;
     const address = `/thread/${thread}`;
-    if (typeof thread !== 'string' || !['/', address].includes(location.pathname)) return;
+    if (typeof thread !== 'string' || !['/', address].includes(window.asclepiusPlace())) return;
     window.asclepiusDraft.moveTo(address);
-    if (location.pathname === '/') history.replaceState({}, '', address);
+    if (window.asclepiusPlace() === '/') history.replaceState({}, '', window.asclepiusRoot + address);
   });
 })();

@@ -11,7 +11,7 @@
   let draft = null;
   let typing = false;
 
-  const place = () => location.pathname;
+  const place = window.asclepiusPlace;
 
   function keep(text, start, end) {
     draft = text ? { text, start, end } : null;

@@ -9,6 +9,11 @@
   const numbers = new Intl.NumberFormat(tag);
   document.documentElement.lang = tag;
 
+  // Where the server publishes the page, such as `/asclepius`, and the path of the current address below that.
+  const root = document.querySelector('meta[property="og:root_path"]').content;
+  window.asclepiusRoot = root;
+  window.asclepiusPlace = () => location.pathname.slice(root.length) || '/';
+
   const shown = (value) => (typeof value === 'number' ? numbers.format(value) : value);
 
   // Say the text `key` with its placeholders filled; `count` selects the plural form.

@@ -38,7 +38,7 @@
       guideline.issuer, guideline.version, guideline.date && day(guideline.date), guideline.pages && t('pageCount', { count: guideline.pages }),
       guideline.added_at && t('added', { date: day(guideline.added_at) })
     ];
-    const file = `/api/v1/guidelines/${encodeURIComponent(guideline.id)}/original.pdf`;
+    const file = `${window.asclepiusRoot}/api/v1/guidelines/${encodeURIComponent(guideline.id)}/original.pdf`;
     return make('li', { 'data-guideline': guideline.id },
       make('a', { class: 'asc-title', href: file, target: '_blank', rel: 'noopener' }, guideline.title),
       make('p', { class: 'asc-about' }, facts.filter(Boolean).join(' · ')),
@@ -59,7 +59,7 @@
   }
 
   async function fetched(path) {
-    const answer = await fetch(`/api/v1/${path}`, { credentials: 'same-origin' });
+    const answer = await fetch(`${window.asclepiusRoot}/api/v1/${path}`, { credentials: 'same-origin' });
     if (!answer.ok) throw new Error(path);
     return answer.json();
   }

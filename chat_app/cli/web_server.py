@@ -28,7 +28,7 @@ async def run_server(settings: Settings) -> None:
     listener = _listen(settings.server.host, settings.server.port)
     port = int(listener.getsockname()[1])
     host = settings.server.host
-    page = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    page = f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.server.root_path}"
     set_up_logs(settings.diagnostics)
 
     @asynccontextmanager

@@ -97,12 +97,12 @@ async def close_standalone() -> None:
     await _standalone.aclose()
 
 
-def mount(host: FastAPI) -> None:
-    """Mount Chainlit with our target at ``/`` of ``host``.
+def mount(host: FastAPI, root_path: str = "") -> None:
+    """Mount Chainlit with our target at ``/`` of ``host``, which a proxy publishes at ``root_path``.
 
     Does what ``mount_chainlit`` does, without its middleware, which turns every aborted request into an error.
     """
-    os.environ["CHAINLIT_ROOT_PATH"] = "/"
+    os.environ["CHAINLIT_ROOT_PATH"] = root_path or "/"
     config.run.module_name = str(TARGET)
     load_module(str(TARGET))
     ensure_jwt_secret()  # type: ignore[no-untyped-call]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -16,6 +17,7 @@ from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_router import api_router
 from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.observability.access_log import AccessLog
@@ -28,7 +30,10 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     ``open_app`` builds what answers; tests put a stand-in there.
     """
     settings.check()
+    root = settings.server.root_path
     prepare_page_root(settings.storage.data_dir)
+    # Other apps of the same host must not get the login.
+    os.environ["CHAINLIT_AUTH_COOKIE_PATH"] = root or "/"
     # Import Chainlit only now: it reads its configuration on import.
     from chat_app.interface import chainlit_setup
     from chat_app.interface.history.history_layer import asking_user
@@ -42,13 +47,18 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
             yield
 
     app = FastAPI(
-        title="Asclepius", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json"
+        title="Asclepius",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        servers=[{"url": root}] if root else None,
     )
     app.state.runtime = runtime
     problems.install(app)
     api_docs.document(app)
     app.include_router(api_router(runtime))
-    chainlit_setup.mount(app)
+    chainlit_setup.mount(app, root)
     app.add_middleware(
         RequestGuard,
         identity=runtime.identity,
@@ -57,4 +67,5 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
         on_user=asking_user.set,
     )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
+    app.add_middleware(RootPath, root_path=root)
     return app

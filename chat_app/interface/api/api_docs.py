@@ -148,6 +148,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         description=DESCRIPTION,
         routes=app.routes,
         tags=[dict(tag) for tag in TAGS],
+        servers=app.servers,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     components = schema.setdefault("components", {})

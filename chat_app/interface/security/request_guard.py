@@ -39,7 +39,7 @@ _PROBLEM = b"application/problem+json"
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
-    r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url|root_path)"[^>]*>'
+    r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url)"[^>]*>'
     r"|<!-- FONT (?:START|END) -->"
 )
 # Chainlit takes one script; those that it builds on come before it.
@@ -133,7 +133,7 @@ class RequestGuard:
             with suppress(SessionStoreUnavailable):
                 await self._sign_in.end(admission.login)
         secure = self._is_secure(scope, given, peer)
-        texts = self._texts_address(given.get("accept-language"))
+        texts = self._identity.server.root_path + self._texts_address(given.get("accept-language"))
         body = _Body(receive, _largest(scope["path"]))
         page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
         await self._app(scope, body.receive, body.unless_too_large(page.send))
@@ -174,7 +174,8 @@ class RequestGuard:
             login = self._identity.issue_login(DEMO_USER)
         if login is None:
             return None
-        return f"{COOKIE}={login.token}; HttpOnly; Max-Age={int(LOGIN_LASTS.total_seconds())}; Path=/; SameSite=lax"
+        lasts, path = int(LOGIN_LASTS.total_seconds()), self._identity.server.root_path or "/"
+        return f"{COOKIE}={login.token}; HttpOnly; Max-Age={lasts}; Path={path}; SameSite=lax"
 
     def _is_secure(self, scope: Scope, headers: dict[str, str], peer: str | None) -> bool:
         """Return whether the browser uses https: here, at a trusted proxy, or at the public address."""
