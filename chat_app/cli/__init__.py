@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, audit, doctor, drugs, evaluate_safety, guidelines, serve
+from chat_app.cli import ask, audit, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -33,6 +33,8 @@ app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
 app.add_typer(audit.app, name="audit")
+app.add_typer(feedback.app, name="feedback")
+shell.command(app)(feedback.usage)
 app.add_typer(evaluate_safety.app, name="eval")
 
 

@@ -93,13 +93,12 @@ async def _ask_here(
     text: str, models: tuple[str, ...], options: ConsultOptions
 ) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
     from chat_app.agent.comparison import compare
-    from chat_app.cli.users import shell_user
 
     async with shell.opened() as app:
         app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
         await app.warm_up()
         await app.check_documents(options.documents)
-        options = replace(options, user_id=shell_user(app.settings))
+        options = replace(options, user_id=shell.shell_user(app.settings))
         asking: AsyncGenerator[AgentEvent | ModelEvent, None]
         asking = compare(app.agent, text, models, options) if len(models) > 1 else app.agent.consult(text, options)
         async with aclosing(asking) as events:

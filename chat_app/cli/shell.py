@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import getpass
 import logging
 import os
 import sys
@@ -72,6 +73,11 @@ def settings() -> Settings:
         format="%(levelname)s %(name)s: %(message)s",
     )
     return loaded
+
+
+def shell_user(settings: Settings) -> str:
+    """Return the user who owns the shell's conversations: the demo user, or else the account under a separate name."""
+    return "demo" if settings.server.auth == "demo" else f"shell:{getpass.getuser()}"
 
 
 def fail(message: str) -> NoReturn:

@@ -1,0 +1,92 @@
+"""``asclepius feedback`` and ``asclepius usage``: what users rated, and how much they ask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+app = typer.Typer(help="List and export rated answers.", no_args_is_help=True)
+
+_SHOWN = 80
+
+
+@shell.command(app, "list")
+async def list_feedback() -> None:
+    """List ratings, oldest first, with the question's beginning."""
+    from chat_app.database.usage_reports import rated_answers
+
+    async with _history("feedback") as engine:
+        found = await rated_answers(engine)
+    rows = [
+        (one.at, one.user, "helpful" if one.helpful else "not", one.question[:_SHOWN], one.comment) for one in found
+    ]
+    shell.print_table(("at", "user", "rating", "question", "comment"), rows)
+
+
+@shell.command(app)
+async def export(
+    as_evaluation: Annotated[
+        bool, typer.Option("--eval", help="As cases for `asclepius eval answers`; fill in `must` of unhelpful answers.")
+    ] = False,
+) -> None:
+    """Print rated answers with their questions as lines of JSON. They may contain patients' data."""
+    import orjson
+
+    from chat_app.database.usage_reports import rated_answers
+
+    async with _history("feedback") as engine:
+        found = await rated_answers(engine)
+    for one in found:
+        line = one.evaluation_case() if as_evaluation else one.model_dump()
+        sys.stdout.write(orjson.dumps(line).decode() + "\n")
+
+
+async def usage(
+    days: Annotated[int, typer.Option(min=1, help="How many days back.")] = 30, json: shell.Json = False
+) -> None:
+    """Count questions, users, conversations and ratings per day, in UTC."""
+    from chat_app.database import usage_reports
+
+    since = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+    async with _history() as engine:
+        found = await usage_reports.usage(engine, since=since)
+    if json:
+        shell.print_json(found)
+        return
+    columns = ("day", "questions", "users", "conversations", "helpful", "unhelpful")
+    shell.print_table(columns, [[getattr(day, column) for column in columns] for day in found])
+
+
+@asynccontextmanager
+async def _history(read: str = "") -> AsyncGenerator[AsyncEngine, None]:
+    """Open the history's database; the audit log records that ``read`` was read. Raises ``ConfigurationError``."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from chat_app.audit import audit_log
+    from chat_app.database.database_engine import configured_url, database_engine, database_url
+    from chat_app.database.migrations import migrate
+
+    settings = shell.settings()
+    engine = database_engine(database_url(configured_url(settings)))
+    try:
+        await migrate(engine)
+        if read:
+            await audit_log(settings, engine).record("export", shell.shell_user(settings), detail=read)
+        yield engine
+    except (SQLAlchemyError, OSError) as error:
+        raise ConfigurationError(
+            f"The history cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
+        ) from None
+    finally:
+        await engine.dispose()

@@ -1,0 +1,108 @@
+"""What operators read from the history: rated answers with their questions, and usage per day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tools.types import Frozen
+
+_FEEDBACK: Final = """SELECT f."forId", f."threadId", f."value", f."comment", f."createdAt", t."userIdentifier"
+    FROM feedbacks f JOIN threads t ON t."id" = f."threadId" ORDER BY f."createdAt", f."id\""""
+_STEPS: Final = 'SELECT "id", "parentId" FROM steps WHERE "threadId" = :thread'
+_ELEMENTS: Final = 'SELECT "forId", "props" FROM elements WHERE "threadId" = :thread'
+_QUESTIONS: Final = """SELECT substr(s."createdAt", 1, 10) AS day, count(*) AS questions,
+    count(DISTINCT t."userIdentifier") AS users, count(DISTINCT s."threadId") AS conversations
+    FROM steps s JOIN threads t ON t."id" = s."threadId" WHERE s."type" = 'user_message' AND s."createdAt" >= :since
+    GROUP BY 1 ORDER BY 1"""
+_RATINGS: Final = """SELECT substr("createdAt", 1, 10) AS day, sum("value") AS helpful, count(*) AS rated
+    FROM feedbacks WHERE "createdAt" >= :since GROUP BY 1"""
+
+
+class RatedAnswer(Frozen):
+    """A rating with its question, the answer and the quotes of its references."""
+
+    at: str
+    user: str
+    conversation: str
+    helpful: bool
+    comment: str = ""
+    question: str = ""
+    answer: str = ""
+    quotes: tuple[str, ...] = ()
+
+    def evaluation_case(self) -> dict[str, Any]:
+        """Return the question for `asclepius eval answers`; what a helpful answer quoted is what it must hold."""
+        return {
+            "question": self.question,
+            "must": list(self.quotes) if self.helpful else [],
+            "any": self.helpful,
+            "answerable": True,
+            "comment": self.comment,
+        }
+
+
+class UsageOfDay(Frozen):
+    """Counts of one day, in UTC."""
+
+    day: str
+    questions: int
+    users: int
+    conversations: int
+    helpful: int = 0
+    unhelpful: int = 0
+
+
+async def rated_answers(engine: AsyncEngine) -> list[RatedAnswer]:
+    """Return all ratings, oldest first."""
+    async with engine.connect() as connection:
+        given = await _rows(connection, _FEEDBACK)
+        return [await _rated(connection, row) for row in given]
+
+
+async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:
+    """Return the days with questions from the date ``since`` (ISO 8601) on."""
+    async with engine.connect() as connection:
+        days = await _rows(connection, _QUESTIONS, since=since)
+        ratings = {row["day"]: row for row in await _rows(connection, _RATINGS, since=since)}
+    found: list[UsageOfDay] = []
+    for day in days:
+        rating = ratings.get(day["day"], {"helpful": 0, "rated": 0})
+        helpful = int(rating["helpful"])
+        found.append(UsageOfDay(**day, helpful=helpful, unhelpful=int(rating["rated"]) - helpful))
+    return found
+
+
+async def _rated(connection: AsyncConnection, given: Mapping[str, Any]) -> RatedAnswer:
+    parents = {step["id"]: step["parentId"] for step in await _rows(connection, _STEPS, thread=given["threadId"])}
+    elements = await _rows(connection, _ELEMENTS, thread=given["threadId"])
+    # The end of each answer knows its question, its whole text and its references.
+    of_answer = [element["props"] for element in elements if given["forId"] in _upwards(element["forId"], parents)]
+    ends = [json.loads(props) if isinstance(props, str) else props or {} for props in of_answer]
+    return RatedAnswer(
+        at=given["createdAt"],
+        user=given["userIdentifier"] or "",
+        conversation=given["threadId"],
+        helpful=bool(given["value"]),
+        comment=given["comment"] or "",
+        question=next((str(end["question"]) for end in ends if end.get("question")), ""),
+        answer="".join(str(end.get("plain", "")) for end in ends),
+        quotes=tuple(quote for end in ends for one in end.get("references", ()) for quote in one.get("quotes", ())),
+    )
+
+
+def _upwards(step: str | None, parents: Mapping[str, str | None]) -> Sequence[str]:
+    """Return ``step`` and all that it is below of."""
+    found: list[str] = []
+    while step is not None and step not in found:
+        found.append(step)
+        step = parents.get(step)
+    return found
+
+
+async def _rows(connection: AsyncConnection, statement: str, **values: object) -> list[dict[str, Any]]:
+    return [dict(row) for row in (await connection.execute(text(statement), values)).mappings()]
