@@ -200,6 +200,24 @@ EXCHANGES: dict[str, Callable[[Api], object]] = {
         "POST", "/responses", status=400, json={"model": "m", "input": "Hi", "colour": "red"}
     ),
     "a wrong type": lambda api: api.call("POST", "/responses", status=400, json={"model": "m", "input": 7}),
+    "a tool that was not declared": lambda api: api.call(
+        "POST",
+        "/responses",
+        status=400,
+        json={"model": "m", "input": "Hi", "tool_choice": {"type": "function", "name": "f"}},
+    ),
+    "a schema that takes too much to fill": lambda api: api.call(
+        "POST",
+        "/responses",
+        status=400,
+        json={
+            "model": "m",
+            "input": "Hi",
+            "tools": [
+                {"type": "function", "name": "f", "parameters": {"type": "array", "minItems": 10**9, "items": {}}}
+            ],
+        },
+    ),
     "no JSON": lambda api: api.call(
         "POST", "/responses", status=400, content=b"{", headers={"Content-Type": "application/json"}
     ),

@@ -15,7 +15,7 @@ from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.model import prompt_of
-from chat_app.offline.wire.requests import Compact, CreateResponse
+from chat_app.offline.wire.requests import Compact, CreateResponse, NamedToolChoice
 
 Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
@@ -145,4 +145,9 @@ def _check_given(*given: object) -> None:
 def _check(request: CreateResponse) -> None:
     if request.background and request.store is False:
         raise invalid("Background responses need 'store' to be true.", "store")
+    choice = request.tool_choice
+    if isinstance(choice, NamedToolChoice):
+        declared = {(tool.type, getattr(tool, "name", None)) for tool in request.tools or ()}
+        if (choice.type, choice.name) not in declared:
+            raise invalid("The tool to choose is not among 'tools'.", "tool_choice")
     _check_given(request.input, request.previous_response_id)

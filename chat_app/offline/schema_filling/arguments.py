@@ -95,7 +95,7 @@ def fill_schema(
     ``inside`` are the references that are being filled: what refers to itself is left empty where it may be.
     """
     reference = schema.get("$ref") if isinstance(schema, dict) else None
-    if optional and (depth > _DEEPEST or (reference is not None and reference in inside)):
+    if (optional and depth > _DEEPEST) or (reference is not None and reference in inside):
         return None
     inside = inside if reference is None else (*inside, reference)
     found = resolve(schema, source.root)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
+from chat_app.offline.wire.schema_limits import at_reference, matcher
+
 Json = dict[str, Any]
 _LONGEST_REFERENCE: Final = 12
 _Maker = Callable[[Any], str]
@@ -37,7 +39,7 @@ def resolve(schema: object, root: Json) -> Json:
         if not isinstance(reference, str) or not reference.startswith("#"):
             break
         beside = {key: value for key, value in found.items() if key != "$ref"}
-        found = {**_at(root, reference), **beside}
+        found = {**at_reference(root, reference), **beside}
     parts = found.get("allOf")
     if not isinstance(parts, list):
         return found
@@ -45,13 +47,6 @@ def resolve(schema: object, root: Json) -> Json:
     for part in parts:
         merged = _merge(merged, resolve(part, root))
     return merged
-
-
-def _at(root: Json, reference: str) -> Json:
-    node: Any = root
-    for step in filter(None, reference[1:].split("/")):
-        node = node.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(node, dict) else {}
-    return node if isinstance(node, dict) else {}
 
 
 def _merge(one: Json, other: Json) -> Json:
@@ -116,8 +111,12 @@ def fits_number(value: float, schema: Json) -> bool:
     return bool(
         schema.get("minimum", value) <= value <= schema.get("maximum", value)
         and schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
-        and (not step or math.isclose(value / step, round(value / step), abs_tol=1e-9))
+        and (not step or _is_whole(value / step))
     )
+
+
+def _is_whole(ratio: float) -> bool:
+    return math.isfinite(ratio) and math.isclose(ratio, round(ratio), abs_tol=1e-9)
 
 
 def default_number(schema: Json, *, whole: bool) -> float | int:
@@ -126,7 +125,8 @@ def default_number(schema: Json, *, whole: bool) -> float | int:
     high = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf))
     step = schema.get("multipleOf") or 1
     near = max(low, min(0, high))
-    steps = math.floor(near / step)
+    ratio = near / step
+    steps = math.floor(ratio) if math.isfinite(ratio) else 0
     tried: list[float] = [schema.get("default", 0), 0, near, (low + high) / 2 if low > -math.inf else near]
     tried += [step * (steps + more) for more in (0, 1, -1, 2)]
     for value in tried:
@@ -141,11 +141,8 @@ def fits_text(value: str, schema: Json) -> bool:
     return (
         schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
         and (known is None or known[0].fullmatch(value) is not None or value == known[1])
-        and (pattern_of(schema) or _ANYTHING).search(value) is not None
+        and (pattern_of(schema) is None or matcher(schema["pattern"]).isinstance_python(value))
     )
-
-
-_ANYTHING: Final = re.compile("")
 
 
 def pattern_of(schema: Json) -> re.Pattern[str] | None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from chat_app.offline.wire.schema_limits import CheckedSchema
 from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of
 from chat_app.offline.wire.wire_items import Input
 
@@ -20,7 +21,7 @@ class FunctionToolIn(Open):
     type: Literal["function"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     description: str | None = None
-    parameters: Json | None = None
+    parameters: CheckedSchema | None = None
     strict: bool | None = None
 
 
@@ -149,7 +150,7 @@ class SchemaFormat(Open):
 
     type: Literal["json_schema"]
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
-    schema_: Json = Field(alias="schema")
+    schema_: CheckedSchema = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
 
@@ -171,7 +172,7 @@ class TextOptions(Open):
 class ReasoningOptions(Open):
     """Effort and summary of reasoning."""
 
-    effort: str | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
