@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chat_app.agent.run_state import RunState
+from chat_app.agent.run_types import RunRequest
+from chat_app.events import CitationReceived
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.generation.updates import (
@@ -277,3 +280,18 @@ def test_a_buffer_joins_what_it_holds() -> None:
     assert buffer
     assert not TextBuffer()
     assert len(buffer._pieces) <= 64
+
+
+def test_a_finished_text_without_the_white_space_around_it_changes_nothing() -> None:
+    updates, fold = feed(delta("Give it. \n"), done("Give it."), completed())
+    assert texts(updates) == [("m", "Give it. \n")]
+    assert fold.text == "Give it. \n"
+
+
+def test_a_citation_before_any_text_is_not_shown_again_with_corrected_text() -> None:
+    state = RunState(RunRequest(items=()))
+    state.add_citation(CitationReceived(file_id="f"))
+    state.add_text("m", "Do give it.")
+    again = list(state.replace_text("m", "Do not give it."))
+    assert [event.type for event in again] == ["text_replaced", "text_delta"]
+    assert state.answer == "Do not give it."
