@@ -136,6 +136,7 @@ class Conversation:
             outcome=result.outcome.kind,
             citations=tuple(citations),
             turn_id=turn_id,
+            response_ids=tuple(step.response_id for step in result.step_history if step.response_id),
         )
         try:
             asked = Message(role="user", content=question, turn_id=turn_id)

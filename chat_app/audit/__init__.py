@@ -6,10 +6,19 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address
 from chat_app.audit.audit_sinks import file_sink, syslog_sink
-from chat_app.audit.audit_table import DatabaseAuditLog
+from chat_app.audit.audit_table import AuditEntry, AuditFilter, DatabaseAuditLog
 from chat_app.settings import Settings
 
-__all__ = ["AuditAction", "AuditLog", "DatabaseAuditLog", "SilentAuditLog", "audit_log", "client_address"]
+__all__ = [
+    "AuditAction",
+    "AuditEntry",
+    "AuditFilter",
+    "AuditLog",
+    "DatabaseAuditLog",
+    "SilentAuditLog",
+    "audit_log",
+    "client_address",
+]
 
 
 def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, audit, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell
+from chat_app.cli import ask, audit, backup, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell, user_data
+from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
 
 _ALLOCATIONS = 50_000
@@ -32,9 +33,13 @@ app.command(name="offline-server")(serve.offline_server)
 app.command(name="hash-password")(serve.hash_password)
 app.add_typer(guidelines.app, name="guidelines")
 app.add_typer(drugs.app, name="drugs")
+command(app)(backup.backup)
+command(app)(backup.restore)
 app.add_typer(audit.app, name="audit")
 app.add_typer(feedback.app, name="feedback")
 shell.command(app)(feedback.usage)
+app.add_typer(user_data.users, name="users")
+app.add_typer(user_data.exports, name="export")
 app.add_typer(evaluate_safety.app, name="eval")
 
 

@@ -81,7 +81,7 @@ def _sqlite_settings(connection: Any, _record: Any) -> None:
     # SQLite's own function folds ASCII only.
     connection.create_function("LOWER", 1, _lower, deterministic=True)
     cursor = connection.cursor()
-    for pragma in ("busy_timeout=5000", "synchronous=NORMAL"):
+    for pragma in ("busy_timeout=5000", "synchronous=NORMAL", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     # Does not wait: another server that holds the file has just set the same, persistent mode.
     with suppress(sqlite3.OperationalError):

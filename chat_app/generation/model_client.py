@@ -64,6 +64,14 @@ class ModelClient(Protocol):
         """
         ...
 
+    async def delete(self, response_id: str) -> None:
+        """Erase a stored response; one that is gone, or that the server never keeps, is no error.
+
+        Raises:
+            ProviderError: The server cannot be reached, or refuses.
+        """
+        ...
+
     async def ping(self) -> None:
         """Return when the server answers and accepts the key; raise a ``ProviderError`` that says what to change."""
         ...

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
+from chat_app.interface.user_data import keep_purging
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
@@ -44,7 +46,9 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None, None]:
         async with runtime.running():
+            purging = asyncio.create_task(keep_purging(runtime))
             yield
+            purging.cancel()
 
     app = FastAPI(
         title="Asclepius",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from chat_app.audit import audit_log
 from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
-from chat_app.errors import AsclepiusError, ConfigurationError, SessionError
+from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
@@ -28,7 +28,7 @@ from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
-from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.session_store import Message, SessionStore
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
@@ -192,8 +192,27 @@ class Runtime:
         with suppress(SessionError):
             await self.keeper.erase(thread_id)
         for conversation in conversations:
-            await self.turns.end_conversation(conversation, owner)
-        await forget(self.app.sessions, owner, set(conversations))
+            await self.erase_conversation(conversation, owner)
+
+    async def erase_conversation(self, conversation: str, owner: str) -> None:
+        """Erase a conversation from the session store and the model server; what cannot be erased now expires."""
+        app = await self.ready()
+        await self.turns.end_conversation(conversation, owner)
+        with suppress(SessionError):
+            if await app.sessions.get(conversation, owner) is not None:
+                await self._erase_responses(app, await app.sessions.messages(conversation))
+        await forget(app.sessions, owner, {conversation})
+        if self.settings.storage.redis_url is None:
+            await app.sessions.compact()
+
+    async def _erase_responses(self, app: App, messages: Sequence[Message]) -> None:
+        names = [name for message in messages for name in (*message.response_ids, message.response_id) if name]
+        for name in dict.fromkeys(names):
+            try:
+                await app.model.delete(name)
+            except ProviderError as error:
+                logger.warning("A deleted conversation stays at the model server: %s", type(error).__name__)
+                return
 
     async def _erase_files(self, thread_id: str, owner: str) -> None:
         # Imports Chainlit, which needs the page's folder.

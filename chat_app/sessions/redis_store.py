@@ -214,6 +214,13 @@ class RedisSessionStore:
             await self._index.forget(user_id, session_id)
         return bool(status == b"ok")
 
+    async def compact(self) -> None:
+        try:
+            await self._bounded(self._redis.bgrewriteaof)
+        except SessionStoreUnavailable:
+            # One is running already, or the server forbids it: it rewrites its file when that has grown.
+            _logger.info("Redis did not rewrite its file after a deletion")
+
     async def ping(self) -> None:
         await self._bounded(self._redis.ping)
 

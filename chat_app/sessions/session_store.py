@@ -72,6 +72,8 @@ class Message(Frozen):
     """How the answer ended; None for a question."""
     citations: tuple[str, ...] = ()
     """Ids of the cited passages, in the order of their display numbers."""
+    response_ids: tuple[str, ...] = ()
+    """Every response of the turn at the model server, to be erased with the conversation."""
     turn_id: str | None = None
     """The turn of the question or answer; None for messages of earlier versions."""
 
@@ -190,6 +192,10 @@ class SessionStore(Protocol):
 
     async def delete(self, session_id: str, user_id: str) -> bool:
         """Erase the conversation with its records that were moved aside; return False when it is not the user's."""
+        ...
+
+    async def compact(self) -> None:
+        """Write the store's files again without what was deleted; returns before that is done."""
         ...
 
     async def ping(self) -> None:

@@ -88,10 +88,10 @@ class TurnJournal:
             return _started_at(int(pid)) != started
         return not await self._run(lambda: self._redis.exists(_lease(opened.writer)))
 
-    async def claim(self, turn_id: str) -> bool:
+    async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
         """Return whether this process is to write the abandoned turn; the claim ends with ``drop`` or in seconds."""
         key = f"{_key(turn_id)}:claim"
-        return bool(await self._run(lambda: self._redis.set(key, self.writer, nx=True, ex=_CLAIM_SECONDS)))
+        return bool(await self._run(lambda: self._redis.set(key, self.writer, nx=True, ex=seconds)))
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""

@@ -194,11 +194,17 @@ class FakeSessions:
     async def get(self, session_id: str, user_id: str) -> None:
         return None
 
+    async def compact(self) -> None:
+        return None
+
     async def delete(self, session_id: str, user_id: str) -> bool:
         return False
 
 
 class FakeModel:
+    async def delete(self, response_id: str) -> None:
+        return None
+
     async def ping(self) -> None:
         return None
 

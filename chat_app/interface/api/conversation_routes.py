@@ -100,7 +100,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
         await runtime.turns.end_conversation(conversation_id, user)
         # Delete the session last, so that an interrupted deletion can be repeated.
         await runtime.history.delete_conversation(conversation_id, user)
-        await store.delete(conversation_id, user)
+        await runtime.erase_conversation(conversation_id, user)
         return Response(status_code=204)
 
     return router

@@ -204,6 +204,31 @@ class History(SQLAlchemyDataLayer):
                 statement = f'DELETE FROM {table} WHERE "threadId" = :id'  # noqa: S608 - names of our own tables
                 await connection.execute(text(statement), {"id": thread_id})
             await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
+        await self._truncate_log()
+
+    async def _truncate_log(self) -> None:
+        """Remove what was deleted from SQLite's log as well; readers may prevent that until the next time."""
+        if self.engine.dialect.name == "sqlite":
+            async with self.engine.connect() as connection:
+                await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def threads_of(self, owner: str) -> list[str]:
+        """Return all conversations of ``owner``."""
+        async with self.engine.connect() as connection:
+            query = 'SELECT "id" FROM threads WHERE "userIdentifier" = :owner ORDER BY "createdAt"'
+            return [row["id"] for row in await rows_of(connection, query, owner=owner)]
+
+    async def threads_before(self, time: str) -> list[str]:
+        """Return the conversations that were last used before ``time``, as ``now()`` writes it."""
+        async with self.engine.connect() as connection:
+            query = 'SELECT "id" FROM threads WHERE "updatedAt" < :time ORDER BY "updatedAt"'
+            return [row["id"] for row in await rows_of(connection, query, time=time)]
+
+    async def delete_user(self, owner: str) -> None:
+        """Delete the user, once their conversations are deleted."""
+        async with self.engine.begin() as connection:
+            await connection.execute(text('DELETE FROM users WHERE "identifier" = :owner'), {"owner": owner})
+        await self._truncate_log()
 
     async def delete_conversation(self, conversation_id: str, owner: str) -> None:
         """Erase the thread of ``owner`` that continues the session store's conversation of this id."""

@@ -19,7 +19,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditLog
 from chat_app.errors import AsclepiusError, AuditUnavailable, SessionError
-from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded, agent_event_adapter
+from chat_app.events import (
+    AgentEvent,
+    Outcome,
+    RunItemStreamEvent,
+    StepRunItem,
+    TextDelta,
+    TurnEnded,
+    agent_event_adapter,
+)
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
@@ -332,10 +340,18 @@ async def _remember(sessions: SessionStore, header: TurnHeader, turn: LiveTurn) 
         content=turn.log.answer,
         outcome=ended.outcome.kind,
         citations=tuple(cited[number] for number in sorted(cited)),
+        response_ids=tuple(dict.fromkeys(filter(None, map(_response_of, turn.log.read(Cursor())[0])))),
         turn_id=turn.id,
     )
     with suppress(SessionError):
         await sessions.append_messages(conversation_id, [question, answer])
+
+
+def _response_of(event: AgentEvent) -> str | None:
+    """Return the response at the model server that ``event`` ends a step with."""
+    if isinstance(event, RunItemStreamEvent) and isinstance(event.item, StepRunItem):
+        return event.item.step_output.response_id
+    return None
 
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:

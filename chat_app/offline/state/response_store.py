@@ -156,7 +156,7 @@ class ResponseStore:
         def remove(connection: sqlite3.Connection) -> int:
             return connection.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount
 
-        if not await self._database.run(remove):
+        if not await self._database.erase(remove):
             raise not_found("Response", response_id)
 
     async def unfinished(self) -> list[Unfinished]:

@@ -70,6 +70,17 @@ class Database:
         """Run ``work`` in a transaction: all of its writes are kept, or none if it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
+    async def erase(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work``, which deletes, and remove what it deleted from the log as well."""
+        done = await self.run(work)
+
+        def truncate() -> None:
+            if self._connection is not None:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, truncate)
+        return done
+
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection or self.open()
         with connection:
@@ -97,6 +108,8 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
+        # Overwrites what is deleted.
+        connection.execute("PRAGMA secure_delete = ON")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
             connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")

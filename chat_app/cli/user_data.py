@@ -1,0 +1,62 @@
+"""``asclepius users erase`` and ``asclepius export user``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.errors import InputRejected
+
+if TYPE_CHECKING:
+    from chat_app.interface.runtime import Runtime
+
+users = typer.Typer(help="Users and what is held about them.", no_args_is_help=True)
+exports = typer.Typer(help="Export what is held.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The user's name, as at sign-in.")]
+
+
+@shell.command(users)
+async def erase(
+    name: Name, yes: Annotated[bool, typer.Option("--yes", help="Erase without asking again.")] = False
+) -> None:
+    """Erase all conversations, files, feedback and sessions of a user. The audit log keeps its entries."""
+    if not yes and not typer.confirm(f"Erase everything that is held about {name}?", err=True):
+        raise InputRejected("Nothing was erased.")
+    from chat_app.interface.user_data import erase_user
+
+    async with _opened() as runtime:
+        typer.echo(f"Erased {await erase_user(runtime, name)} conversations of {name}.")
+
+
+@shell.command(exports)
+async def user(name: Name) -> None:
+    """Print everything that is held about a user as JSON: conversations, feedback, sessions and audit entries."""
+    from chat_app.interface.user_data import user_data
+
+    async with _opened() as runtime:
+        shell.print_json(await user_data(runtime, name))
+
+
+@asynccontextmanager
+async def _opened() -> AsyncGenerator[Runtime, None]:
+    """Open history and services, those of a running ``asclepius serve`` if there is one."""
+    from chat_app.bootstrap import open_app
+    from chat_app.interface.assets import prepare_page_root
+    from chat_app.tracing.log_guard import guard_logs
+
+    settings = shell.settings()
+    # The running app has that port.
+    settings.diagnostics = settings.diagnostics.model_copy(update={"metrics_port": None})
+    guard_logs()
+    prepare_page_root(settings.storage.data_dir)
+    from chat_app.interface.runtime import Runtime
+
+    runtime = Runtime(settings, open_app)
+    async with runtime.running():
+        await runtime.ready()
+        yield runtime

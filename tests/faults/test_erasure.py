@@ -1,0 +1,116 @@
+"""Erasure: a deleted conversation is in no file of the app any more, and old ones are deleted by age."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from chat_app.interface.user_data import erase_user, purge, user_data
+from chat_app.sessions import RedisSessionStore
+from tests.support.api_server import api, ask
+from tests.support.engine import adapter, chained, clinic, guideline_tool, passage
+from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply
+from tests.support.served import asclepius, serve
+from tests.support.services import wait_until
+from tests.support.waiting import until
+
+CANARY = "Zanzibarquokka"
+CALL = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
+GUIDE = passage(text="Start metformin at 500 mg once daily with food.")
+TURN = [
+    calls_reply(CALL, response_id="resp_1"),
+    chained(text_reply("Start metformin at 500 mg once daily with food. [1]", response_id="resp_2")),
+]
+DELETED = Status(200, body={"id": "resp", "object": "response", "deleted": True})
+
+
+def holding(data_dir: Path, word: str) -> list[str]:
+    """Return the files that contain ``word``."""
+    found = []
+    for path in sorted(data_dir.rglob("*")):
+        try:
+            if path.is_file() and word.encode() in path.read_bytes():
+                found.append(str(path.relative_to(data_dir)))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
+    """Row 55: history, sessions with Redis' append-only file, and the offline server's responses."""
+    data_dir = tmp_path / "data"
+    with serve(data_dir) as running, httpx.Client(base_url=running.url, timeout=60) as client:
+        client.post("/auth/header").raise_for_status()
+        body = {"message": f"Metformin for {CANARY}?", "stream": False}
+        asked = client.post("/api/v1/consult", json=body).raise_for_status().json()
+        before = holding(data_dir, CANARY)
+        assert any("history" in name for name in before)
+        assert any("offline" in name for name in before)
+        assert any("redis" in name for name in before)
+        client.delete(f"/api/v1/conversations/{asked['conversation_id']}").raise_for_status()
+        wait_until(lambda: holding(data_dir, CANARY) == [], what="the last trace is erased", seconds=30)
+        assert asclepius("audit", "verify", data_dir=data_dir).returncode == 0
+        again = client.post("/api/v1/consult", json=body).raise_for_status().json()
+        exported = asclepius("export", "user", "demo", data_dir=data_dir)
+        report = json.loads(exported.stdout)
+        assert CANARY in json.dumps(report["conversations"])
+        assert [session["session_id"] for session in report["sessions"]] == [again["conversation_id"]]
+        assert {"question", "delete"} <= {entry["action"] for entry in report["audit"]}
+        erased = asclepius("users", "erase", "demo", "--yes", data_dir=data_dir)
+        assert erased.returncode == 0, erased.stderr
+        wait_until(lambda: holding(data_dir, CANARY) == [], what="the user's data is erased", seconds=30)
+
+
+async def test_every_response_at_an_external_server_is_deleted_with_its_conversation(
+    redis_url: str, tmp_path: Path
+) -> None:
+    store = RedisSessionStore(redis_url)
+    async with (
+        ScriptedServer([*TURN, [DELETED], [DELETED]]) as server,
+        clinic(server, redis_url, [guideline_tool(GUIDE)], store=store) as agent,
+    ):
+        model = adapter(server)
+        async with api(agent, tmp_path / "data", sessions=store, client=model) as running, running.client() as client:
+            name = (await ask(client))[0].data["conversation_id"]
+            assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
+        await model.aclose()
+        deleted = [request.path for request in server.requests if request.method == "DELETE"]
+        assert [path.rpartition("/")[2] for path in deleted] == ["resp_1", "resp_2"]
+
+
+async def test_conversations_are_deleted_by_age_and_the_audit_log_keeps_its_own(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCLEPIUS_RETENTION_DAYS", "30")
+    monkeypatch.setenv("ASCLEPIUS_AUDIT_RETENTION_DAYS", "365")
+    store = RedisSessionStore(redis_url)
+    async with (
+        ScriptedServer([*TURN, *TURN]) as server,
+        clinic(server, redis_url, [guideline_tool(GUIDE)], store=store) as agent,
+        api(agent, tmp_path / "data", sessions=store) as running,
+        running.client("purged") as client,
+    ):
+        runtime, now = running.runtime, datetime.now(UTC)
+        await ask(client)
+        await until(lambda: not runtime.turns.of_owner("purged"), what="the answer is stored")
+        (old,) = await runtime.history.threads_of("purged")
+        async with runtime.history.engine.begin() as connection:
+            past = (now - timedelta(days=31)).isoformat()
+            await connection.execute(text('UPDATE threads SET "updatedAt" = :past'), {"past": past})
+        await ask(client)
+        await until(lambda: not runtime.turns.of_owner("purged"), what="the answer is stored")
+        assert await purge(runtime, now) == 1
+        (kept,) = await runtime.history.threads_of("purged")
+        assert kept != old
+        assert len(await store.summaries("purged")) == 1
+        assert await purge(runtime, now) == 0
+        report = await user_data(runtime, "purged")
+        assert [entry["action"] for entry in report["audit"]].count("question") == 2
+        assert await purge(runtime, now + timedelta(days=400)) == 1
+        assert (await user_data(runtime, "purged"))["audit"] == []
+        assert await erase_user(runtime, "purged") == 0
