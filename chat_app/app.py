@@ -40,6 +40,7 @@ else:
     @cl.header_auth_callback
     async def sign_in_by_header(headers: Mapping[str, str]) -> cl.User | None:
         name = runtime.identity.from_headers(headers)
+        await runtime.audit.record("login" if name else "login_failed", name or "")
         return chainlit_setup.user_of(name) if name else None
 
 

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, audit, backup, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell, user_data
+from chat_app.cli import ask, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell
+from chat_app.cli.governance import audit, backup, personal_data
 from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
 
@@ -38,8 +39,8 @@ command(app)(backup.restore)
 app.add_typer(audit.app, name="audit")
 app.add_typer(feedback.app, name="feedback")
 shell.command(app)(feedback.usage)
-app.add_typer(user_data.users, name="users")
-app.add_typer(user_data.exports, name="export")
+app.add_typer(personal_data.users, name="users")
+app.add_typer(personal_data.exports, name="export")
 app.add_typer(evaluate_safety.app, name="eval")
 
 

@@ -1,0 +1,1 @@
+"""Commands for those who answer for the data: audit log, backup, erasure and export."""
