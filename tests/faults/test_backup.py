@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.support.served import Served, asclepius, serve
 
@@ -28,6 +29,8 @@ def conversations(running: Served) -> list[dict[str, Any]]:
         return listed
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_backup_of_a_running_app_is_restored_and_answers(tmp_path: Path) -> None:
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "backup.tar.gz"
     with serve(first) as running:

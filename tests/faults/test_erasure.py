@@ -41,6 +41,8 @@ def holding(data_dir: Path, word: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
     """Row 55: history, sessions with Redis' append-only file, and the offline server's responses."""
     data_dir = tmp_path / "data"

@@ -115,6 +115,8 @@ async def over_api(page: ServedPage, seconds: float) -> str:
     return "".join(shown)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_killed_server_loses_no_shown_word_and_marks_every_broken_answer(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -152,6 +154,8 @@ def check(thread: dict[str, Any], client: httpx.Client, shown: str, number: int)
     assert "The server stopped" in exported
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_another_server_shows_a_running_answer_so_far_and_takes_over_what_a_killed_one_left(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
