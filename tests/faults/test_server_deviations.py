@@ -469,9 +469,9 @@ async def test_a_server_without_chaining_is_told_everything_each_time(redis_url:
     turns = [call, text_reply("One.", response_id="resp_2"), text_reply("Two.", response_id="resp_3")]
     tool = FunctionTool(first, name="search_clinical_guidelines")
     async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool], chaining=False) as agent:
-        events = await consult(agent, "1?")
+        events = await consult(agent, "What is metformin?")
         assert isinstance(events[0], TurnStarted)
-        follow_up = await consult(agent, "2?", conversation_id=events[0].conversation_id)
+        follow_up = await consult(agent, "And its dose?", conversation_id=events[0].conversation_id)
     assert not any(isinstance(event, Notice) for event in (*events, *follow_up))
     assert all("previous_response_id" not in request.json for request in server.requests)
     assert [item["type"] for item in server.requests[1].json["input"]] == [
@@ -480,7 +480,11 @@ async def test_a_server_without_chaining_is_told_everything_each_time(redis_url:
         "function_call_output",
     ]
     assert json.loads(server.requests[1].json["input"][1]["arguments"]) == {"a": "x"}
-    assert [item["content"][0]["text"] for item in server.requests[2].json["input"]] == ["1?", "One.", "2?"]
+    assert [item["content"][0]["text"] for item in server.requests[2].json["input"]] == [
+        "What is metformin?",
+        "One.",
+        "And its dose?",
+    ]
 
 
 async def test_a_hosted_search_without_results_cannot_be_cited(redis_url: str) -> None:
@@ -532,8 +536,8 @@ async def test_chaining_is_learned_for_each_model(redis_url: str) -> None:
     ]
     async with ScriptedServer(turns) as server, clinic(server, redis_url) as agent:
         for model in ("native", "bridged"):
-            events = await consult(agent, "1?", model=model)
+            events = await consult(agent, "What is metformin?", model=model)
             assert isinstance(events[0], TurnStarted)
-            follow_up = await consult(agent, "2?", model=model, conversation_id=events[0].conversation_id)
+            follow_up = await consult(agent, "And its dose?", model=model, conversation_id=events[0].conversation_id)
     assert (ended(follow_up).answer, server.unexpected) == ("Four.", 0)
     assert [event.code for event in follow_up if isinstance(event, Notice)] == ["transcript_always_replayed"]
