@@ -27,7 +27,7 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
 )
 """For each language the phrases that fill a place."""
 _PENALTY: Final = 3e-3
-_THRESHOLD: Final = 0.4
+_THRESHOLD: Final = 0.45
 """Below one half: a missed emergency costs more than a needless notice."""
 _RATE: Final = 0.1
 _ROUNDS: Final = 6
