@@ -142,7 +142,8 @@ class ServerSettings(BaseSettings):
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "::1")
     """Addresses, separated by commas, whose auth header is believed."""
     users: SecretStr | None = None
-    """With auth=password: name:hash pairs separated by commas, each made by `asclepius hash-password`."""
+    """With auth=password, besides those of `asclepius users add`: name:hash pairs separated by commas, each made by
+    `asclepius hash-password`."""
     public_url: str | None = None
     """Address under which browsers reach the page, such as https://asclepius.hospital.example. With https, cookies are
     sent over https only, and browsers are told to use nothing else."""
@@ -300,12 +301,13 @@ class Settings:
         if server.auth == "demo" and not is_loopback(server.host):
             raise ConfigurationError(
                 f"ASCLEPIUS_HOST={server.host} would let anyone on the network in as the demo user. "
-                "Set ASCLEPIUS_AUTH=password (with ASCLEPIUS_USERS) or ASCLEPIUS_AUTH=header, or listen on 127.0.0.1."
+                "Set ASCLEPIUS_AUTH=password (and run `asclepius users add`) or ASCLEPIUS_AUTH=header, "
+                "or listen on 127.0.0.1."
             )
-        if server.auth == "password" and server.users is None:
+        has_users = server.users is not None or (self.storage.data_dir / "users.json").is_file()
+        if server.auth == "password" and not has_users:
             raise ConfigurationError(
-                "ASCLEPIUS_AUTH=password needs ASCLEPIUS_USERS: name:hash pairs, each hash "
-                "made by `asclepius hash-password`."
+                "ASCLEPIUS_AUTH=password needs users: run `asclepius users add NAME`, or set ASCLEPIUS_USERS."
             )
         if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
             raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")

@@ -14,7 +14,7 @@ import typer
 
 from chat_app import __version__
 from chat_app.cli import ask, doctor, drugs, evaluate_safety, feedback, guidelines, serve, shell
-from chat_app.cli.governance import audit, backup, personal_data
+from chat_app.cli.governance import audit, backup, personal_data, users
 from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
 
@@ -41,6 +41,7 @@ app.add_typer(feedback.app, name="feedback")
 shell.command(app)(feedback.usage)
 app.add_typer(personal_data.users, name="users")
 app.add_typer(personal_data.exports, name="export")
+app.add_typer(users.keys_app, name="keys")
 app.add_typer(evaluate_safety.app, name="eval")
 
 

@@ -19,6 +19,7 @@ from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, S
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
+from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
@@ -52,7 +53,7 @@ class Runtime:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self.settings = settings
         self.identity = Identity(settings)
-        self.sign_in = SignIn(self.identity, self._ended_logins)
+        self.sign_in = SignIn(self.identity, api_keys_at(settings.storage.data_dir), self._ended_logins)
         self.metrics = metrics_of(settings.diagnostics)
         self.turns = LiveTurns(observer_of=lambda ids: TurnWatch(ids, self._tool_names, self.metrics))
         server = settings.server

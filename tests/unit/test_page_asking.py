@@ -17,6 +17,7 @@ from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
+from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import TooManyQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.settings import Settings
@@ -30,6 +31,7 @@ class Running:
         self.turns = LiveTurns()
         self.loading = None
         self.settings = settings
+        self.identity = Identity(settings)
         self.history = SimpleNamespace(metadata_of=self._nothing, claim_thread=self._claimed, owner_of=self._owner)
         self.app = FakeApp(settings, FakeAgent())
         self.audit = SilentAuditLog()

@@ -46,7 +46,7 @@ def file_router(runtime: Runtime) -> APIRouter:
             raise NotOwner
         state: FileState = "own"
         if body.whom == "library":
-            if not runtime.settings.server.may_upload(user):
+            if not runtime.identity.may_upload(user):
                 return problem(403, say(language_of(request.headers.get("accept-language")), "upload.not_allowed"))
             shared = await (await runtime.ready()).guidelines.share(document_id, scope)
             if shared is None:

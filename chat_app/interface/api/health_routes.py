@@ -65,7 +65,7 @@ def status_router(runtime: Runtime) -> APIRouter:
             "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
-            "may_upload": runtime.settings.server.may_upload(user),
+            "may_upload": runtime.identity.may_upload(user),
             "guidelines": [],
             "damaged": [],
             "drugs": None,

@@ -99,7 +99,7 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
         await _wait_for_files(question)
         return
     try:
-        may_share = app.settings.server.may_upload(question.owner)
+        may_share = runtime.identity.may_upload(question.owner)
         shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
             await runtime.audit.record("upload", question.owner, conversation=question.thread_id)

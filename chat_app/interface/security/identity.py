@@ -1,8 +1,8 @@
 """Sign-in and the ownership check.
 
 Signing in gives a signed cookie, which the page, its socket and the HTTP API read. ``ASCLEPIUS_AUTH`` selects how
-to get one: as the demo user (on loopback only), with a password from ``ASCLEPIUS_USERS``, or from a trusted proxy that
-names the user in a header. ``scrub_headers`` removes that header from all other peers before anything reads it.
+to get one: as the demo user (on loopback only), with a password (``accounts``, ``ASCLEPIUS_USERS``), or from a trusted
+proxy that names the user in a header. ``scrub_headers`` removes that header from all other peers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import jwt
 from pydantic import SecretStr
 
+from chat_app.interface.security.accounts import accounts_at
 from chat_app.interface.security.passwords import decoy, parse_users, verify_password
 from chat_app.settings import ServerSettings, Settings
 
@@ -62,6 +63,7 @@ class Identity:
     def __init__(self, settings: Settings) -> None:
         self.server: ServerSettings = settings.server
         self._users = parse_users(settings.server.users.get_secret_value()) if settings.server.users else {}
+        self._accounts = accounts_at(settings.storage.data_dir)
         self.secret = _secret(settings.server.auth_secret, settings.storage.data_dir)
         self._trusted = frozenset(settings.server.trusted_proxies)
 
@@ -75,7 +77,8 @@ class Identity:
 
     async def from_password(self, name: str, password: str) -> str | None:
         """Return the user if the password is right; an unknown name takes as long."""
-        known = self._users.get(name)
+        account = self._accounts.read().users.get(name)
+        known = account.password if account else self._users.get(name)
         right = await asyncio.to_thread(verify_password, password, known or decoy())
         return name if known is not None and right else None
 
@@ -105,6 +108,9 @@ class Identity:
         name = _clean(claims.get("identifier"))
         if not token or name is None or not self.may_use(name):
             return None
+        account = self._accounts.read().users.get(name) if self.server.auth == "password" else None
+        if account is not None and claims["iat"] <= account.changed:
+            return None
         return Login(name, token, int(claims["iat"]))
 
     def issue_login(self, name: str) -> Login:
@@ -122,7 +128,12 @@ class Identity:
         """Return whether that user may use the page under the current settings."""
         if self.server.auth == "demo":
             return name == DEMO_USER
-        return name in self._users if self.server.auth == "password" else True
+        return self.server.auth != "password" or name in self._users or name in self._accounts.read().users
+
+    def may_upload(self, name: str | None) -> bool:
+        """Return whether that user may add a guideline for everybody."""
+        account = self._accounts.read().users.get(name or "") if self.server.auth == "password" else None
+        return self.server.may_upload(name) or (account is not None and account.role == "uploader")
 
     def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
         """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""

@@ -114,7 +114,7 @@ class RequestGuard:
         client_address.set(self._identity.client_of(given, peer))
         refused = self._refusal(scope, given)
         try:
-            admission = await self._sign_in.admit(scope["headers"], peer) if refused is None else Admission([])
+            admission = await self._sign_in.admit(scope, peer) if refused is None else Admission([])
         except Refused as error:
             refused = error.status, str(error)
         if refused is not None:

@@ -7,16 +7,18 @@ cookie of another user. A login that was ended, came from an untrusted address o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import cookie_parser
 
+from chat_app.interface.security.accounts import KEY_PREFIX, ApiKeys, FollowedFile, find_key
 from chat_app.interface.security.identity import COOKIE, Identity, Login, token_of
 from chat_app.sessions.ended_logins import EndedLogins
 
 RawHeaders = list[tuple[bytes, bytes]]
+_API: Final = "/api/"
 _FORWARDED: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
 
 
@@ -40,12 +42,16 @@ class Refused(Exception):
 class SignIn:
     """Decides for each request who is signed in. ``ended`` returns the store of ended logins once it is open."""
 
-    def __init__(self, identity: Identity, ended: Callable[[], EndedLogins | None] = lambda: None) -> None:
+    def __init__(
+        self, identity: Identity, keys: FollowedFile[ApiKeys], ended: Callable[[], EndedLogins | None] = lambda: None
+    ) -> None:
         self._identity = identity
         self._ended = ended
+        self._keys = keys
 
-    async def admit(self, headers: RawHeaders, peer: str | None) -> Admission:
-        """Return who is signed in, with the headers that the app may see. Raises ``Refused``."""
+    async def admit(self, scope: Mapping[str, Any], peer: str | None) -> Admission:
+        """Return who sends the request, with the headers that the app may see. Raises ``Refused``."""
+        headers: RawHeaders = list(scope["headers"])
         mode = self._identity.server.auth
         if mode == "demo" and any(name.lower().startswith(_FORWARDED) for name, _ in headers):
             raise Refused(403, "The demo user is for this machine alone, not behind a proxy. Set ASCLEPIUS_AUTH.")
@@ -58,6 +64,8 @@ class SignIn:
         if mode == "header" and trusted:
             given = next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
             login, is_new = self._from_proxy(given, login)
+        if (key := _key_of(headers)) is not None and str(scope["path"]).startswith(_API):
+            login, is_new = self._from_key(key, str(scope.get("method", ""))), False
         kept = self._identity.scrub_headers(headers, peer)
         return Admission(_with_login(kept, login), login, is_new)
 
@@ -86,6 +94,15 @@ class SignIn:
             return None
         # Chainlit's own check knows no leeway for the clock of another replica.
         return self._identity.issue_login(login.user) if login.issued > time.time() else login
+
+    def _from_key(self, given: str, method: str) -> Login:
+        """Return a login of the key's user. Raises ``Refused``."""
+        key = find_key(self._keys, given)
+        if key is None or not self._identity.may_use(key.user):
+            raise Refused(401, "This API key is not valid, or has expired.")
+        if key.scope == "read" and method not in ("GET", "HEAD"):
+            raise Refused(403, "This API key may only read.")
+        return self._identity.issue_login(key.user)
 
     async def _was_ended(self, login: Login) -> bool:
         ended = self._ended()
@@ -118,6 +135,15 @@ def _with_login(headers: Iterable[tuple[bytes, bytes]], login: Login | None) -> 
     if cookies:
         kept.append((b"cookie", "; ".join(cookies).encode("latin-1")))
     return kept
+
+
+def _key_of(headers: RawHeaders) -> str | None:
+    """Return the API key that a request carries."""
+    for key, value in headers:
+        scheme, _, given = value.decode("latin-1").partition(" ")
+        if key.lower() == b"authorization" and scheme.lower() == "bearer" and given.startswith(KEY_PREFIX):
+            return given.strip()
+    return None
 
 
 def _signs_in(cookie: str) -> bool:

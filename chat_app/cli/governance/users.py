@@ -1,0 +1,162 @@
+"""``asclepius users`` and ``asclepius keys``: who may log in, and keys for the HTTP API."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from chat_app.cli import shell
+from chat_app.cli.governance.personal_data import users as users_app
+from chat_app.data_protection import protect
+from chat_app.interface.security.accounts import (
+    Account,
+    Accounts,
+    ApiKeys,
+    Role,
+    Scope,
+    accounts_at,
+    api_keys_at,
+    create_key,
+)
+from chat_app.settings import Settings
+
+keys_app = typer.Typer(help="Keys for the HTTP API, each of one user.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The user's name.")]
+
+
+@users_app.command("add")
+def add_user(name: Name, role: Annotated[Role, typer.Option(help="What the user may do.")] = "reader") -> None:
+    """Add a user; prompts for the password without showing it."""
+    settings = _settings()
+    file = accounts_at(settings.storage.data_dir)
+    if name in file.read().users:
+        shell.fail(f"There already is a user {name}. Change the password with `asclepius users passwd`.")
+    if not name.isprintable() or not 0 < len(name.strip()) == len(name) <= 200:
+        shell.fail("A user's name has 1 to 200 printable characters, without spaces around it.")
+    account = Account(password=_ask_password(), role=role, changed=int(time.time()) - 1)
+    record_administration(settings, f"users add {role}")
+    file.change(lambda held: Accounts(users={**held.users, name: account}))
+    typer.echo(f"{name} can log in.")
+
+
+@users_app.command("passwd")
+def change_password(name: Name) -> None:
+    """Change a user's password, which ends all of the user's logins."""
+    settings = _settings()
+    file = accounts_at(settings.storage.data_dir)
+    _require(name, file.read().users)
+    hashed = _ask_password()
+    record_administration(settings, "users passwd")
+    file.change(
+        lambda held: Accounts(
+            users={
+                **held.users,
+                name: Account(password=hashed, role=held.users[name].role, changed=int(time.time())),
+            }
+        )
+    )
+    typer.echo(f"The password of {name} is changed, and all earlier logins have ended.")
+
+
+@users_app.command("remove")
+def remove_user(name: Name) -> None:
+    """Remove a user, whose logins and keys end at once. The conversations stay."""
+    settings = _settings()
+    file, keys = accounts_at(settings.storage.data_dir), api_keys_at(settings.storage.data_dir)
+    _require(name, file.read().users)
+    record_administration(settings, "users remove")
+    file.change(lambda held: Accounts(users={other: one for other, one in held.users.items() if other != name}))
+    keys.change(lambda held: ApiKeys(keys={key: one for key, one in held.keys.items() if one.user != name}))
+    typer.echo(f"{name} can no longer log in.")
+
+
+@users_app.command("list")
+def list_users(json: shell.Json = False) -> None:
+    """List the users."""
+    users = accounts_at(_settings().storage.data_dir).read().users
+    rows = [(name, account.role, _day(account.changed)) for name, account in sorted(users.items())]
+    _show(("user", "role", "changed"), rows, json=json)
+
+
+@keys_app.command("create")
+def new_key(
+    name: Name,
+    scope: Annotated[Scope, typer.Option(help="read: only fetch; ask: also ask, change and delete.")] = "ask",
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Days until the key expires.")] = 90,
+) -> None:
+    """Create a key and print it; it is shown only once."""
+    settings = _settings()
+    record_administration(settings, f"keys create {scope}")
+    typer.echo(create_key(api_keys_at(settings.storage.data_dir), name, scope, days))
+
+
+@keys_app.command("revoke")
+def revoke_key(key: Annotated[str, typer.Argument(help="The key's id, from `asclepius keys list`.")]) -> None:
+    """Revoke a key at once."""
+    settings = _settings()
+    file = api_keys_at(settings.storage.data_dir)
+    if key not in file.read().keys:
+        shell.fail(f"There is no key {key}. `asclepius keys list` lists them.")
+    record_administration(settings, f"keys revoke {key}")
+    file.change(lambda held: ApiKeys(keys={name: one for name, one in held.keys.items() if name != key}))
+    typer.echo(f"{key} is revoked.")
+
+
+@keys_app.command("list")
+def list_keys(json: shell.Json = False) -> None:
+    """List the keys, without their secrets."""
+    keys = api_keys_at(_settings().storage.data_dir).read().keys
+    rows = [(name, key.user, key.scope, _day(key.created), _day(key.expires)) for name, key in keys.items()]
+    _show(("key", "user", "scope", "created", "expires"), rows, json=json)
+
+
+def record_administration(settings: Settings, what: str) -> None:
+    """Record a command in the audit log before it changes anything, or exit with a sentence."""
+
+    async def work() -> None:
+        from chat_app.audit import audit_log
+        from chat_app.database.database_engine import configured_url, database_engine, database_url
+        from chat_app.database.migrations import migrate
+
+        protect(settings.storage.data_dir)
+        engine = database_engine(database_url(configured_url(settings)))
+        try:
+            await migrate(engine)
+            await audit_log(settings, engine).record("administration", f"shell:{getpass.getuser()}", detail=what)
+        finally:
+            await engine.dispose()
+
+    shell.run(work)
+
+
+def _settings() -> Settings:
+    # Not checked: without users, ASCLEPIUS_AUTH=password is not complete yet.
+    return Settings()
+
+
+def _ask_password() -> str:
+    from chat_app.interface.security.passwords import hash_password
+
+    return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _require(name: str, users: dict[str, Account]) -> None:
+    if name not in users:
+        shell.fail(f"There is no user {name} in this data directory. `asclepius users list` lists them.")
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def _show(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, json: bool) -> None:
+    if json:
+        shell.print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        shell.print_table(columns, rows)

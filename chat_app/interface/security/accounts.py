@@ -1,0 +1,133 @@
+"""Users and API keys in files of the data directory, which are read again when they change.
+
+``asclepius users`` and ``asclepius keys`` write them. A running app follows at once: a removed user, a changed password
+and a revoked key count from the next request on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from chat_app.errors import ConfigurationError
+from tools.types import Frozen
+
+Role = Literal["reader", "uploader"]
+"""A reader asks; an uploader may also add guidelines for everybody."""
+Scope = Literal["read", "ask"]
+"""A key with ``read`` may fetch; one with ``ask`` may also ask, change and delete."""
+KEY_PREFIX: Final = "ask_"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Account(Frozen):
+    """A user. Logins from before ``changed``, in seconds since 1970, are not valid."""
+
+    password: str = Field(repr=False)
+    role: Role = "reader"
+    changed: int
+
+
+class Accounts(Frozen):
+    """All users by name."""
+
+    users: dict[str, Account] = Field(default_factory=dict)
+
+
+class ApiKey(Frozen):
+    """A key without its secret. ``expires``: seconds since 1970."""
+
+    user: str
+    digest: str = Field(repr=False)
+    scope: Scope
+    created: int
+    expires: int
+
+
+class ApiKeys(Frozen):
+    """All keys by id."""
+
+    keys: dict[str, ApiKey] = Field(default_factory=dict)
+
+
+class FollowedFile(Generic[M]):
+    """A JSON file that is parsed again when it has changed, and replaced as a whole."""
+
+    def __init__(self, path: Path, kind: type[M]) -> None:
+        self.path = path
+        self._kind = kind
+        self._seen: tuple[int, int] | None = None
+        self._value = kind()
+
+    def read(self) -> M:
+        """Return the content; an absent file is empty. Raises ``ConfigurationError`` for a damaged one."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._value = None, self._kind()
+            return self._value
+        seen = (found.st_mtime_ns, found.st_ino)
+        if seen != self._seen:
+            try:
+                self._value, self._seen = self._kind.model_validate_json(self.path.read_bytes()), seen
+            except ValidationError:
+                raise ConfigurationError(f"{self.path} is damaged: restore it from a backup, or remove it.") from None
+        return self._value
+
+    def change(self, change: Callable[[M], M]) -> None:
+        """Replace the content by ``change`` of it; two processes wait for one another."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            fresh = self.path.with_suffix(".new")
+            fresh.unlink(missing_ok=True)
+            text = change(self.read()).model_dump_json(indent=2)
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+            fresh.replace(self.path)
+        finally:
+            os.close(lock)
+
+
+def accounts_at(data_dir: Path) -> FollowedFile[Accounts]:
+    """Return the users' file of a data directory."""
+    return FollowedFile(data_dir / "users.json", Accounts)
+
+
+def api_keys_at(data_dir: Path) -> FollowedFile[ApiKeys]:
+    """Return the keys' file of a data directory."""
+    return FollowedFile(data_dir / "api_keys.json", ApiKeys)
+
+
+def create_key(file: FollowedFile[ApiKeys], user: str, scope: Scope, days: int) -> str:
+    """Store a new key of ``user`` and return it with its secret, which is kept nowhere."""
+    name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    now = int(time.time())
+    key = ApiKey(user=user, digest=_digest(secret), scope=scope, created=now, expires=now + days * 86_400)
+    file.change(lambda held: ApiKeys(keys={**held.keys, name: key}))
+    return f"{KEY_PREFIX}{name}_{secret}"
+
+
+def find_key(file: FollowedFile[ApiKeys], given: str) -> ApiKey | None:
+    """Return the key that was given, unless it is unknown, wrong or expired."""
+    name, _, secret = given.removeprefix(KEY_PREFIX).partition("_")
+    key = file.read().keys.get(name)
+    if key is None or not hmac.compare_digest(key.digest, _digest(secret)) or key.expires <= time.time():
+        return None
+    return key
+
+
+def _digest(secret: str) -> str:
+    # The secret is random and long, so that a fast hash is enough.
+    return hashlib.sha256(secret.encode()).hexdigest()

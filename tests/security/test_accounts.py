@@ -1,0 +1,125 @@
+"""Users and API keys that commands change while the app runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import jwt
+import pytest
+
+from chat_app.interface.security.accounts import (
+    Account,
+    Accounts,
+    ApiKey,
+    ApiKeys,
+    accounts_at,
+    api_keys_at,
+    create_key,
+    find_key,
+)
+from chat_app.interface.security.passwords import hash_password
+from tests.support.page_server import ServedPage, fake_page
+from tests.support.served import asclepius
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """Serve a page whose user ana was added by a command."""
+    folder = tmp_path_factory.mktemp("accounts")
+    hashed = hash_password(PASSWORD)
+    users = {name: Account(password=hashed, changed=0) for name in ("ana", "bert")}
+    accounts_at(folder / "data").change(lambda _: Accounts(users=users))
+    with fake_page(folder, environment={"ASCLEPIUS_AUTH": "password"}) as served:
+        yield served
+
+
+def command(page: ServedPage, *arguments: str, stdin: str = "") -> str:
+    done = asclepius(*arguments, data_dir=page.data_dir, stdin=stdin, ASCLEPIUS_AUTH="password")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@contextmanager
+def log_in(page: ServedPage, user: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=page.url, timeout=60) as client:
+        client.post("/login", data={"username": user, "password": PASSWORD}).raise_for_status()
+        yield client
+
+
+def test_a_role_and_a_removal_count_from_the_next_request_on(page: ServedPage) -> None:
+    with log_in(page, "bert") as client:
+        assert client.get("/api/v1/status").json()["may_upload"] is False
+        file = accounts_at(page.data_dir)
+        changed = {"bert": file.read().users["bert"].model_copy(update={"role": "uploader"})}
+        file.change(lambda held: Accounts(users={**held.users, **changed}))
+        assert client.get("/api/v1/status").json()["may_upload"] is True
+        assert json.loads(command(page, "users", "list", "--json"))[1]["role"] == "uploader"
+        command(page, "users", "remove", "bert")
+        for path in ("/api/v1/status", "/user"):
+            assert client.get(path).status_code == 401
+        again = client.post("/login", data={"username": "bert", "password": PASSWORD})
+        assert again.status_code == 401
+
+
+def test_commands_add_a_user_and_are_audited(page: ServedPage) -> None:
+    typed = f"{PASSWORD}\n{PASSWORD}\n"
+    command(page, "users", "add", "carl", stdin=typed)
+    with log_in(page, "carl") as client:
+        assert client.get("/user").json()["identifier"] == "carl"
+    refused = asclepius("users", "add", "carl", data_dir=page.data_dir, stdin=typed)
+    assert refused.returncode == 1
+    assert "users passwd" in refused.stderr
+    listed = command(page, "audit", "export")
+    assert "administration" in listed
+    assert PASSWORD not in listed + (page.data_dir / "users.json").read_text()
+
+
+def test_a_changed_password_ends_earlier_logins(page: ServedPage) -> None:
+    with log_in(page, "ana") as client:
+        assert client.get("/user").status_code == 200
+        token = client.cookies["access_token"]
+        file = accounts_at(page.data_dir)
+        issued = jwt.decode(token, options={"verify_signature": False})["iat"]
+        later = file.read().users["ana"].model_copy(update={"changed": issued})
+        file.change(lambda held: Accounts(users={**held.users, "ana": later}))
+        assert client.get("/user").status_code == 401
+
+
+def test_a_key_is_for_the_api_within_its_scope_until_it_is_revoked(page: ServedPage) -> None:
+    key = command(page, "keys", "create", "ana", "--scope", "read")
+    with httpx.Client(base_url=page.url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
+        assert client.get("/api/v1/status").status_code == 200
+        assert client.post("/api/v1/consult", json={"message": "say: x"}).status_code == 403
+        assert client.get("/user").status_code == 401, "a key is not for the page"
+        for wrong in (key[:-1] + "~", "ask_", "ask_unknown_x"):
+            answer = client.get("/api/v1/status", headers={"Authorization": f"Bearer {wrong}"})
+            assert answer.status_code == 401, wrong
+        listed = command(page, "keys", "list", "--json")
+        assert key.rpartition("_")[2] not in listed + (page.data_dir / "api_keys.json").read_text()
+        command(page, "keys", "revoke", json.loads(listed)[0]["key"])
+        assert client.get("/api/v1/status").status_code == 401
+
+
+def test_a_key_of_a_user_who_was_removed_or_never_was_is_refused(page: ServedPage) -> None:
+    key = create_key(api_keys_at(page.data_dir), "nobody", "ask", 1)
+    answer = httpx.get(f"{page.url}/api/v1/status", headers={"Authorization": f"Bearer {key}"}, timeout=20)
+    assert answer.status_code == 401
+
+
+def test_an_expired_key_is_unknown(tmp_path: Path) -> None:
+    file = api_keys_at(tmp_path)
+    key = create_key(file, "ana", "ask", 1)
+    assert find_key(file, key) is not None
+
+    def expired(held: ApiKeys) -> ApiKeys:
+        return ApiKeys(keys={name: ApiKey(**{**one.model_dump(), "expires": 1}) for name, one in held.keys.items()})
+
+    file.change(expired)
+    assert find_key(file, key) is None
+    assert file.path.stat().st_mode & 0o077 == 0
