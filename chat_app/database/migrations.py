@@ -49,7 +49,7 @@ def _upgrade(connection: Connection) -> None:
     scripts = _scripts()
 
     def steps(revision: Any, _context: object) -> Any:
-        return scripts._upgrade_revs("head", revision)  # noqa: SLF001 - as alembic's own command
+        return scripts._upgrade_revs("head", revision)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  (as alembic's own command)
 
     try:
         with EnvironmentContext(Config(), scripts, fn=steps) as environment:

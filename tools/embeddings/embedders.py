@@ -34,13 +34,16 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Return a name that changes with the model."""
+        ...
 
     @property
     def dimension(self) -> int:
         """Return the length of a vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text."""
+        ...
 
 
 def open_embedder(where: str, *, model: str = "", api_key: str | None = None) -> Embedder:

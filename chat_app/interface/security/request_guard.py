@@ -112,13 +112,13 @@ class RequestGuard:
         peer = scope["client"][0] if scope.get("client") else None
         given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         client_address.set(self._identity.client_of(given, peer))
-        refused = self._refusal(scope, given)
-        try:
-            admission = await self._sign_in.admit(scope, peer) if refused is None else Admission([])
-        except Refused as error:
-            refused = error.status, str(error)
-        if refused is not None:
+        if (refused := self._refusal(scope, given)) is not None:
             await _refuse(scope, send, *refused)
+            return
+        try:
+            admission = await self._sign_in.admit(scope, peer)
+        except Refused as error:
+            await _refuse(scope, send, error.status, str(error))
             return
         scope["headers"] = admission.headers
         if not scope["path"].startswith(_COMPRESSED):
