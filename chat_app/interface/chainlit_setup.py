@@ -54,6 +54,7 @@ def attach() -> tuple[Runtime, ChatPage]:
             RequestGuard,
             identity=runtime.identity,
             sign_in=runtime.sign_in,
+            audit=runtime.audit,
             texts_address=texts_address,
             on_user=asking_user.set,
         )

@@ -67,6 +67,7 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
         RequestGuard,
         identity=runtime.identity,
         sign_in=runtime.sign_in,
+        audit=runtime.audit,
         texts_address=texts_address,
         on_user=asking_user.set,
     )

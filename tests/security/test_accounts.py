@@ -45,6 +45,12 @@ def command(page: ServedPage, *arguments: str, stdin: str = "") -> str:
     return done.stdout.strip()
 
 
+def audited(page: ServedPage, action: str) -> list[dict[str, str]]:
+    """Return who did ``action`` and its detail, in order."""
+    entries = map(json.loads, command(page, "audit", "export").splitlines())
+    return [{key: one[key] for key in ("actor", "detail")} for one in entries if one["action"] == action]
+
+
 @contextmanager
 def log_in(page: ServedPage, user: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=page.url, timeout=60) as client:
@@ -102,8 +108,19 @@ def test_a_key_is_for_the_api_within_its_scope_until_it_is_revoked(page: ServedP
             assert answer.status_code == 401, wrong
         listed = command(page, "keys", "list", "--json")
         assert key.rpartition("_")[2] not in listed + (page.data_dir / "api_keys.json").read_text()
-        command(page, "keys", "revoke", json.loads(listed)[0]["key"])
+        name = json.loads(listed)[0]["key"]
+        assert {"actor": "ana", "detail": f"{name} used"} in audited(page, "key")
+        command(page, "keys", "revoke", name)
         assert client.get("/api/v1/status").status_code == 401
+
+
+def test_a_logout_is_audited(page: ServedPage) -> None:
+    hashed = accounts_at(page.data_dir).read().users["ana"].password
+    dora = {"dora": Account(password=hashed, changed=0)}
+    accounts_at(page.data_dir).change(lambda held: Accounts(users={**held.users, **dora}))
+    with log_in(page, "dora") as client:
+        assert client.post("/logout").status_code == 200
+    assert [entry["actor"] for entry in audited(page, "logout")] == ["dora"]
 
 
 def test_a_key_of_a_user_who_was_removed_or_never_was_is_refused(page: ServedPage) -> None:

@@ -113,7 +113,13 @@ async def api(
         response.set_cookie("access_token", runtime.identity.issue(name))
         return response
 
-    app.add_middleware(RequestGuard, identity=runtime.identity, sign_in=runtime.sign_in, texts_address=texts_address)
+    app.add_middleware(
+        RequestGuard,
+        identity=runtime.identity,
+        sign_in=runtime.sign_in,
+        audit=runtime.audit,
+        texts_address=texts_address,
+    )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     running = page_server(app, settings, on_ready=address.set_result)

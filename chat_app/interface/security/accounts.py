@@ -119,10 +119,15 @@ def create_key(file: FollowedFile[ApiKeys], user: str, scope: Scope, days: int) 
     return f"{KEY_PREFIX}{name}_{secret}"
 
 
+def key_id(given: str) -> str:
+    """Return the id within a key, which names it without its secret."""
+    return given.removeprefix(KEY_PREFIX).partition("_")[0]
+
+
 def find_key(file: FollowedFile[ApiKeys], given: str) -> ApiKey | None:
     """Return the key that was given, unless it is unknown, wrong or expired."""
-    name, _, secret = given.removeprefix(KEY_PREFIX).partition("_")
-    key = file.read().keys.get(name)
+    secret = given.removeprefix(KEY_PREFIX).partition("_")[2]
+    key = file.read().keys.get(key_id(given))
     if key is None or not hmac.compare_digest(key.digest, _digest(secret)) or key.expires <= time.time():
         return None
     return key

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from chat_app.audit import client_address
-from chat_app.errors import SessionStoreUnavailable
+from chat_app.audit import AuditLog, client_address
+from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
 from chat_app.interface.security.identity import COOKIE, DEMO_USER, LOGIN_LASTS, Identity, Login
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
@@ -94,15 +94,18 @@ class RequestGuard:
     def __init__(
         self,
         app: App,
+        *,
         identity: Identity,
         sign_in: SignIn,
         texts_address: Callable[[str | None], str],
+        audit: AuditLog,
         on_user: Callable[[str | None], object] | None = None,
     ) -> None:
         self._app = app
         self._identity = identity
         self._sign_in = sign_in
         self._texts_address = texts_address
+        self._audit = audit
         self._on_user = on_user
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,8 +120,12 @@ class RequestGuard:
             return
         try:
             admission = await self._sign_in.admit(scope, peer)
+            await self._record(admission, logs_out=_logs_out(scope))
         except Refused as error:
             await _refuse(scope, send, error.status, str(error))
+            return
+        except AuditUnavailable as error:
+            await _refuse(scope, send, 503, str(error))
             return
         scope["headers"] = admission.headers
         if not scope["path"].startswith(_COMPRESSED):
@@ -129,7 +136,7 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["path"] == _LOGOUT and scope["method"] == "POST" and admission.login is not None:
+        if _logs_out(scope) and admission.login is not None:
             with suppress(SessionStoreUnavailable):
                 await self._sign_in.end(admission.login)
         secure = self._is_secure(scope, given, peer)
@@ -137,6 +144,17 @@ class RequestGuard:
         body = _Body(receive, _largest(scope["path"]))
         page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
         await self._app(scope, body.receive, body.unless_too_large(page.send))
+
+    async def _record(self, admission: Admission, *, logs_out: bool) -> None:
+        """Record a login by the proxy, a logout and the use of a key. Raises ``AuditUnavailable``."""
+        if admission.login is None:
+            return
+        if admission.key:
+            await self._audit.record("key", admission.login.user, detail=f"{admission.key} used")
+        if admission.is_new:
+            await self._audit.record("login", admission.login.user, detail="proxy")
+        if logs_out:
+            await self._audit.record("logout", admission.login.user)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self._host_is_ours(headers.get("host", "")):
@@ -182,6 +200,10 @@ class RequestGuard:
         public = self._identity.server.public_url or ""
         forwarded = headers.get("x-forwarded-proto") == "https" and self._identity.is_trusted(peer)
         return scope.get("scheme") == "https" or forwarded or public.startswith("https://")
+
+
+def _logs_out(scope: Scope) -> bool:
+    return bool(scope["type"] == "http" and scope["path"] == _LOGOUT and scope["method"] == "POST")
 
 
 def _largest(path: str) -> int:

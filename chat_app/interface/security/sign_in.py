@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starlette.requests import cookie_parser
 
-from chat_app.interface.security.accounts import KEY_PREFIX, ApiKeys, FollowedFile, find_key
+from chat_app.interface.security.accounts import KEY_PREFIX, ApiKeys, FollowedFile, find_key, key_id
 from chat_app.interface.security.identity import COOKIE, Identity, Login, token_of
 from chat_app.sessions.ended_logins import EndedLogins
 
@@ -24,11 +24,12 @@ _FORWARDED: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The result: headers to pass on, the login if there is one, and whether it is new to the browser."""
+    """The result: headers to pass on, the login if there is one, whether it is new to the browser, and its key's id."""
 
     headers: RawHeaders
     login: Login | None = None
     is_new: bool = False
+    key: str = ""
 
 
 class Refused(Exception):
@@ -66,8 +67,10 @@ class SignIn:
             login, is_new = self._from_proxy(given, login)
         if (key := _key_of(headers)) is not None and str(scope["path"]).startswith(_API):
             login, is_new = self._from_key(key, str(scope.get("method", ""))), False
+        else:
+            key = None
         kept = self._identity.scrub_headers(headers, peer)
-        return Admission(_with_login(kept, login), login, is_new)
+        return Admission(_with_login(kept, login), login, is_new, key=key_id(key) if key else "")
 
     async def end(self, login: Login) -> None:
         """End a login. Raises ``SessionStoreUnavailable``."""
