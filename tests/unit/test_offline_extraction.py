@@ -352,10 +352,10 @@ def test_nothing_found_is_said_only_where_no_word_is_shared_and_tells_what_was_s
     assert compose("dose of foobarium?", gather([unrelated, drug("foobarium")])).text == nothing
 
 
-def test_a_failed_tool_is_named_with_its_reason() -> None:
-    failed = ToolOutput("search_drug_database", "{}", '{"error": "The drug database cannot be reached."}')
-    assert compose("dose of metformin?", gather([failed])).text == (
-        "search_drug_database failed: The drug database cannot be reached."
+def test_a_failed_tool_is_named_without_its_message() -> None:
+    failed = ToolOutput("search_drug_database", "{}", '{"error": "MilvusException: StatusCode.UNAVAILABLE"}')
+    assert compose("dose of metformin?", gather([failed, failed])).text == (
+        "search_drug_database gave no result, so this answer may be incomplete. The opened step says why."
     )
 
 

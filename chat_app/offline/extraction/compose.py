@@ -191,8 +191,8 @@ def _empty_handed(draft: Draft, evidence: Evidence) -> None:
     """Says what failed, which names are offered, and, where there is nothing at all, what was searched."""
     offered = [name for lookup in evidence.lookups if _is_guess(lookup) for name in lookup.suggestions]
     found = bool(draft.text)
-    for tool, message in evidence.failures:
-        draft.block(phrases.FAILED.format(tool=tool, message=message))
+    if evidence.failures:
+        draft.block(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
     if offered:
         draft.block(phrases.NO_NAME)
         draft.block(phrases.DID_YOU_MEAN.format(names=phrases.listed(list(dict.fromkeys(offered))[:3], "or")))

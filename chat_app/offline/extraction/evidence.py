@@ -123,8 +123,8 @@ class Evidence:
     searched_documents: bool = False
     hosted: bool = False
     """True when the documents were searched by the server's own file search."""
-    failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Function and message of each call that failed."""
+    failures: list[str] = field(default_factory=list[str])
+    """Functions of calls that failed. Their messages are for the step: here they would read as the answer."""
 
     @property
     def named(self) -> tuple[EvidenceRecord, ...]:

@@ -31,7 +31,7 @@ RECORDS: Final = "Matching records in the drug database:"
 BRANDS: Final = "Brand names of {name}: {names}."
 DRUG_CLASS: Final = "Drug classes of {name}: {names}."
 FIELDS: Final = "{tool} returned:"
-FAILED: Final = "{tool} failed: {message}"
+FAILED: Final = "{names} gave no result, so this answer may be incomplete. The opened step says why."
 NO_NAME: Final = "The drug database has no medicine spelt that way."
 NO_INTERACTION: Final = (
     "The labels of {names} in the drug database do not mention each other. "

@@ -52,10 +52,8 @@ def gather(outputs: Sequence[ToolOutput], found: Sequence[Found] = (), *, search
 def _read(output: ToolOutput, evidence: Evidence) -> None:
     body = _decoded(output.output)
     if isinstance(body, dict):
-        failure = body.get("error")
-        if failure:
-            message = failure.get("message", "") if isinstance(failure, dict) else str(failure)
-            evidence.failures.append((output.name, squeeze(str(message))))
+        if body.get("error"):
+            evidence.failures.append(output.name)
             return
         if isinstance(body.get("needs"), str) or isinstance(body.get("calculation"), str):
             evidence.calculations.append(_calculated(body))
