@@ -48,10 +48,7 @@
     for (const node of document.querySelectorAll('[cmdk-root] button:not([aria-label])')) {
       node.setAttribute('aria-label', t('remove', { name: node.parentElement.textContent.trim() }));
     }
-    // A closed sidebar must not take the focus.
-    for (const bar of document.querySelectorAll('[data-sidebar="sidebar"]')) {
-      bar.inert = bar.closest('[data-state]')?.dataset.state === 'collapsed';
-    }
+    closeSidebar();
     // Make a table that is wider than the screen scrollable by keyboard.
     for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {
       const wide = box.scrollWidth > box.clientWidth;
@@ -85,6 +82,13 @@
     if (confirm && event.target.value.trim()) confirm.click();
   });
 
+  // A closed sidebar must not take the focus.
+  function closeSidebar() {
+    for (const bar of document.querySelectorAll('[data-sidebar="sidebar"]')) {
+      bar.inert = bar.closest('[data-state]')?.dataset.state === 'collapsed';
+    }
+  }
+
   let due = false;
   function mendSoon() {
     if (due) return;
@@ -95,5 +99,7 @@
     }, 100);
   }
   new MutationObserver(mendSoon).observe(document.documentElement, { childList: true, subtree: true });
+  // Opening the sidebar may add no node, and its first link must take the focus at once.
+  new MutationObserver(closeSidebar).observe(document.documentElement, { subtree: true, attributeFilter: ['data-state'] });
   window.addEventListener('resize', mendSoon);
 })();

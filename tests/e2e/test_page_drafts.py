@@ -134,10 +134,11 @@ async def test_each_conversation_keeps_what_was_typed_in_it_also_before_it_had_i
         await box.fill("half a question")
         await socket.release()
         await answered(page)
-        await page.locator("#header #sidebar-trigger-button").click()
-        await page.locator("#new-chat-button").click()
+        await page.locator("#header #new-chat-button").click()
         await page.locator("#welcome-screen").wait_for()
         await expect(box).to_have_value("")
+        # A conversation that opens closes the sidebar, so it is opened last.
+        await page.locator("#header #sidebar-trigger-button").click()
         await page.locator("#thread-history a", has_text="quokka").click()
         await answered(page)
         await expect(box).to_have_value("half a question")

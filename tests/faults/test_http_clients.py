@@ -91,8 +91,8 @@ async def test_a_question_that_comes_while_the_server_ends_is_told_so(redis_url:
         running.client() as client,
     ):
         await running.runtime.turns.end_all()
-        answer = (await client.post("/api/v1/consult", json={"message": "How?", "stream": False})).json()
-    assert answer["outcome"]["message"] == SHUT_DOWN.message
+        answer = await client.post("/api/v1/consult", json={"message": "How?", "stream": False})
+    assert (answer.status_code, answer.json()["detail"]) == (503, "The server is being stopped. Ask again in a moment.")
     assert server.requests == []
 
 

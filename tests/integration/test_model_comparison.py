@@ -13,7 +13,7 @@ from chat_app.agent.comparison import ModelEvent, compare, interleave
 from chat_app.answer_options import ConsultOptions
 from chat_app.cli.running_app import RunningApp
 from chat_app.errors import InputRejected, SessionBusy
-from chat_app.events import AgentEvent, TextDelta, TurnEnded, TurnStarted
+from chat_app.events import AgentEvent, TextDelta, TextReplaced, TurnEnded, TurnStarted
 from tests.support.api_server import api
 from tests.support.engine import clinic, ended, text_of
 from tests.support.scripted_server import Request, ScriptedServer, Status, Step, Turn, WaitFor, text_reply
@@ -108,6 +108,8 @@ class Broken:
         """Takes everything."""
 
     async def consult(self, message: str, options: ConsultOptions) -> AsyncGenerator[AgentEvent, None]:
+        yield TextDelta(text="Tkae ")
+        yield TextReplaced()
         yield TextDelta(text="Take ")
         if options.model == "broken":
             raise ZeroDivisionError(message)

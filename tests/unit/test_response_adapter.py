@@ -283,3 +283,24 @@ async def test_a_ping_without_data_and_a_missing_last_blank_line_lose_nothing() 
         events = await read(server)
     assert len(events) == len(steps)
     assert isinstance(events[-1], ResponseTerminalEvent)
+
+
+@pytest.mark.parametrize("status", [200, 404, 405, 501])
+async def test_a_response_is_deleted_or_was_never_kept(status: int) -> None:
+    async with ScriptedServer(
+        [[Status(status, body={"id": "resp_1", "object": "response", "deleted": True})]]
+    ) as server:
+        client = adapter(server)
+        await client.delete("resp_1")
+        await client.aclose()
+    assert [(request.method, request.path) for request in server.requests] == [("DELETE", "/v1/responses/resp_1")]
+
+
+async def test_a_response_that_cannot_be_deleted_is_an_error() -> None:
+    async with ScriptedServer([[Status(401)], [Disconnect()]]) as server:
+        client = adapter(server)
+        with pytest.raises(ProviderRejected):
+            await client.delete("resp_1")
+        with pytest.raises(ProviderUnavailable):
+            await client.delete("resp_1")
+        await client.aclose()
