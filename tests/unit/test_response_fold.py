@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunRequest
 from chat_app.events import CitationReceived
@@ -154,6 +156,28 @@ def test_calls_are_ready_at_their_end_with_the_arguments_however_they_came() -> 
         updates, fold = feed(*bodies, item_done(item), item_done(item), completed(item))
         assert [u.item.arguments for u in updates if isinstance(u, ToolCallReady)] == ['{"a":1}']
         assert fold.calls[0].call_id == "c"
+
+
+@pytest.mark.parametrize(("of_start", "of_end"), [("fc_1", "c_2"), ("fc_0", "fc_0"), ("c_0", "c_0")])
+@pytest.mark.parametrize("indexed_ends", [True, False], ids=["index", "no index"])
+def test_equal_calls_at_their_own_indexes_are_all_ready_whatever_their_item_ids(
+    of_start: str, of_end: str, indexed_ends: bool
+) -> None:
+    wrong = {1: (of_start, of_end)}
+    bodies: list[Json] = []
+    calls: list[Json] = [
+        {"type": "function_call", "id": f"fc_{n}", "call_id": f"c_{n}", "name": "f", "arguments": "{}"}
+        for n in range(3)
+    ]
+    for n, call in enumerate(calls):
+        start, end = wrong.get(n, (call["id"], call["id"]))
+        at_end = {"output_index": n} if indexed_ends else {}
+        bodies += [
+            {"type": "response.output_item.added", "output_index": n, "item": {**call, "id": start}},
+            {**item_done({**call, "id": end}), **at_end},
+        ]
+    updates, _ = feed(*bodies, completed(*calls))
+    assert [u.item.call_id for u in updates if isinstance(u, ToolCallReady)] == ["c_0", "c_1", "c_2"]
 
 
 def test_an_unfinished_call_of_a_failed_response_is_not_run() -> None:

@@ -17,6 +17,7 @@ from chat_app.response_objects import FunctionCallItem
 class _Call:
     item: FunctionCallItem
     ids: set[str]
+    """Item ids and call ids that named the call; servers confuse the two."""
     index: int | None
     arguments: TextBuffer = field(default_factory=TextBuffer)
     done: bool = False
@@ -24,6 +25,12 @@ class _Call:
     """Whether the model wrote it as text, so that the server knows no such call."""
     sent: bool = False
     """Whether the server sent the written call as a call too."""
+
+    def is_named(self, item: FunctionCallItem, index: int | None) -> bool:
+        """Return whether ``item`` has an id of this call and is not another call at another index."""
+        other_call = bool(item.call_id and self.item.call_id) and item.call_id != self.item.call_id
+        other_index = None not in (index, self.index) and index != self.index
+        return bool(_names(item) & self.ids) and not (other_call and other_index)
 
 
 class StreamedCalls:
@@ -41,7 +48,7 @@ class StreamedCalls:
 
     def added(self, item: FunctionCallItem, index: int | None) -> None:
         """Open the call that the server announced, unless it is known."""
-        if not any(_names(item) & call.ids for call in self._calls):
+        if not any(call.is_named(item, index) for call in self._calls):
             self._calls.append(_Call(item, _names(item), index))
 
     def delta(self, item_id: str, index: int | None, text: str) -> None:
@@ -94,10 +101,10 @@ class StreamedCalls:
         return [ready for call in self._calls if not call.done for ready in self.done(call.item)]
 
     def _known(self, item: FunctionCallItem, index: int | None) -> _Call | None:
-        """Return the call that ``item`` ends or repeats: by its call id, then as an open call, then by its id."""
-        if item.call_id and (same := next((c for c in self._calls if item.call_id in c.ids), None)) is not None:
-            return same
-        named = [call for call in self._calls if item.id in call.ids]
+        """Return the call that ``item`` ends or repeats: by its call id, then as an open call, then by its ids."""
+        named = [call for call in self._calls if call.is_named(item, index)]
+        if same := [call for call in named if item.call_id in call.ids]:
+            return max(same, key=lambda call: call.item.call_id == item.call_id)
         opened = next((call for call in named if not call.done), None)
         opened = opened or self._nearest([c for c in self._calls if not c.done and c.item.name == item.name], index)
         return opened or next((call for call in named if _request(call.item) == _request(item)), None)
