@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
@@ -17,6 +18,12 @@ from tests.support.services import milvus_lite_server, redis_server
 # Chainlit writes files when it is imported: into a temporary folder, not into the working directory.
 _CHAINLIT_ROOT = tempfile.TemporaryDirectory(prefix="asclepius-chainlit-")
 os.environ.setdefault("CHAINLIT_APP_ROOT", _CHAINLIT_ROOT.name)
+
+# Generated examples have no time limit: it would fail on a busy machine alone.
+settings.register_profile(
+    "no time limit", parent=settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("no time limit")
 
 PROJECT = Path(__file__).resolve().parent.parent
 
