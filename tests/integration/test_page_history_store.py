@@ -16,10 +16,17 @@ from chainlit.user import User
 from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.audit import SilentAuditLog
 from chat_app.database.database_engine import database_url
-from chat_app.errors import ConfigurationError
+from chat_app.errors import ConfigurationError, SessionStoreUnavailable
+from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
+from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import History, asking_user
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.turns.live_turns import LiveTurns
+from chat_app.sessions.session_store import SessionStore
 from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 
 
@@ -97,6 +104,43 @@ async def test_what_was_saved_comes_back_whole(history: History) -> None:
     assert kept["isError"] is True
     assert found["elements"][0]["props"] == {"references": [{"number": 1}]}
     assert (await history.metadata_of(thread))["conversation_id"] == "session_1"
+
+
+async def test_steps_of_one_time_come_back_below_what_contains_them(history: History) -> None:
+    thread = await owned(history, "ada")
+    kinds = ["user_message", "run", "llm", "tool", "undefined", "assistant_message"]
+    written = [step(thread, "x", kind, createdAt="2026-01-01T00:00:01.000Z") for kind in kinds]
+    await history.save_turn(thread, written[::-1], [])
+    found = await history.get_thread(thread)
+    assert found is not None
+    assert [kept["type"] for kept in found["steps"][1:]] == kinds
+
+
+async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_columns(history: History) -> None:
+    """Chainlit's page drops a step that it gets before the step that contains it."""
+    thread = await owned(history, "ada")
+    models = ["b", "c", "a"]
+    question = PageQuestion("ada", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), models)
+
+    async def sessions() -> SessionStore:
+        raise SessionStoreUnavailable
+
+    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
+
+    async def order() -> list[str]:
+        found = await history.get_thread(thread)
+        assert found is not None
+        return [kept["name"] if kept["type"] == "llm" else kept["type"] for kept in found["steps"][1:]]
+
+    async def said(model: str) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text=model)
+        yield TurnEnded(outcome=Outcome(), answer=model)
+
+    assert await keeper.begin(question)
+    assert await order() == ["user_message", "run", *models]
+    for model in reversed(models):
+        assert await keeper.answer(question, question.turns[model], said(model)) == "stored"
+        assert await order() == ["user_message", "run", *models]
 
 
 async def test_a_turn_is_written_whole_or_not_at_all(history: History) -> None:

@@ -11,9 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from chat_app.interface.history.history_rows import Row, encoded_json, encoded_value, kept
 
+# Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
 STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
     FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
-    WHERE s."threadId" = :id ORDER BY s."createdAt", s."type" DESC"""
+    WHERE s."threadId" = :id ORDER BY s."createdAt", CASE s."type" WHEN 'user_message' THEN 1
+    WHEN 'run' THEN 2 WHEN 'llm' THEN 3 WHEN 'tool' THEN 4 WHEN 'undefined' THEN 5 ELSE 6 END"""
 OWNERS = {
     "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
     "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -97,10 +97,18 @@ class PageQuestion:
     def ids_of(self, turn: LiveTurn) -> TurnIds:
         """Return the ids of a turn's parts on the page."""
         place = list(self.turns.values()).index(turn)
-        # The history sorts by time; offsets keep the order of columns that start together.
-        at = self._started_at + timedelta(milliseconds=place)
         column = self.model_of(turn) if self.compared else ""
-        return TurnIds(turn.id, self.thread_id, self.run_id, at, self.author, self.text, self.language, column)
+        return TurnIds(
+            turn.id,
+            self.thread_id,
+            self.run_id,
+            self._started_at,
+            self.author,
+            self.text,
+            self.language,
+            column,
+            place,
+        )
 
     def model_of(self, turn: LiveTurn) -> str:
         return next(model for model, known in self.turns.items() if known is turn)

@@ -37,6 +37,8 @@ class TurnIds:
     """The reader's, for the server's own phrases."""
     column: str = ""
     """The model of a compared answer; empty for a single answer."""
+    place: int = 0
+    """The column's place among those of the question, from 0."""
 
     def part(self, name: str) -> str:
         return _part(self.turn_id, name)
@@ -83,7 +85,9 @@ def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
         # The history sorts by time; offsets keep the order of parts written together.
         at = now() + timedelta(milliseconds=part)
         return empty_step(ids, ids.answer_id(part), ids.author, kind="assistant_message", parent=ids.run_id, at=at)
-    column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=ids.started_at)
+    # The columns share their run's start: each is later than the run and than the column before it.
+    at = ids.started_at + timedelta(milliseconds=1 + ids.place)
+    column = empty_step(ids, ids.message_id, ids.column, kind=COLUMN, parent=ids.run_id, at=at)
     column["defaultOpen"] = True
     column["metadata"]["icon"] = "sparkles"
     return column
