@@ -19,7 +19,7 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def protect(data_dir: Path) -> int:
-    """Create ``data_dir`` for this user only, and withdraw all rights of other users on what it holds.
+    """Create ``data_dir`` for this user only, and withdraw all rights of other users on its contents.
 
     Also sets the process's umask, so that new files are private. Returns how many files and folders others had rights
     on; a log entry reports them, and those whose rights this user cannot change.
@@ -84,7 +84,7 @@ def _entries(data_dir: Path) -> list[Path]:
 
 
 def _close(path: Path) -> bool:
-    """Withdraw the rights of others on ``path``; return whether they had any. A link has no rights of its own."""
+    """Withdraw the rights of others on ``path``; return whether they had any. A link is skipped."""
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode) or not mode & _OTHERS:
         return False

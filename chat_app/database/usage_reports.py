@@ -36,7 +36,7 @@ class RatedAnswer(Frozen):
     quotes: tuple[str, ...] = ()
 
     def evaluation_case(self) -> dict[str, Any]:
-        """Return the question for `asclepius eval answers`; what a helpful answer quoted is what it must hold."""
+        """Return the question for `asclepius eval answers`; quotes of helpful answers become required facts."""
         return {
             "question": self.question,
             "must": list(self.quotes) if self.helpful else [],

@@ -53,7 +53,7 @@ class Chaining:
 
 
 class ChainingByModel(dict[str, Chaining]):
-    """What is known of each model: behind one address, models may be served in different ways."""
+    """Learned properties by model: one address may serve models in different ways."""
 
     def __missing__(self, model: str) -> Chaining:
         return self.setdefault(model, Chaining())

@@ -14,8 +14,8 @@ from chat_app.errors import InputRejected
 if TYPE_CHECKING:
     from chat_app.interface.runtime import Runtime
 
-users = typer.Typer(help="Users and what is held about them.", no_args_is_help=True)
-exports = typer.Typer(help="Export what is held.", no_args_is_help=True)
+users = typer.Typer(help="Manage users and their data.", no_args_is_help=True)
+exports = typer.Typer(help="Export stored data.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The user's name, as at sign-in.")]
 

@@ -16,6 +16,7 @@ from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turns.live_turns import LiveTurn
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -38,19 +39,13 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     Raises ``AsclepiusError`` when the question is rejected; the turn shows its message.
     """
     turn = question.turns[model]
-    own = question.turns.values()
-    others = [t for t in runtime.turns.of_thread(turn.thread_id, turn.owner) if t not in own]
-    if any(other.log.ended is None for other in others):
-        raise SessionBusy(BUSY)
-    for other in others:
-        # It has ended and is being saved; this question continues from its result.
-        await other.saved.wait()
+    await _follow_earlier_turns(runtime, question, turn)
     runtime.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
         yield Notice(code="starting", params={"part": runtime.loading_part}, message=f"{loading}…")
     app = await runtime.ready()
     written: list[str] = []
-    async for event in _ingest(runtime, app, question, first=next(iter(own)) is turn):
+    async for event in _ingest(runtime, app, question, first=next(iter(question.turns.values())) is turn):
         if isinstance(event, TextDelta):
             written.append(event.text)
         yield event
@@ -83,6 +78,17 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
                 yield event
             if isinstance(event, TextReplaced) and written:
                 yield TextDelta(text="".join(written))
+
+
+async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: LiveTurn) -> None:
+    """Wait until earlier questions of the conversation are saved; raise ``SessionBusy`` while one is answered."""
+    own = question.turns.values()
+    others = [other for other in runtime.turns.of_thread(turn.thread_id, turn.owner) if other not in own]
+    if any(other.log.ended is None for other in others):
+        raise SessionBusy(BUSY)
+    for other in others:
+        # It has ended and is being saved; this question continues from its result.
+        await other.saved.wait()
 
 
 async def _loaded(app: App) -> Sequence[LoadedGuideline]:

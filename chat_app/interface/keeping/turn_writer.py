@@ -1,0 +1,93 @@
+"""Writes the events of a running turn to its journal in Redis, before a reader sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from chat_app.errors import AsclepiusError
+from chat_app.events import AgentEvent, TextDelta, TurnEnded, agent_event_adapter
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
+from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.turn_journal import TurnJournal
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_SECONDS: Final = 5.0
+"""Time until the next try after Redis failed."""
+
+
+class TurnWriter:
+    """Writes one turn's events to its journal. A Redis that is down delays nothing for long."""
+
+    def __init__(self, question: PageQuestion, turn: LiveTurn, opened: Callable[[], SessionStore | None]) -> None:
+        self.question, self._turn, self._opened = question, turn, opened
+        self._waiting: list[str] = []
+        self._begun = False
+        self._ended = False
+        self._not_before = 0.0
+
+    async def write(self, events: Sequence[AgentEvent]) -> None:
+        """Store ``events``; when Redis is down they wait for the next ones."""
+        self._ended = self._ended or isinstance(events[-1], TurnEnded)
+        self._waiting += [agent_event_adapter.dump_json(event).decode() for event in _joined(events)]
+        clock = asyncio.get_running_loop()
+        if clock.time() < self._not_before:
+            return
+        try:
+            await self._flush()
+        except AsclepiusError as error:
+            logger.warning("A running answer could not be kept in Redis: %s", type(error).__name__)
+            self._not_before = clock.time() + _PAUSE_SECONDS
+
+    async def release(self) -> bool:
+        """Leave the ended turn to whoever can write it to the history; return False when Redis is down, too."""
+        if not self._ended and self._turn.log.ended is not None:
+            self._waiting.append(agent_event_adapter.dump_json(self._turn.log.ended).decode())
+        with suppress(AsclepiusError):
+            await self._flush()
+            if (store := self._opened()) is not None:
+                await store.journal.release(self._turn.id, self._turn.thread_id)
+                return True
+        return False
+
+    async def drop(self) -> None:
+        """Forget the turn: the history has it."""
+        if self._begun and (store := self._opened()) is not None:
+            with suppress(AsclepiusError):
+                await store.journal.drop(self._turn.id)
+
+    async def _flush(self) -> None:
+        if (store := self._opened()) is None:
+            # While the services start there are only notices, which wait.
+            return
+        if not self._begun:
+            await self._begin(store.journal)
+        if self._waiting and not await store.journal.append(self._turn.id, self._waiting):
+            # Redis lost its data: write the turn from its beginning.
+            await self._begin(store.journal)
+            shown, _ = self._turn.log.read(Cursor())
+            lines = [agent_event_adapter.dump_json(event).decode() for event in shown]
+            await store.journal.append(self._turn.id, [*lines, *self._waiting])
+        self._waiting.clear()
+
+    async def _begin(self, journal: TurnJournal) -> None:
+        header = self.question.header_of(self._turn).model_dump_json()
+        await journal.begin(self._turn.id, self._turn.thread_id, header)
+        self._begun = True
+
+
+def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:
+    """Return ``events`` with runs of text as one delta."""
+    found: list[AgentEvent] = []
+    for event in events:
+        if isinstance(event, TextDelta) and found and isinstance(found[-1], TextDelta):
+            found[-1] = TextDelta(text=found[-1].text + event.text)
+        else:
+            found.append(event)
+    return found
