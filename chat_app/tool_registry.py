@@ -19,6 +19,11 @@ from tools.guidelines import GuidelineLibrary, guideline_tools
 GROUP = "asclepius.tools"
 
 
+def built_in_tools(drugs: DrugDatabase, guidelines: GuidelineLibrary) -> list[FunctionTool]:
+    """Return the app's own tools, which only read and compute."""
+    return [*guideline_tools(guidelines), *drug_tools(drugs), *calculator_tools()]
+
+
 def registered_tools(
     drugs: DrugDatabase, guidelines: GuidelineLibrary, named: Sequence[str] = ()
 ) -> list[FunctionTool]:
@@ -27,12 +32,7 @@ def registered_tools(
     Raises:
         ConfigurationError: A custom tool cannot be imported, is no tool, or has the name of another one.
     """
-    tools = [
-        *guideline_tools(guidelines),
-        *drug_tools(drugs),
-        *calculator_tools(),
-        *custom_tools(named),
-    ]
+    tools = [*built_in_tools(drugs, guidelines), *custom_tools(named)]
     names = [tool.name for tool in tools]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise ConfigurationError(f"Two tools have the same name: {', '.join(sorted(repeated))}. Rename or remove one.")

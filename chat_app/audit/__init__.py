@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address
@@ -18,6 +21,7 @@ __all__ = [
     "SilentAuditLog",
     "audit_log",
     "client_address",
+    "open_audit_log",
 ]
 
 
@@ -35,3 +39,17 @@ def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:
         required=governance.audit == "required",
         sinks=sinks,
     )
+
+
+@asynccontextmanager
+async def open_audit_log(settings: Settings) -> AsyncGenerator[AuditLog]:
+    """Open the audit log of the configured database, migrated, until the block ends."""
+    from chat_app.database.database_engine import configured_url, database_engine, database_url
+    from chat_app.database.migrations import migrate
+
+    engine = database_engine(database_url(configured_url(settings)))
+    try:
+        await migrate(engine)
+        yield audit_log(settings, engine)
+    finally:
+        await engine.dispose()

@@ -24,6 +24,7 @@ AuditAction = Literal[
     "restore",
     "settings",
     "sources",
+    "tool",
     "upload",
 ]
 

@@ -62,7 +62,7 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
             assert client.post("/auth/header").status_code == 200
             status = client.get("/api/v1/status").json()
             assert status["offline"] is True, status
-            assert client.post("/mcp", json={}).status_code == 404
+            assert client.delete("/mcp").status_code == 405, "Chainlit's own route would answer otherwise"
     finally:
         process.send_signal(signal.SIGTERM)
         try:

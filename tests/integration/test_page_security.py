@@ -118,8 +118,8 @@ async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPa
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/mcp"),
-        ("DELETE", "/mcp"),
+        ("POST", "/mcp/"),
+        ("DELETE", "/mcp/"),
         ("GET", "/copilot/index.js"),
         ("POST", "/auth/jwt"),
         ("GET", "/auth/oauth/github"),

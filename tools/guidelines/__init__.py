@@ -1,7 +1,7 @@
 """Clinical guidelines: ingested from files, searched, and cited down to the words on their page."""
 
 from tools.embeddings.embedders import Embedder, open_embedder
-from tools.guidelines.guideline_tool import guideline_tools
+from tools.guidelines.guideline_tool import guideline_tools, passage_tool
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import (
     Document,
@@ -27,5 +27,6 @@ __all__ = [
     "erase_files",
     "guideline_tools",
     "open_embedder",
+    "passage_tool",
     "scope_of",
 ]

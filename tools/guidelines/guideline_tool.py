@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import GuidelineSearchResult, Match
@@ -59,6 +60,23 @@ def guideline_tools(library: GuidelineLibrary) -> list[FunctionTool]:
         hidden=[DOCUMENTS, SCOPE],
     )
     return [tool]
+
+
+def passage_tool(library: GuidelineLibrary) -> FunctionTool:
+    """Return ``read_passage``, for callers that know a passage's id."""
+
+    async def read_passage(passage_id: str) -> ToolResult:
+        """Return one passage of a guideline with its exact words, section and page.
+
+        Args:
+            passage_id: The `cite` of a search result.
+        """
+        found = await library.passage(passage_id)
+        if found is None:
+            raise ToolArgumentsInvalid("There is no such passage. Pass the `cite` of a guideline that a search found.")
+        return ToolResult(data=_entry(found), passages=(found,), summary=passage_count(1))
+
+    return FunctionTool(read_passage, source="guidelines", idempotent=True)
 
 
 def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:

@@ -145,13 +145,7 @@ def _tell_external(manifest: dict[str, Any]) -> None:
 
 
 async def _record(settings: Settings, action: Any, detail: str) -> None:
-    from chat_app.audit import audit_log
-    from chat_app.database.database_engine import configured_url, database_engine, database_url
-    from chat_app.database.migrations import migrate
+    from chat_app.audit import open_audit_log
 
-    engine = database_engine(database_url(configured_url(settings)))
-    try:
-        await migrate(engine)
-        await audit_log(settings, engine).record(action, "shell", detail=detail)
-    finally:
-        await engine.dispose()
+    async with open_audit_log(settings) as audit:
+        await audit.record(action, "shell", detail=detail)

@@ -120,17 +120,11 @@ def record_administration(settings: Settings, what: str) -> None:
     """Record a command in the audit log before it changes anything, or exit with a sentence."""
 
     async def work() -> None:
-        from chat_app.audit import audit_log
-        from chat_app.database.database_engine import configured_url, database_engine, database_url
-        from chat_app.database.migrations import migrate
+        from chat_app.audit import open_audit_log
 
         protect(settings.storage.data_dir)
-        engine = database_engine(database_url(configured_url(settings)))
-        try:
-            await migrate(engine)
-            await audit_log(settings, engine).record("administration", f"shell:{getpass.getuser()}", detail=what)
-        finally:
-            await engine.dispose()
+        async with open_audit_log(settings) as audit:
+            await audit.record("administration", f"shell:{getpass.getuser()}", detail=what)
 
     shell.run(work)
 

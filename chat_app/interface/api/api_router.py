@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
+from starlette.routing import Route
 
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.consult_routes import consult_router
@@ -12,6 +13,7 @@ from chat_app.interface.api.problems import NOTHING_HERE, problem
 from chat_app.interface.api.source_routes import source_router
 from chat_app.interface.api.text_routes import text_router
 from chat_app.interface.api.thread_routes import thread_router
+from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -34,6 +36,8 @@ def api_router(runtime: Runtime) -> APIRouter:
     router.include_router(thread_router(runtime), prefix="/api/v1", tags=["conversations"])
     router.include_router(source_router(runtime), prefix="/api/v1", tags=["sources"])
     router.include_router(status_router(runtime), prefix="/api/v1", tags=["health"])
+    # Every method, or Chainlit's own route of that path would answer.
+    router.routes.append(Route("/mcp", McpRoute(runtime), methods=_METHODS, include_in_schema=False))
     # Last, or Chainlit would answer every other address under /api with its page.
     router.add_api_route("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
     return router

@@ -1,7 +1,7 @@
 """Guard of every request: origin, host, size, the proxy's user header and response headers.
 
-It also closes Chainlit features that this app does not use (sharing, MCP, actions, editing stored elements, logging in
-with a foreign token) and removes references to other hosts from the page's HTML.
+It also closes Chainlit features that this app does not use (sharing, actions, editing stored elements, logging in with
+a foreign token) and removes references to other hosts from the page's HTML.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _CLOSED = re.compile(
-    r"^/(?:mcp|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element|project/action)/?$"
+    r"^/(?:mcp/|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element|project/action)/?$"
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")

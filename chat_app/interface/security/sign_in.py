@@ -18,7 +18,9 @@ from chat_app.interface.security.identity import COOKIE, Identity, Login, token_
 from chat_app.sessions.ended_logins import EndedLogins
 
 RawHeaders = list[tuple[bytes, bytes]]
-_API: Final = "/api/"
+_MCP: Final = "/mcp"
+_BY_KEY: Final = ("/api/", _MCP)
+"""Paths that take an API key."""
 _FORWARDED: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip")
 
 
@@ -65,8 +67,10 @@ class SignIn:
         if mode == "header" and trusted:
             given = next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
             login, is_new = self._from_proxy(given, login)
-        if (key := _key_of(headers)) is not None and str(scope["path"]).startswith(_API):
-            login, is_new = self._from_key(key, str(scope.get("method", ""))), False
+        if (key := _key_of(headers)) is not None and str(scope["path"]).startswith(_BY_KEY):
+            # Nothing behind /mcp changes anything, though each of its requests is a POST.
+            reads = scope.get("method") in ("GET", "HEAD") or scope["path"] == _MCP
+            login, is_new = self._from_key(key, reads=reads), False
         else:
             key = None
         kept = self._identity.scrub_headers(headers, peer)
@@ -98,12 +102,12 @@ class SignIn:
         # Chainlit's own check knows no leeway for the clock of another replica.
         return self._identity.issue_login(login.user) if login.issued > time.time() else login
 
-    def _from_key(self, given: str, method: str) -> Login:
+    def _from_key(self, given: str, *, reads: bool) -> Login:
         """Return a login of the key's user. Raises ``Refused``."""
         key = find_key(self._keys, given)
         if key is None or not self._identity.may_use(key.user):
             raise Refused(401, "This API key is not valid, or has expired.")
-        if key.scope == "read" and method not in ("GET", "HEAD"):
+        if key.scope == "read" and not reads:
             raise Refused(403, "This API key may only read.")
         return self._identity.issue_login(key.user)
 

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the app's tools for other programs."""
