@@ -17,9 +17,9 @@ from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunRequest
 from chat_app.errors import AsclepiusError
 from chat_app.events import LLMResponseItem, RunItemStreamEvent, TextDelta
-from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.sse import SSEDecoder
+from chat_app.generation.stream_reader import ReadPace, read_events
 from chat_app.generation.updates import ReasoningUpdate, TextReplacement, TextUpdate, ToolCallReady
 from chat_app.response_events import parse_event
 from tests.support.scripted_server import Json, response_body
@@ -143,7 +143,7 @@ async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
             yield piece
 
     until = asyncio.get_running_loop().time() + 60
-    events = [event async for batch in ADAPTER._events(chunks(), until) for event in batch]
+    events = [event async for batch in read_events(chunks(), idle=60, until=until, pace=PACE) for event in batch]
     assert events == [parse_event(body) for body in bodies]
     fold = ResponseFold()
     for event in events:
@@ -152,7 +152,8 @@ async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
     assert fold.outcome.kind == "completed"
 
 
-ADAPTER = ResponseAPIAdapter(api_key="none", base_url="http://127.0.0.1:9/v1")
+PACE = ReadPace(busy=lambda: 0.0)
+"""That of an idle process."""
 
 
 # --- order -------------------------------------------------------------------------------------------------------
@@ -366,7 +367,7 @@ async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
 
     fold = ResponseFold()
     try:
-        async for batch in ADAPTER._events(chunks(), asyncio.get_running_loop().time() + 60):
+        async for batch in read_events(chunks(), idle=60, until=asyncio.get_running_loop().time() + 60, pace=PACE):
             for event in batch:
                 fold.apply(event)
     except AsclepiusError:

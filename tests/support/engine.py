@@ -54,9 +54,12 @@ def guideline_tool(*passages: Passage) -> FunctionTool:
 
 
 def adapter(server: ScriptedServer | str, *, key: str = KEY, **limits: float) -> ResponseAPIAdapter:
-    """Return a client of a scripted server, or of any base URL."""
-    base_url = server if isinstance(server, str) else server.base_url
-    return ResponseAPIAdapter(api_key=key, base_url=base_url, **limits)
+    """Return a client of any base URL, or of a scripted server, which closes it at its end."""
+    if isinstance(server, str):
+        return ResponseAPIAdapter(api_key=key, base_url=server, **limits)
+    client = ResponseAPIAdapter(api_key=key, base_url=server.base_url, **limits)
+    server.closing.append(client.aclose)
+    return client
 
 
 def runner(

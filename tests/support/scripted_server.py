@@ -26,7 +26,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -146,6 +146,8 @@ class ScriptedServer:
         self._arrived = asyncio.Condition()
         self.requests: list[Request] = []
         self.unexpected = 0
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """Called at the end, such as a client's ``aclose``."""
 
     @property
     def base_url(self) -> str:
@@ -181,6 +183,8 @@ class ScriptedServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server is not None
+        for close in self.closing:
+            await close()
         self._server.close()
         for task in self._connections:
             task.cancel()

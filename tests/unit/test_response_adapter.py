@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import itertools
 import logging
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -22,7 +24,8 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
-from chat_app.generation.response_api_adapter import _provider_error
+from chat_app.generation.response_api_adapter import HttpClient, ResponseAPIAdapter, _provider_error
+from chat_app.generation.stream_reader import LONGEST_PAUSE, ReadPace
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
@@ -304,3 +307,51 @@ async def test_a_response_that_cannot_be_deleted_is_an_error() -> None:
         with pytest.raises(ProviderUnavailable):
             await client.delete("resp_1")
         await client.aclose()
+
+
+@pytest.mark.parametrize("http_client", ["aiohttp", "httpx"])
+async def test_each_http_client_reads_compressed_streams_through_the_environments_proxy(
+    http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = gzip.compress(b"".join(step.encode() for step in text_reply("a", "b") if isinstance(step, Event)))
+    turn = Turn([Raw(body)], headers={"Content-Type": "text/event-stream", "Content-Encoding": "gzip"})
+    async with ScriptedServer([turn, [*text_reply("a")[:4], Disconnect()], [Status(503)]]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        client = ResponseAPIAdapter(api_key=KEY, base_url="http://model.invalid/v1", http_client=http_client)
+        proxy.closing.append(client.aclose)
+        request = ResponseRequest(model="m", input=(ITEM,))
+        async with client.stream(request) as events:
+            assert len([event async for batch in events for event in batch]) == 10
+        with pytest.raises(StreamTruncated):
+            async with client.stream(request) as events:
+                assert len([event async for batch in events for event in batch]) == 4
+        with pytest.raises(ProviderUnavailable):
+            async with client.stream(request):
+                pass
+    assert {request.path for request in proxy.requests} == {"http://model.invalid/v1/responses"}
+
+
+def test_reads_pause_by_how_busy_the_thread_is() -> None:
+    clock, busy = iter([0.0, 0.05, 1.0, 2.0, 3.0, 3.05, 4.0]), iter([0.0, 0.4, 1.1, 2.1, 2.1])
+    pace = ReadPace(clock.__next__, busy.__next__)
+    pauses = [pace.pause() for _ in range(6)]
+    assert pauses == pytest.approx([0, 0, LONGEST_PAUSE / 2, LONGEST_PAUSE, LONGEST_PAUSE, 0])
+
+
+async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
+    gate, seconds = asyncio.Event(), itertools.count()
+
+    def computed() -> float:
+        if (count := next(seconds)) > 0:
+            gate.set()
+        return count
+
+    steps = text_reply(*"abcd")
+    async with ScriptedServer([[*steps[:5], WaitFor(gate), *steps[5:]]]) as server:
+        client = adapter(server)
+        client._pace = ReadPace(itertools.count().__next__, computed)
+        async with client.stream(ResponseRequest(model="m", input=(ITEM,))) as events:
+            sizes = [len(batch) async for batch in events]
+    assert sum(sizes) == len(steps)
+    assert len(sizes) < len(steps) - 5, "one batch for what came meanwhile"

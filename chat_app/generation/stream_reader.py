@@ -1,0 +1,129 @@
+"""The body of a streamed response as batches of events, with its time limits and the pace of its reads.
+
+Events that arrived together are one batch. While the process is idle, each read is handled at once. While its thread
+computes most of the time, streams wait between reads, so that one pass through the app carries several deltas.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Final
+
+import httpx2
+import orjson
+
+from chat_app.errors import ProtocolViolation, StreamStalled, StreamTruncated
+from chat_app.generation.model_client import EventBatch
+from chat_app.generation.sse import SSEDecoder
+from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
+
+LONGEST_PAUSE: Final = 0.04
+_MEASURED_SECONDS: Final = 0.1
+_CALM, _FULL = 0.5, 0.9
+"""Shares of the time at which the pauses begin and reach their longest."""
+_END_OF_STREAM_WAIT = 0.25
+"""Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
+
+
+class ReadPace:
+    """The pause between two reads of a stream, by how much the event loop's thread computes.
+
+    Args:
+        clock: Seconds that pass.
+        busy: Seconds that this thread has computed.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.perf_counter, busy: Callable[[], float] = time.thread_time
+    ) -> None:
+        self._clock, self._busy = clock, busy
+        self._since, self._before, self._pause = clock(), busy(), 0.0
+
+    def pause(self) -> float:
+        """Return the seconds to wait before the next read; 0 unless the thread is busy."""
+        now = self._clock()
+        if now - self._since >= _MEASURED_SECONDS:
+            busy = self._busy()
+            load = (busy - self._before) / (now - self._since)
+            self._pause = LONGEST_PAUSE * min(1.0, max(0.0, (load - _CALM) / (_FULL - _CALM)))
+            self._since, self._before = now, busy
+        return self._pause
+
+
+async def read_events(
+    chunks: AsyncIterator[bytes], *, idle: float, until: float, pace: ReadPace
+) -> AsyncGenerator[EventBatch, None]:
+    """Yield the events of a body, up to the terminal one.
+
+    Args:
+        chunks: The body.
+        idle: Seconds without an event, not counting comments, after which the stream has stalled.
+        until: When the response must have ended, on the event loop's clock.
+        pace: Decides how soon the next read follows.
+
+    Raises:
+        ProviderError: The stream stalls or breaks, or an event cannot be read.
+    """
+    now = asyncio.get_running_loop().time
+    decoder = SSEDecoder()
+    deadline = min(now() + idle, until)
+    while True:
+        try:
+            async with asyncio.timeout_at(deadline):
+                chunk = await anext(chunks, None)
+        except TimeoutError:
+            raise StreamStalled(
+                "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until
+            ) from None
+        except httpx2.HTTPError:
+            raise StreamTruncated("The connection to the model server broke off.") from None
+        # Some servers omit the last blank line; a partial event is a broken connection.
+        batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
+        if batch:
+            given = now()
+            yield batch
+            if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                await _read_to_end(chunks)
+                return
+            if pause := pace.pause():
+                await asyncio.sleep(pause)
+            # The reader's own pace counts against neither deadline.
+            until += now() - given
+            deadline = min(now() + idle, until)
+        if violation is not None and chunk is not None:
+            raise violation
+        if chunk is None:
+            return
+
+
+def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], ProtocolViolation | None]:
+    """Return the events that ``chunk`` completes, up to a terminal one, and the violation that ended decoding."""
+    batch: list[ResponseEvent] = []
+    try:
+        for data in decoder.feed(chunk):
+            # Some servers send pings without data.
+            if data and data != b"[DONE]":
+                batch.append(parse_event(_json(data), decoder.name.decode(errors="replace")))
+                if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                    break
+    except ProtocolViolation as violation:
+        return batch, violation
+    return batch, None
+
+
+async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
+    try:
+        async with asyncio.timeout(_END_OF_STREAM_WAIT):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return
+
+
+def _json(data: bytes) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise ProtocolViolation("The model server sent an event that is not valid JSON.") from None
