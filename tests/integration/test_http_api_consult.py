@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 
-from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, with_pauses
+from chat_app.events import TextDelta
+from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, frames_of
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
 from tests.support.api_server import Api, Frame, api, ask, frames, others, resume, text_of
 from tests.support.engine import chained, clinic, guideline_tool, passage
 from tests.support.scripted_server import (
@@ -322,62 +323,43 @@ async def test_options_reach_the_model(redis_url: str, tmp_path: Path) -> None:
 
 
 async def test_a_silent_stream_is_kept_alive_and_says_nothing_else() -> None:
-    gate = asyncio.Event()
-
-    async def items() -> AsyncGenerator[str, None]:
-        yield "first"
-        await gate.wait()
-        yield "second"
-
-    seen: list[str | None] = []
-    async for item in with_pauses(items(), every=0.02):
-        seen.append(item)
-        if seen.count(None) == 3:
-            gate.set()
-    assert seen[:4] == ["first", None, None, None]
-    assert [item for item in seen if item is not None] == ["first", "second"]
-
-
-async def test_leaving_a_silent_stream_closes_what_it_waits_for() -> None:
-    closed = asyncio.Event()
-
-    async def items() -> AsyncGenerator[str, None]:
-        try:
-            await asyncio.Event().wait()
-            yield "never"
-        finally:
-            closed.set()
-
-    stream = items()
-    async with aclosing(stream), aclosing(with_pauses(stream, every=0.01)) as paused:
-        assert await anext(paused) is None
-    assert closed.is_set()
+    turn = LiveTurn("ana", "", "")
+    turn.log.append(TextDelta(text="first"))
+    seen: list[bytes] = []
+    async for frame in frames_of(AskedQuestion("ana", {"m": turn}), {"m": Cursor()}, keep_alive=0.02):
+        seen.append(frame)
+        if len(seen) == 4:
+            turn.log.append(TextDelta(text="second"))
+            turn.log.append(TextDelta(text=" and third"))
+            turn.stop()
+    comment = b": still working\n\n"
+    assert seen[1:4] == [comment] * 3
+    last = b"".join(frame for frame in seen[4:] if frame != comment)
+    assert b'"first"' in seen[0]
+    assert b'"second and third"' in last, "what waits is one event"
+    assert last.endswith(b"\n\n")
+    assert b"event: turn_ended" in last
 
 
-async def test_a_client_that_leaves_lets_a_stream_that_takes_its_time_to_close_do_so() -> None:
-    """As the server cancels an answer whose client has gone: again and again until it has ended."""
-    waiting, closed = asyncio.Event(), asyncio.Event()
+@pytest.mark.parametrize("leaving", ["closed", "cancelled"])
+async def test_a_stream_that_is_left_is_no_reader_any_more(leaving: str) -> None:
+    turns = {"a": LiveTurn("ana", "", ""), "b": LiveTurn("ana", "", "")}
+    stream = frames_of(AskedQuestion("ana", turns, compared=True), dict.fromkeys(turns, Cursor()), keep_alive=0.01)
+    assert await anext(stream) == b": still working\n\n"
+    assert all(turn.log.watchers for turn in turns.values())
+    if leaving == "closed":
+        await stream.aclose()
+    else:
+        waiting = asyncio.ensure_future(read_all(stream))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert not any(turn.log.watchers for turn in turns.values())
 
-    async def items() -> AsyncGenerator[str, None]:
-        try:
-            waiting.set()
-            await asyncio.Event().wait()
-            yield "never"
-        finally:
-            for _ in range(3):
-                await asyncio.sleep(0)
-            closed.set()
 
-    async def answer() -> None:
-        async with aclosing(items()) as stream, aclosing(with_pauses(stream)) as paused:
-            async for _ in paused:
-                pass
-
-    async with anyio.create_task_group() as serving:
-        serving.start_soon(answer)
-        await waiting.wait()
-        serving.cancel_scope.cancel()
-    assert closed.is_set()
+async def read_all(stream: AsyncGenerator[bytes, None]) -> None:
+    async for _ in stream:
+        pass
 
 
 async def test_questions_are_forgotten_a_while_after_their_end_and_not_before(redis_url: str) -> None:

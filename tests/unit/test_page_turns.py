@@ -13,6 +13,7 @@ from chat_app.errors import ProviderUnavailable
 from chat_app.events import AgentEvent, CitationAdded, Outcome, ReferencesReady, TextDelta, TurnEnded
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor, TurnLog
+from tests.support.waiting import until
 from tools.types import Passage
 
 PASSAGE = Passage(id="p", kind="guideline", document_id="d", title="T", text="x")
@@ -66,7 +67,7 @@ async def test_stop_ends_at_once_keeps_the_text_and_closes_the_agents_stream() -
     closed: list[bool] = []
     turns, live = LiveTurns(), turn()
     turns.start(live, live.run(endless(closed)))
-    await live.log.wait(Cursor(1, 0))
+    await until(lambda: bool(live.log.answer), what="the first text")
     live.stop()
     live.stop()
     events = await read_all(live)

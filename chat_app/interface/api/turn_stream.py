@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 from uuid import uuid4
 
 from fastapi.responses import StreamingResponse
 
-from chat_app.agent.comparison import ModelEvent, interleave
+from chat_app.agent.comparison import ModelEvent
 from chat_app.events import AgentEvent, agent_event_adapter
 from chat_app.interface.security.identity import require_owner
 from chat_app.interface.turns.live_turns import LiveTurn
-from chat_app.interface.turns.turn_log import Cursor, LoggedEvent
+from chat_app.interface.turns.turn_log import Cursor
 
 KEPT_QUESTIONS: Final = 200
 KEPT_SECONDS: Final = 300.0
 KEEP_ALIVE_SECONDS: Final = 15.0
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _POINT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
-
-T = TypeVar("T")
 
 Cursors = dict[str, Cursor]
 """How far each model's turn was read."""
@@ -107,66 +105,34 @@ class RecentQuestions:
 def event_stream(question: AskedQuestion, cursors: Cursors) -> StreamingResponse:
     """Stream the question's events after ``cursors`` as ``text/event-stream``."""
     headers = {**_HEADERS, "x-turn-id": question.id}
-    return StreamingResponse(_frames(question, cursors), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(frames_of(question, cursors), media_type="text/event-stream", headers=headers)
 
 
-async def _frames(question: AskedQuestion, cursors: Cursors) -> AsyncIterator[bytes]:
-    streams: dict[str, AsyncGenerator[list[LoggedEvent], None]] = {
-        model: turn.events_each(cursors[model]) for model, turn in question.turns.items()
-    }
-    async with aclosing(interleave(streams)) as batches, aclosing(with_pauses(batches)) as items:
-        async for item in items:
-            if item is None:
-                yield b": still working\n\n"
-                continue
-            model, batch = item
-            for event, cursor in batch:
-                cursors[model] = cursor
-                yield _frame(question, model, event, question.event_id(cursors))
+async def frames_of(
+    question: AskedQuestion, cursors: Cursors, *, keep_alive: float = KEEP_ALIVE_SECONDS
+) -> AsyncGenerator[bytes, None]:
+    """Yield the frames after ``cursors``, those that are ready together at once, and comments while there are none."""
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    with ExitStack() as following:
+        for turn in question.turns.values():
+            following.enter_context(turn.followed(news))
+        while question.has_more(cursors):
+            news.clear()
+            frames = b"".join(_new_frames(question, cursors))
+            if not frames:
+                silence = loop.call_later(keep_alive, news.set)
+                await news.wait()
+                silence.cancel()
+                frames = b"".join(_new_frames(question, cursors)) or b": still working\n\n"
+            yield frames
 
 
-async def with_pauses(
-    items: AsyncGenerator[T, None], *, every: float = KEEP_ALIVE_SECONDS
-) -> AsyncGenerator[T | None, None]:
-    """Yield ``items``, and None whenever none came for ``every`` seconds."""
-    waiting: asyncio.Task[T] | None = None
-    try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(_next(items))
-            done, _ = await asyncio.wait({waiting}, timeout=every)
-            if not done:
-                yield None
-                continue
-            try:
-                item = waiting.result()
-            except StopAsyncIteration:
-                return
-            waiting = None
-            yield item
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-            await _over(waiting)
-
-
-async def _over(task: asyncio.Task[T]) -> None:
-    """Wait until ``task`` is done, also when this is cancelled meanwhile.
-
-    The server cancels the response to a disconnected client repeatedly until it has ended. A stream must not be closed
-    before the task that reads it has finished.
-    """
-    again: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as cancelled:
-            again = cancelled
-    if again is not None:
-        raise again
-
-
-async def _next(items: AsyncGenerator[T, None]) -> T:
-    return await anext(items)
+def _new_frames(question: AskedQuestion, cursors: Cursors) -> Iterator[bytes]:
+    """Yield the frames that are ready, and move ``cursors`` behind them."""
+    for model, turn in question.turns.items():
+        for event, cursor in turn.log.read_each(cursors[model]):
+            cursors[model] = cursor
+            yield _frame(question, model, event, question.event_id(cursors))
 
 
 def _frame(question: AskedQuestion, model: str, event: AgentEvent, event_id: str) -> bytes:

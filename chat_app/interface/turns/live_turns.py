@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -29,7 +29,7 @@ from chat_app.events import (
     TurnEnded,
 )
 from chat_app.generation.outcomes import failed
-from chat_app.interface.turns.turn_log import Cursor, LoggedEvent, TurnLog
+from chat_app.interface.turns.turn_log import Cursor, TurnLog
 from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
 
 logger = logging.getLogger(__name__)
@@ -85,22 +85,26 @@ class LiveTurn:
                 self._reading.cancel()
 
     async def events(self, cursor: Cursor | None = None) -> AsyncIterator[tuple[list[AgentEvent], Cursor]]:
-        """Yield batches of events from ``cursor`` to the end of the turn. Being read keeps the turn alive."""
-        async with aclosing(self.events_each(cursor)) as batches:
-            async for batch in batches:
-                yield [event for event, _ in batch], batch[-1][1]
-
-    async def events_each(self, cursor: Cursor | None = None) -> AsyncGenerator[list[LoggedEvent], None]:
-        """Like ``events``, with the cursor after each event."""
-        at = cursor or Cursor()
-        self._readers += 1
-        try:
+        """Yield batches of events from ``cursor`` to the end of the turn, with the cursor after each batch."""
+        at, news = cursor or Cursor(), asyncio.Event()
+        with self.followed(news):
             while self.log.ended is None or self.log.has_more(at):
-                await self.log.wait(at)
-                batch = self.log.read_each(at)
-                at = batch[-1][1]
-                yield batch
+                news.clear()
+                batch, at = self.log.read(at)
+                if batch:
+                    yield batch, at
+                else:
+                    await news.wait()
+
+    @contextmanager
+    def followed(self, news: asyncio.Event) -> Iterator[None]:
+        """Set ``news`` with every event during the block. Being read keeps the turn alive."""
+        self._readers += 1
+        self.log.watchers.append(news.set)
+        try:
+            yield
         finally:
+            self.log.watchers.remove(news.set)
             self._readers -= 1
             self._unread_since = None if self._readers else asyncio.get_running_loop().time()
 

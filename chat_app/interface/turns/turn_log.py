@@ -6,7 +6,6 @@ any event.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
@@ -30,12 +29,13 @@ class TurnLog:
     def __init__(self) -> None:
         self._entries: list[AgentEvent | list[str]] = []
         self._lengths: dict[int, int] = {}
-        self._changed = asyncio.Event()
         self._restart = 0
         """Where the answer begins: after the entry that replaced the text before it."""
         self.ended: TurnEnded | None = None
         self.observer: Callable[[AgentEvent], None] | None = None
         """Called with each event that is appended; must not raise."""
+        self.watchers: list[Callable[[], object]] = []
+        """Called after each event that is appended; must not raise."""
 
     def append(self, event: AgentEvent) -> None:
         if self.observer is not None:
@@ -54,8 +54,8 @@ class TurnLog:
                 self.ended = event
             elif isinstance(event, TextReplaced):
                 self._restart = len(self._entries)
-        self._changed.set()
-        self._changed = asyncio.Event()
+        for notify in self.watchers:
+            notify()
 
     def read(self, cursor: Cursor) -> tuple[list[AgentEvent], Cursor]:
         """Return the events after ``cursor``, with one delta per run of text, and the cursor after them."""
@@ -87,11 +87,6 @@ class TurnLog:
             return False
         last = cursor.entry == len(self._entries) - 1
         return not last or cursor.entry not in self._lengths or cursor.offset < self._lengths[cursor.entry]
-
-    async def wait(self, cursor: Cursor) -> None:
-        """Wait until there is something after ``cursor``."""
-        while not self.has_more(cursor):
-            await self._changed.wait()
 
     @property
     def answer(self) -> str:
