@@ -88,8 +88,9 @@ class StreamedMessages:
 
     @property
     def unconfirmed(self) -> bool:
-        """Whether any streamed text was never repeated as a finished text."""
-        return any(part.streamed and not part.finished for message in self._messages for part in message.parts)
+        """Whether any streamed text, other than white space, was never repeated as a finished text."""
+        parts = [part for message in self._messages for part in message.parts]
+        return any(not part.finished and str(part.streamed).strip() for part in parts)
 
     def announce(self, place: Place) -> None:
         """Open the message that the server announced, unless it is known."""
