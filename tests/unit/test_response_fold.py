@@ -275,6 +275,8 @@ def test_a_gap_matters_where_no_finished_text_covers_it() -> None:
     assert (fold.text, fold.outcome.kind, fold.outcome.reason) == ("ab", "incomplete", "protocol_violation")
     _, fold = feed(*events, {**done("ab"), "sequence_number": 8}, {**end, "sequence_number": 9})
     assert fold.outcome.kind == "completed"
+    _, fold = feed(delta("\r", sequence_number=5), {**done("\r"), "sequence_number": 7}, end)
+    assert fold.outcome.kind == "completed", "white space that no finished text repeats"
 
 
 def test_numbers_on_some_events_only_are_not_relied_on() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -97,7 +97,7 @@ class LiveTurn:
                     await news.wait()
 
     @contextmanager
-    def followed(self, news: asyncio.Event) -> Iterator[None]:
+    def followed(self, news: asyncio.Event) -> Generator[None]:
         """Set ``news`` with every event during the block. Being read keeps the turn alive."""
         self._readers += 1
         self.log.watchers.append(news.set)
