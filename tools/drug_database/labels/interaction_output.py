@@ -29,7 +29,7 @@ _NO_RECORD = "No medicine of that name is in the drug database: ask which one is
 
 def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
     """Return what the labels of the named medicines say about each pair, or about one with others."""
-    parties = list({_identity(party): party for party in map(_party, found)}.values())
+    parties = list({_identity(party): party for party in map(party_of, found)}.values())
     passages: dict[str, Passage] = {}
     rows: list[_Row] = []
     pairs: list[JsonValue] = []
@@ -52,7 +52,8 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
     return ToolResult(data=data, passages=tuple(passages.values()), summary=_summary(rows))
 
 
-def _party(result: DrugSearchResult) -> Party:
+def party_of(result: DrugSearchResult) -> Party:
+    """Return the medicine that was found, with the labels of a named brand first; else a party of the bare name."""
     record = named_record(result)
     return medicine(_brand_first(record, result.hits[0].matched.on)) if record else unlisted(result.query.name)
 

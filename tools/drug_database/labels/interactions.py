@@ -89,9 +89,12 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     others, or compares a combination, by its brand, with one of its ingredients.
     """
     for label, section, sentence in _sentences(of.record):
+        named, classed = about.named_in(sentence), about.classed_in(sentence)
+        if not named and not classed:
+            continue
         together = _TOGETHER.search(sentence) is not None or of.tells_apart(sentence)
-        names = tuple(name for name in about.named_in(sentence) if together or fold_name(name) not in of.own)
-        classes = tuple(name for name in about.classed_in(sentence) if together or name not in of.groups)
+        names = tuple(name for name in named if together or fold_name(name) not in of.own)
+        classes = tuple(name for name in classed if together or name not in of.groups)
         if names or classes:
             how: How = "name" if names else "class"
             yield _statement(of, about.name, how, names or classes, section, sentence, label)

@@ -108,13 +108,15 @@ class PhraseIndex(Generic[T]):
     def find(self, words: Tokens) -> list[tuple[int, int, T]]:
         """Return the places of phrases in ``words``: start, end and value."""
         found: list[tuple[int, int, T]] = []
-        place = 0
-        while place < len(words):
-            starting = self._by_first.get(words[place], {})
+        free = 0
+        for place, word in enumerate(words):
+            starting = self._by_first.get(word)
+            if starting is None or place < free:
+                continue
             fitting = [phrase for phrase in starting if words[place : place + len(phrase)] == phrase]
             longest = max(fitting, key=len, default=())
             found += ((place, place + len(longest), value) for value in starting.get(longest, ()))
-            place += len(longest) or 1
+            free = place + len(longest)
         return found
 
 

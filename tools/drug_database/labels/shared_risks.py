@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.labels.interaction_parties import Party
@@ -104,6 +105,7 @@ def risk_quote(labels: Sequence[Label], risk: str) -> RiskQuote | None:
     return min(stated, key=_order, default=None)
 
 
+@lru_cache(maxsize=65_536)
 def states(sentence: str, risk: str) -> bool:
     """Whether ``sentence`` states ``risk`` and does not deny it."""
     return any(not _DENIED.search(sentence[: match.start()]) for match in RISKS[risk].wording.finditer(sentence))
