@@ -10,6 +10,7 @@ import ipaddress
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -167,6 +168,11 @@ class ServerSettings(BaseSettings):
     """Questions that one user may ask in a minute, in each process; each model of a comparison counts."""
     concurrent_turns: int = Field(10, ge=1)
     """Questions of one user that may be answered at the same time, in each process."""
+    cds_issuers: Annotated[tuple[str, ...], NoDecode] = ()
+    """Record systems that may call the CDS Hooks services, separated by commas, each as `issuer=keys`: the issuer that
+    its tokens name, and the https address or the file of its public keys (a JWK Set). Unset: the services are off."""
+    cds_open: bool = False
+    """Answer CDS Hooks requests without a token, whoever sends them: for a trial alone."""
     drain_seconds: float = Field(0.0, ge=0, le=3600)
     """Seconds that running answers may take to end after SIGTERM. Meanwhile /readyz answers 503 and new questions are
     refused. Answers that are not finished by then end marked as incomplete."""
@@ -176,10 +182,15 @@ class ServerSettings(BaseSettings):
     def _origin(cls, value: str | None) -> str | None:
         return None if value is None else value.rstrip("/")
 
-    @field_validator("trusted_proxies", "allowed_origins", "uploaders", mode="before")
+    @field_validator("trusted_proxies", "allowed_origins", "uploaders", "cds_issuers", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return comma_separated(value)
+
+    @property
+    def cds_clients(self) -> dict[str, str]:
+        """The places of the public keys of record systems, by issuer."""
+        return {issuer: keys for issuer, _, keys in (one.rpartition("=") for one in self.cds_issuers)}
 
     def may_upload(self, user: str | None) -> bool:
         """Whether ``user`` may add a guideline for everybody; None is nobody who is signed in."""
@@ -313,6 +324,12 @@ class Settings:
             )
         if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
             raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")
+        if server.cds_issuers and server.auth != "demo" and server.public_url is None:
+            raise ConfigurationError("ASCLEPIUS_CDS_ISSUERS needs ASCLEPIUS_PUBLIC_URL, which the tokens must name.")
+        if not all(_is_key_place(issuer, keys) for issuer, keys in server.cds_clients.items()):
+            raise ConfigurationError(
+                "ASCLEPIUS_CDS_ISSUERS must list `issuer=keys`, where keys is an https address or an absolute path."
+            )
         if "*" in server.allowed_origins:
             raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
         if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
@@ -348,6 +365,12 @@ SECTIONS: tuple[type[BaseSettings], ...] = (
     DiagnosticsSettings,
     GovernanceSettings,
 )
+
+
+def _is_key_place(issuer: str, keys: str) -> bool:
+    """Return whether nobody on the network can replace the keys of ``issuer``."""
+    local = keys.startswith("http://") and is_loopback(urlsplit(keys).hostname or "")
+    return bool(issuer) and (keys.startswith(("https://", "/")) or local)
 
 
 def is_loopback(host: str) -> bool:

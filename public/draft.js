@@ -6,6 +6,8 @@
   'use strict';
 
   const BOX = 'chat-input';
+  const ASKED = 'asclepius-asked';
+  const LONGEST = 4000;
   const drafts = new Map();
   let box = null;
   let draft = null;
@@ -40,10 +42,29 @@
     fill(box, draft.text, draft.start, draft.end);
   }
 
+  // A link to the page may carry a question (`#ask=...`), which is filled in and not sent. A fragment reaches no server
+  // and no log. The tab keeps it while its user signs in, until it is changed or sent.
+  function arrive() {
+    const given = new URLSearchParams(location.hash.slice(1)).get('ask');
+    if (given) {
+      sessionStorage.setItem(ASKED, given.slice(0, LONGEST));
+      history.replaceState(history.state, '', location.pathname + location.search);
+    }
+    const text = sessionStorage.getItem(ASKED);
+    if (!text) return;
+    drafts.set('/', { text, start: text.length, end: text.length });
+    box = null;
+    look();
+  }
+
+  arrive();
+  addEventListener('hashchange', arrive);
   new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 
-  document.addEventListener('input', ({ target }) => {
-    if (target.id === BOX) keep(target.value, target.selectionStart, target.selectionEnd);
+  document.addEventListener('input', ({ target, isTrusted }) => {
+    if (target.id !== BOX) return;
+    if (isTrusted) sessionStorage.removeItem(ASKED);
+    keep(target.value, target.selectionStart, target.selectionEnd);
   });
 
   document.addEventListener('focusin', ({ target }) => (typing = target.id === BOX));
@@ -54,7 +75,10 @@
 
   // -- sending ------------------------------------------------------------------------------------------------------
 
-  const forget = () => keep('');
+  const forget = () => {
+    sessionStorage.removeItem(ASKED);
+    keep('');
+  };
   const canSend = () => document.querySelector('#chat-submit:not([disabled])') !== null;
 
   document.addEventListener('click', ({ target }) => {

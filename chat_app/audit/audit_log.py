@@ -19,6 +19,7 @@ AuditAction = Literal[
     "login",
     "login_failed",
     "logout",
+    "order_check",
     "purge",
     "question",
     "restore",

@@ -53,7 +53,9 @@ TESTED = [page for page in PAGES if any("test" in block.info for block in blocks
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("docs") / "data") as running:
+    data_dir = tmp_path_factory.mktemp("docs") / "data"
+    issuers = f"https://ehr.hospital.example={data_dir / 'ehr-keys.json'}"
+    with serve(data_dir, ASCLEPIUS_CDS_ISSUERS=issuers) as running:
         yield running
 
 

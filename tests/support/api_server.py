@@ -61,6 +61,8 @@ async def api(
     *,
     sessions: Any = None,
     client: Any = None,
+    drugs: Any = None,
+    governance: Json | None = None,
     model: Json | None = None,
     diagnostics: Json | None = None,
     **server: Any,
@@ -71,6 +73,7 @@ async def api(
         storage={"data_dir": str(data_dir)},
         server={"auth": "header", "port": 0, **server},
         diagnostics=diagnostics,
+        governance=governance,
     )
     prepare_page_root(data_dir)
     from chat_app.interface.api.api_router import api_router
@@ -84,7 +87,7 @@ async def api(
             agent=agent,
             sessions=sessions or FakeSessions(),
             guidelines=FakeGuidelines(),
-            drugs=FakeDrugs(),
+            drugs=drugs or FakeDrugs(),
             tools=FakeTools(),
             services=FakeServices(),
             model=client or FakeModel(),

@@ -21,6 +21,7 @@ _TITLES = {
     404: "Not found",
     405: "Method not allowed",
     409: "Conflict",
+    412: "Precondition failed",
     413: "Too large",
     422: "Not valid",
     429: "Too many requests",

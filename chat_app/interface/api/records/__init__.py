@@ -1,0 +1,1 @@
+"""Services for record systems: CDS Hooks and Infobutton."""
