@@ -106,7 +106,7 @@ def test_a_statement_that_adds_a_figure_takes_it_from_another_sentence() -> None
     ("text", "found"),
     [
         ("5 to 10 mg", [Figure(5, "mg"), Figure(10, "mg")]),
-        ("1,500 mg/day", [Figure(1500, "mg", "days")]),
+        ("1,500 mg/day", [Figure(1500, "mg", "day")]),
         ("0.5 units/kg", [Figure(0.5, "units", "kg")]),
         ("at least 3 months", [Figure(3, "months", "", "up")]),
         ("65 years or older", [Figure(65, "years", "", "up")]),

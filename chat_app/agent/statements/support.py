@@ -18,6 +18,7 @@ from chat_app.events import SupportReason
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, terms
+from tools.language.units_of_measure import with_decimal_points
 from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]
@@ -28,7 +29,6 @@ _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
 """A statement without any of these is in another language, or no sentence: only its figures and names are compared."""
-_DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
@@ -75,7 +75,7 @@ def unsupported(
     plain = clean(_LEAD.sub("", _MARKUP.sub(" ", statement)))
     is_english = _ENGLISH.search(plain) is not None
     if not is_english:
-        plain = _DECIMAL_COMMA.sub(".", plain)
+        plain = with_decimal_points(plain)
     said = frozenset(terms(plain))
     if not passages or len(said) < 2:
         return ()

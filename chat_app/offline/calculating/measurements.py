@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
+from tools.language.units_of_measure import COUNTS, DECIMAL, any_spelling, spellings, with_decimal_points
 
-_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "years": ("years old", "year old", "year-old", "years", "year", "yrs", "yr", "y/o", "yo", "y.o.", "y", "jahre",
-              "jahren", "-jährige", "-jähriger", "-jährigen", "-jähriges", "jährige", "jähriger", "j"),
-    "months": ("months old", "month old", "months", "month", "monate", "mo"),
-    "kg": ("kg", "kgs", "kilo", "kilos", "kilograms", "kilogram"),
-    "lb": ("lb", "lbs", "pounds", "pound"),
-    "cm": ("cm", "centimetres", "centimeters"),
-    "m": ("m", "metres", "meters", "meter"),
-    "in": ("in", "inches", "inch", '"'),
-    "mg/dl": ("mg/dl", "mg%", "mg per dl", "mg/100 ml"),
-    "g/dl": ("g/dl", "g%"),
-    "g/l": ("g/l",),
-    "µmol/l": ("µmol/l", "umol/l", "micromol/l", "mcmol/l", "µmol", "umol"),
-    "mmol/l": ("mmol/l", "meq/l", "mmol", "meq"),
-    "beats/min": ("beats/min", "beats per minute", "bpm", "/min", "min-1"),
-    "breaths/min": ("breaths/min", "breaths per minute", "/min", "per minute"),
-    "mmHg": ("mmhg", "mm hg"),
-    "ms": ("ms", "msec", "milliseconds"),
-    "s": ("s", "sec", "seconds"),
-    "mg": ("mg", "milligrams"),
-    "µg/h": ("µg/h", "µg/hr", "ug/h", "ug/hr", "mcg/h", "mcg/hr", "mcg per hour", "micrograms per hour"),
-    "times a day": ("times a day",),
-}  # fmt: skip
-"""How units are written; one that is not listed is written as it is named."""
-_COUNTS: Final = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "thrice": 3, "four": 4, "five": 5, "six": 6}
 _LATIN: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 _EVERY: Final = re.compile(r"\b(?:q|every|alle) ?(\d+) ?-?(?:h|hrs?|hours?|hourly|stunden)\b")
 _COUNTED: Final = re.compile(
-    rf"\b({'|'.join(_COUNTS)}|\d+)(?: ?(?:times|x|×|mal))? ?"
+    rf"\b({'|'.join(COUNTS)}|\d+)(?: ?(?:times|x|×|mal))? ?"
     r"(?:daily|a day|per day|/ ?day|/ ?d|each day|täglich|am tag)\b"
 )
 _LATIN_WORD: Final = re.compile(rf"\b({'|'.join(_LATIN)})\b")
 _DAILY: Final = re.compile(r"(?<!times)(?: (?:daily|a day|per day|nightly|at night|at bedtime|täglich)|/ ?d(?:ay)?)\b")
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
+_INCHES: Final = re.compile(r"(?<=\d) ?\"")
 _PRESSURE: Final = re.compile(r"(?<![\d./])(\d{2,3}) ?/ ?(\d{2,3})(?: ?mm ?hg)?(?![\d./]| ?m[cg])")
 _AGE_AND_SEX: Final = re.compile(
     r"(?<![\d.])(\d{1,3})[ -]?(?=(?:m|f|w|male|female|man|woman|lady|gentleman|mann|frau)(?:\b|,))(?!m/)"
 )
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
 _FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|ist|von|bei)\b)*"
-NUMBER: Final = r"(?<![\w.])\d+(?:\.\d+)?"
+NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
 _OTHER_UNIT: Final = re.compile(r" ?(?:[a-zµ%]+/[a-z0-9]+|%)")
 
 
@@ -64,13 +41,14 @@ class Measured(NamedTuple):
 
 def plain(text: str) -> str:
     """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
-    words = re.sub(r"(?<=\d),(?=\d{1,2}(?!\d))", ".", fold_phrase(text))
+    words = with_decimal_points(fold_phrase(text))
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
+    words = _INCHES.sub(" in", words)
     words = _PRESSURE.sub(_pressure, words)
     words = _AGE_AND_SEX.sub(r"\1 years ", words)
     words = _IS_AGED.sub(r"\1 years", words)
     words = _EVERY.sub(lambda found: f" {24 / int(found[1]):g} times a day" if int(found[1]) else found[0], words)
-    words = _COUNTED.sub(lambda found: f" {_COUNTS.get(found[1], found[1])} times a day", words)
+    words = _COUNTED.sub(lambda found: f" {COUNTS.get(found[1], found[1])} times a day", words)
     words = _LATIN_WORD.sub(lambda found: f" {_LATIN[found[1]]} times a day", words)
     return " ".join(_DAILY.sub(" 1 times a day", words).split())
 
@@ -81,10 +59,7 @@ def _pressure(found: re.Match[str]) -> str:
 
 
 def _unit_pattern(units: Sequence[str]) -> str:
-    spelled = sorted(
-        {fold_phrase(one) for unit in units for one in _SPELLINGS.get(unit, (unit,))}, key=len, reverse=True
-    )
-    return "|".join(re.escape(one) for one in spelled)
+    return any_spelling(fold_phrase(one) for unit in units for one in spellings(unit))
 
 
 def named_value(text: str, aliases: Sequence[str], units: Sequence[str]) -> Measured | None:
@@ -106,6 +81,6 @@ def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
 
 def _measured(match: re.Match[str], units: Sequence[str]) -> Measured:
     written = match["unit"]
-    unit = next((one for one in units if written in map(fold_phrase, _SPELLINGS.get(one, (one,)))), None)
+    unit = next((one for one in units if written in map(fold_phrase, spellings(one))), None)
     end = match.end("unit") if written is not None else match.end("number")
     return Measured(float(match["number"]), unit, match.start("number"), end)
