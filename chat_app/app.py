@@ -63,8 +63,10 @@ async def answer(message: cl.Message) -> None:
 
 
 @cl.on_chat_resume
-async def resume(_thread: ThreadDict) -> None:
-    """Make conversations resumable; a running answer is rendered once the page has the old messages."""
+async def resume(thread: ThreadDict) -> None:
+    """Cut what the page is sent to the recent turns; a running answer is rendered once the page has them."""
+    if isinstance(session := cl.context.session, WebsocketSession):
+        page.recent.open(session, thread)
 
 
 @cl.on_chat_end

@@ -35,16 +35,17 @@
   }
 
   function mark() {
-    for (const [message, statements] of unsupported) {
-      for (const link of document.querySelectorAll(`a[href^="#cite-${CSS.escape(message)}-"]:not([data-checked])`)) {
-        link.dataset.checked = '';
-        const number = Number(link.getAttribute('href').split('-').pop());
-        for (const one of statements.filter((each) => each.numbers.includes(number))) {
-          const range = rangeBefore(link, one.text);
-          if (!range) continue;
-          if (number === one.numbers[0]) link.dataset.unsupported = window.asclepiusSay('notInSourceHere');
-          if (ranges) ranges.add(range);
-        }
+    for (const link of document.querySelectorAll('a[href^="#cite-"]:not([data-checked])')) {
+      const [, message, cited] = /^#cite-(.+)-(\d+)$/.exec(link.getAttribute('href')) || [];
+      const statements = unsupported.get(message);
+      if (!statements) continue;
+      link.dataset.checked = '';
+      const number = Number(cited);
+      for (const one of statements.filter((each) => each.numbers.includes(number))) {
+        const range = rangeBefore(link, one.text);
+        if (!range) continue;
+        if (number === one.numbers[0]) link.dataset.unsupported = window.asclepiusSay('notInSourceHere');
+        if (ranges) ranges.add(range);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { messagesState, updateMessageById } from '@chainlit/react-client';
 import { MessageCircle, ThumbsDown, ThumbsUp } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { memo, useEffect, useState } from 'react';
 import { useRecoilCallback } from 'recoil';
 
 import { Button } from '@/components/ui/button';
@@ -26,12 +26,12 @@ function Outcome({ outcome, question, extracts }) {
     <div className={`asc-outcome asc-${outcome.kind}`} role="status" data-outcome={outcome.kind} data-reason={outcome.reason || ''}>
       <strong>{words(outcome)}.</strong> {outcome.message}{' '}
       {outcome.retryable && question ? (
-        <button type="button" className="asc-action" onClick={() => sendUserMessage(question)}>
+        <button type="button" className="asc-action" onClick={() => page().ask(question)}>
           {t('askAgain')}
         </button>
       ) : null}
       {goesOn(outcome) && !extracts ? (
-        <button type="button" className="asc-action" onClick={() => sendUserMessage(t('continueRequest'))}>
+        <button type="button" className="asc-action" onClick={() => page().ask(t('continueRequest'))}>
           {t('continue')}
         </button>
       ) : null}
@@ -68,7 +68,7 @@ function Tries({ tries, abstained, extracts, question, thread }) {
     if (!entry.question) return page().rephrase(question);
     const taken = !entry.settings || (await page().change(thread, entry.settings));
     setFailed(!taken);
-    if (taken) sendUserMessage(entry.question);
+    if (taken) page().ask(entry.question);
   };
   return (
     <div className="asc-tries" role="group" aria-label={t(abstained ? 'tryThis' : 'orElse')}>
@@ -153,11 +153,11 @@ function useFeedback(column) {
     setFeedback(given);
   }, [column]);
   const rate = async (value, comment) => {
-    const { feedbackId } = await apiClient.setFeedback({ forId: column, value, comment }, '');
+    const { feedbackId } = await page().client.setFeedback({ forId: column, value, comment }, '');
     keep({ id: feedbackId, forId: column, value, comment });
   };
   const takeBack = async () => {
-    await apiClient.deleteFeedback(feedback.id);
+    await page().client.deleteFeedback(feedback.id);
     keep(undefined);
   };
   return { feedback, rate, takeBack };
@@ -251,7 +251,7 @@ function Unsupported({ message, statements }) {
   );
 }
 
-export default function References() {
+function References({ given: props }) {
   const { message, thread, references, outcome, notices, dropped, plain, extracts, question } = props;
   const followUps = props.follow_ups || [];
   const tries = props.tries || [];
@@ -260,6 +260,8 @@ export default function References() {
   useEffect(() => {
     page().register(message, references);
     window.asclepiusMarkStatements(message, props.unsupported || []);
+  }, [props]);
+  useEffect(() => {
     page().announce(outcome.kind === 'completed' ? t('complete', { count: references.length }) : outcome.message);
   }, [message]);
 
@@ -296,7 +298,7 @@ export default function References() {
           <p className="asc-tries-heading">{t('goOn')}</p>
           <div className="asc-follow-ups">
             {followUps.map((followUp) => (
-              <button type="button" className="asc-action" key={followUp.question} onClick={() => sendUserMessage(followUp.question)}>
+              <button type="button" className="asc-action" key={followUp.question} onClick={() => page().ask(followUp.question)}>
                 {followUp.label}
               </button>
             ))}
@@ -323,3 +325,11 @@ export default function References() {
     </section>
   );
 }
+
+// Chainlit evaluates this file for each answer, and again when a question begins and ends. One component for all of them
+// keeps what is on the page instead of rendering it again.
+Object.assign(page(), { ask: sendUserMessage, client: apiClient });
+page().References = page().References || memo(References);
+const Stable = page().References;
+
+export default <Stable given={props} />;

@@ -29,7 +29,7 @@ CASES = ((1000, 10), (3000, 5), (6000, 5))
 # A plain loop that has not caught up by then is this far behind, or further.
 _GIVE_UP = 20.0
 # Looks at the end of the text alone: reading all of it in each frame would be what it measures.
-_WATCH = """([last, until]) => new Promise((done) => {
+WATCH = """([last, until]) => new Promise((done) => {
   const seen = new Map();
   const look = () => {
     const shown = [...document.querySelectorAll('.ai-message .message-content .prose')].at(-1);
@@ -75,7 +75,7 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         before = await _main_thread(devtools)
         until = await page.evaluate("Date.now()") + tokens * every + _GIVE_UP * 1000
         await ask(page, f"stamped {tokens} every {every}")
-        behind = await page.evaluate(_WATCH, [tokens, until])
+        behind = await page.evaluate(WATCH, [tokens, until])
         spent = {name: value - before[name] for name, value in (await _main_thread(devtools)).items()}
     finally:
         await context.close()
@@ -83,7 +83,7 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
     return {
         "first paint": paint,
         "first text behind": behind[0],
-        "95 % behind": _percentile(behind, 0.95),
+        "95 % behind": percentile(behind, 0.95),
         "last behind": behind[-1],
         "stamps seen": len(behind),
         **{
@@ -99,7 +99,7 @@ async def _main_thread(devtools: CDPSession) -> Figures:
     return {entry["name"]: entry["value"] * 1000 for entry in metrics if entry["name"] in _COUNTED}
 
 
-def _percentile(values: Sequence[float], part: float) -> float:
+def percentile(values: Sequence[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -214,6 +215,18 @@ def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -
         assert answer.status_code in (400, 404) or answer.headers["content-type"].startswith("text/html")
         assert "user_env" not in answer.text
         assert "root:" not in answer.text
+
+
+def test_the_pages_scripts_come_compressed_and_are_kept_by_the_browser(demo_page: ServedPage) -> None:
+    client = signed_in(demo_page, "demo")
+    script = re.search(r"/assets/index-[^\"]+\.js", client.get("/").text)
+    assert script is not None
+    answer = client.get(script[0], headers={"accept-encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
+    assert int(answer.headers["content-length"]) < 1_400_000
+    assert client.get(script[0], headers={"accept-encoding": "identity"}).content == answer.content
+    assert client.get("/assets/nothing.js").status_code == 404
 
 
 async def test_settings_of_a_conversation_are_changed_by_its_owner_alone(shared_page: ServedPage) -> None:

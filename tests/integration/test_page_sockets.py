@@ -1,13 +1,16 @@
-"""A page whose socket breaks, while it is being opened or later, keeps its conversation and its settings."""
+"""What a page is sent: after its socket broke, while it is being opened, and of a long conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import socketio
 
+from chat_app.interface.page.recent_turns import EARLIER, SHOW_EARLIER, TURNS
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asked, asking, seen, socket_of
 
@@ -49,3 +52,55 @@ async def test_a_socket_that_comes_back_leaves_the_settings_that_its_page_shows_
         await socket.emit("client_message", asking("options"))
         await seen(events, "element")
     assert [name for name, _ in events if name == "chat_settings"] == []
+
+
+async def _ask_all(socket: socketio.AsyncClient, events: list[tuple[str, Any]], questions: Sequence[str]) -> None:
+    known = sum(name == "element" for name, _ in events)
+    for count, question in enumerate(questions, start=known + 1):
+        ended = sum(name == "task_end" for name, _ in events)
+        await socket.emit("client_message", asking(question))
+        await seen(events, "element", count)
+        await seen(events, "task_end", ended + 1)
+
+
+def _questions(opened: dict[str, Any]) -> list[str]:
+    return [step["output"] for step in opened["steps"] if step["type"] == "user_message"]
+
+
+async def test_a_page_holds_the_last_turns_of_a_long_conversation_and_gets_earlier_ones_when_it_asks(
+    page: ServedPage, visitor: httpx.Client
+) -> None:
+    questions = [f"say: answer {number}" for number in range(TURNS + 2)]
+    async with socket_of(page, visitor) as (socket, events, _):
+        await _ask_all(socket, events, questions)
+        gone = [data["id"] for name, data in events if name == "delete_message" and "type" not in data]
+        thread = next(data["threadId"] for name, data in events if name == "element")
+        told = [data[EARLIER] for name, data in events if name == "window_message" and EARLIER in data]
+    assert told[-1] == 2
+    assert len(gone) == 2
+    async with socket_of(page, visitor, thread) as (socket, events, _):
+        (opened,) = await seen(events, "resume_thread")
+        assert _questions(opened) == questions[2:]
+        kept = {step["id"] for step in opened["steps"]}
+        assert len(opened["elements"]) == TURNS
+        assert {element["forId"] for element in opened["elements"]} <= kept
+        assert {step["parentId"] for step in opened["steps"]} - {None} <= kept
+        await socket.emit("window_message", {SHOW_EARLIER: True})
+        *_, more = await seen(events, "resume_thread", 2)
+        assert _questions(more) == questions
+        await _ask_all(socket, events, ["say: last"])
+        deleted = [data["id"] for name, data in events if name == "delete_message"]
+        assert set(deleted) >= {step["id"] for step in more["steps"] if step["output"] in questions[:3]}
+        assert [data[EARLIER] for name, data in events if name == "window_message" and EARLIER in data] == [2, 0, 3]
+
+
+async def test_a_socket_that_comes_back_is_sent_the_turns_that_its_page_shows(
+    page: ServedPage, visitor: httpx.Client
+) -> None:
+    tab = str(uuid4())
+    async with socket_of(page, visitor, session=tab) as (socket, events, _):
+        await _ask_all(socket, events, [f"say: {number}" for number in range(TURNS + 1)])
+    async with socket_of(page, visitor, session=tab) as (socket, events, _):
+        await seen(events, "window_message")
+    repeated = [data["output"] for name, data in events if name == "new_message" and data["type"] == "user_message"]
+    assert repeated == [f"say: {number}" for number in range(1, TURNS + 1)]

@@ -1,8 +1,9 @@
 """Answers of a given length whose text says when it was sent: what the page's bench reads off a browser.
 
-``stamped 3000 every 5`` asks for 3,000 tokens, one every 5 ms: paragraphs, headings, lists, tables and 40 citations, in
-tokens of about five characters, as language models write. Every 25 tokens of a paragraph, and at the end, stands
-``t<number>at<time>``, the time in milliseconds since 1970. Both the page's agent and the plain Chainlit app play it.
+``stamped 3000 every 5`` asks for 3,000 tokens, one every 5 ms: paragraphs, headings, lists, tables and citations, one
+for 25 tokens and at most 40, in tokens of about five characters, as language models write. Every 25 tokens of a
+paragraph, and at the end, stands ``t<number>at<time>``, the time in milliseconds since 1970. Both the page's agent and
+the plain Chainlit app play it.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def asked_for(question: str) -> tuple[int, int] | None:
 async def stamped_tokens(tokens: int, gap: int) -> AsyncIterator[str | int]:
     """The answer's tokens, each at its time; a number stands for a citation."""
     began, line, due, last = time.monotonic(), "", 0, tokens - 1
+    citations = min(CITATIONS, tokens // STAMP_EVERY)
     for number, token in enumerate(islice(_words(), last), start=1):
         await asyncio.sleep(max(0.0, began + number * gap / 1000 - time.monotonic()))
         due += 1
@@ -59,8 +61,8 @@ async def stamped_tokens(tokens: int, gap: int) -> AsyncIterator[str | int]:
             due = 0
         yield token
         line = (line + token).rpartition("\n")[2]
-        if number * CITATIONS // last > (number - 1) * CITATIONS // last:
-            yield number * CITATIONS // last
+        if number * citations // last > (number - 1) * citations // last:
+            yield number * citations // last
     await asyncio.sleep(max(0.0, began + tokens * gap / 1000 - time.monotonic()))
     yield "\n\nEnd" + _stamp(tokens)
 

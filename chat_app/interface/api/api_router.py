@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fastapi import APIRouter, Request, Response
 from starlette.routing import Route
 
 from chat_app.interface.api import api_docs
+from chat_app.interface.api.asset_routes import asset_router
 from chat_app.interface.api.consult_routes import consult_router
 from chat_app.interface.api.conversation_routes import conversation_router
 from chat_app.interface.api.health_routes import health_router, status_router
@@ -21,6 +24,8 @@ _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 def api_router(runtime: Runtime) -> APIRouter:
     """Return every route of the API."""
+    from chainlit.server import build_dir
+
     from chat_app.interface.api.feedback_routes import feedback_router
     from chat_app.interface.api.file_routes import file_router
     from chat_app.interface.api.records import cds_routes
@@ -29,6 +34,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     router = APIRouter()
     router.include_router(health_router(runtime), tags=["health"])
     router.include_router(text_router(), include_in_schema=False)
+    router.include_router(asset_router(Path(build_dir, "assets")), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 
 from chat_app.interface.i18n.translation import Language, language_of, script_texts
 
-_FOREVER = "public, max-age=31536000, immutable"
+FOREVER = "public, max-age=31536000, immutable"
 
 
 def text_router() -> APIRouter:
@@ -21,7 +21,7 @@ def text_router() -> APIRouter:
     async def texts(language: str) -> Response:
         """Return the texts as a script, so that they are loaded before any other script runs."""
         body = _script(language_of(language))
-        return Response(body, media_type="text/javascript", headers={"cache-control": _FOREVER})
+        return Response(body, media_type="text/javascript", headers={"cache-control": FOREVER})
 
     return router
 

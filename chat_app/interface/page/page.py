@@ -26,6 +26,7 @@ from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
 from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
+from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import emit, is_there, owner_of, send, sessions_of
 from chat_app.interface.rendering.turn_steps import phase_id, run_step
@@ -44,6 +45,7 @@ class ChatPage:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.pace = Pace()
+        self.recent = RecentTurns()
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     @staticmethod
@@ -65,12 +67,25 @@ class ChatPage:
         owner = owner_of(session)
         if owner is None:
             return
-        running = self.runtime.turns.of_thread(session.thread_id, owner)
-        questions = dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
+        questions = self._running(session, owner)
         if session.restored and session.has_first_interaction:
             await self._repeat(session, owner)
+        await self.recent.tell(session)
         for question in questions:
             self.follow(question, session)
+
+    async def show_earlier(self, session: WebsocketSession) -> None:
+        """Show more of the conversation's earlier turns, and running answers from their beginning."""
+        if (owner := owner_of(session)) is None:
+            return
+        questions = self._running(session, owner)
+        await self.recent.show_earlier(session, owner, self.runtime.history)
+        for question in questions:
+            self.follow(question, session)
+
+    def _running(self, session: WebsocketSession, owner: str) -> Iterable[PageQuestion]:
+        running = self.runtime.turns.of_thread(session.thread_id, owner)
+        return dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
 
     def stop(self, session: WebsocketSession) -> None:
         """Stop every running answer of the conversation that ``session`` has open."""
@@ -83,6 +98,7 @@ class ChatPage:
         thread = await self.runtime.history.get_thread(session.thread_id)
         if thread is None or thread.get("userIdentifier") != owner:
             return
+        self.recent.reopen(session, thread)
         for step in thread["steps"] or []:
             await emit(session, "new_message", step)
             if turn_id := (step.get("metadata") or {}).get("turn"):
@@ -94,6 +110,7 @@ class ChatPage:
         socket = session.socket_id
         self.pace.begin(session)
         await emit(session, "task_start", {})
+        await self.recent.asked(session, question.message_id)
         # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
         await emit(session, "window_message", {THREAD: session.thread_id})
         painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]

@@ -5,7 +5,7 @@
 * ``stop``: Chainlit's cancels this socket's handler and writes a message. Here a turn belongs to the conversation, so
   Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps settings per tab. Here they belong to the conversation.
-* ``window_message``: receives the mark of a rendered window of text.
+* ``window_message``: receives the mark of a rendered window of text, and requests for earlier turns.
 * ``client_message``: Chainlit's writes a question under any id, also that of another user's message. Here a known id
   is refused, and of the message only its text and files count.
 * ``edit_message``: Chainlit's keeps the old answer and later messages. Here they are deleted, also for the agent.
@@ -31,6 +31,7 @@ from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_settings import change, show_panel
+from chat_app.interface.page.recent_turns import SHOW_EARLIER
 from chat_app.interface.rendering.sockets import emit, owner_of
 
 logger = logging.getLogger(__name__)
@@ -118,6 +119,8 @@ def install(page: ChatPage) -> None:
 async def _handed_back(page: ChatPage, sid: str, payload: Any) -> None:
     if session := WebsocketSession.get(sid):
         page.pace.handed_back(session, payload)
+        if isinstance(payload, dict) and SHOW_EARLIER in payload and await _signed_in(page, sid):
+            await page.show_earlier(session)
 
 
 async def _signed_in(page: ChatPage, sid: str) -> WebsocketSession | None:

@@ -43,7 +43,16 @@ _FOREIGN_TAGS = re.compile(
     r"|<!-- FONT (?:START|END) -->"
 )
 # Chainlit takes one script; those that it builds on come before it.
-_OWN_SCRIPTS = ("language.js", "mending.js", "library.js", "draft.js", "connection.js", "statements.js")
+_OWN_SCRIPTS = (
+    "language.js",
+    "mending.js",
+    "library.js",
+    "draft.js",
+    "connection.js",
+    "requests.js",
+    "statements.js",
+    "earlier.js",
+)
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {
     "x-content-type-options": "nosniff",

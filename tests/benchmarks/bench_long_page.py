@@ -1,0 +1,112 @@
+"""A conversation of many turns with tables in Chromium, beside a plain Chainlit loop in the same run.
+
+Prints, for both: the time of a turn from Enter to the end of its answer at the beginning and at the end of the
+conversation, and their ratio; how far the page is behind when 500 tokens stream in after that; the memory of the page's
+scripts. For Asclepius also the time until the conversation is open again in a fresh page; a plain loop has no history.
+
+    python -m tests.benchmarks.bench_long_page [TURNS]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.async_api import Browser, CDPSession, Page
+
+from tests.benchmarks.bench_page import WATCH, Figures, percentile, plain_chainlit
+from tests.support.browser import DESKTOP, ask, chromium
+from tests.support.page_server import fake_page
+
+TURNS = 60
+_EACH = 10
+_QUESTION = "stamped 300 every 1"
+_LAST = (500, 10)
+# The answer of the question is there with its end, and another question can be asked.
+_ENDED = """(question) => new Promise((done) => {
+  const look = () => {
+    const asked = [...document.querySelectorAll('[data-step-type="user_message"]')].at(-1);
+    const shown = [...document.querySelectorAll('.ai-message .message-content .prose')].at(-1);
+    const answered = asked?.textContent.includes(question) && asked.compareDocumentPosition(shown) === 4;
+    if (answered && /End t\\d+at/.test(shown.textContent) && !document.querySelector('#stop-button')) done();
+    else setTimeout(look, 20);
+  };
+  look();
+})"""
+_OPEN = """() => new Promise((done) => {
+  const look = () => {
+    const ends = document.querySelectorAll('.asc-answer-end');
+    if (ends.length && !document.querySelector('.ai-message:last-child .animate-spin')) done(performance.now());
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> Figures:
+    """Milliseconds and megabytes."""
+    context = await browser.new_context(viewport=DESKTOP)
+    try:
+        page = await context.new_page()
+        page.set_default_timeout(120_000)
+        await page.goto(url)
+        took = [await _turn(page, number) for number in range(turns)]
+        behind = await _behind(page)
+        figures = {
+            "first turns": statistics.median(took[:_EACH]),
+            "last turns": statistics.median(took[-_EACH:]),
+            "growth": statistics.median(took[-_EACH:]) / statistics.median(took[:_EACH]),
+            "95 % behind": percentile(behind, 0.95),
+            "last behind": behind[-1],
+            "heap MB": await _heap(await context.new_cdp_session(page)),
+        }
+        if reopens:
+            await page.reload()
+            figures["opened"] = await page.evaluate(_OPEN)
+            figures["heap MB, opened"] = await _heap(await context.new_cdp_session(page))
+    finally:
+        await context.close()
+    return figures
+
+
+async def _turn(page: Page, number: int) -> float:
+    began = time.perf_counter()
+    await ask(page, f"{number + 1}. {_QUESTION}")
+    await page.evaluate(_ENDED, f"{number + 1}. {_QUESTION}")
+    return (time.perf_counter() - began) * 1000
+
+
+async def _behind(page: Page) -> list[float]:
+    tokens, every = _LAST
+    until = await page.evaluate("Date.now()") + tokens * every + 20_000
+    await ask(page, f"stamped {tokens} every {every}")
+    return list(await page.evaluate(WATCH, [tokens, until])) or [20_000.0]
+
+
+async def _heap(devtools: CDPSession) -> float:
+    await devtools.send("HeapProfiler.collectGarbage")
+    await devtools.send("Performance.enable")
+    metrics = (await devtools.send("Performance.getMetrics"))["metrics"]
+    return float(next(entry["value"] for entry in metrics if entry["name"] == "JSHeapUsedSize")) / 1e6
+
+
+async def compare(turns: int) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        fake_page(Path(folder) / "ours") as ours,
+        plain_chainlit(Path(folder) / "plain") as plain,
+    ):
+        async with chromium() as browser:
+            print(f"{turns} turns with tables, then 500 tokens, one every 10 ms; milliseconds", flush=True)
+            for name, url, reopens in (("Asclepius", ours.url, True), ("plain Chainlit", plain, False)):
+                figures = await measure(browser, url, turns, reopens=reopens)
+                shown = "  ".join(f"{key}: {value:,.{2 if key == 'growth' else 0}f}" for key, value in figures.items())
+                print(f"  {name:15}{shown}", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(compare(int(sys.argv[1]) if len(sys.argv) > 1 else TURNS))

@@ -1,0 +1,53 @@
+"""A long conversation shows its last turns, and earlier ones when the reader wants them."""
+
+from __future__ import annotations
+
+from playwright.async_api import Browser, expect
+
+from chat_app.interface.page.recent_turns import TURNS
+from tests.support.browser import answered, ask, recorded
+from tests.support.page_server import ServedPage
+
+
+async def test_earlier_questions_are_shown_above_without_moving_what_is_being_read(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "long") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        for number in range(TURNS + 2):
+            await ask(page, f"say: answer {number}.")
+            await expect(page.locator(".ai-message", has_text=f"answer {number}.")).to_be_visible()
+            await expect(page.locator("#stop-button")).to_have_count(0)
+        line = page.locator(".asc-earlier")
+        await expect(line).to_contain_text("2 earlier questions are not shown.")
+        await expect(page.locator(".asc-answer-end")).to_have_count(TURNS)
+        await page.reload()
+        await answered(page, count=TURNS)
+        asked = page.locator("[data-step-type='user_message']")
+        first = asked.filter(has_text="say: answer 2.")
+        await first.scroll_into_view_if_needed()
+        before = await first.bounding_box()
+        await line.get_by_role("button", name="Show earlier questions").click()
+        await answered(page, count=TURNS + 2)
+        await expect(asked.first).to_have_text("say: answer 0.")
+        await expect(line).to_have_count(0)
+        after = await first.bounding_box()
+        assert before is not None
+        assert after is not None
+        assert abs(after["y"] - before["y"]) < 120
+
+
+async def test_what_a_page_shows_stays_when_another_question_is_asked(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "stable") as context:
+        page = await context.new_page()
+        requested: list[str] = []
+        page.on("request", lambda request: requested.append(request.url))
+        await page.goto(fake.url)
+        await ask(page, "contraindications of ACE inhibitors")
+        await answered(page)
+        await page.locator(".asc-answer-end").evaluate("node => (node.dataset.same = 'yes')")
+        await ask(page, "metformin")
+        await answered(page, count=2)
+        assert await page.locator(".asc-answer-end[data-same]").count() == 1, "the first answer's end was made again"
+        assert len([url for url in requested if "/public/elements/" in url]) == 1
