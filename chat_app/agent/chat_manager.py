@@ -25,7 +25,8 @@ from tools.types import Passage
 
 logger = logging.getLogger(__name__)
 
-_TRANSCRIPT_MESSAGES = 40
+TRANSCRIPT_MESSAGES = 40
+"""The newest messages of a conversation that a server gets which does not store it."""
 _TITLE_CHARS = 60
 
 NOT_SAVED = Notice(
@@ -92,7 +93,7 @@ class Conversation:
 
     def transcript(self) -> tuple[dict[str, Any], ...]:
         """Return the conversation so far as input items, for a server that does not store it."""
-        return tuple(_input_item(message) for message in self.messages[-_TRANSCRIPT_MESSAGES:] if message.content)
+        return tuple(_input_item(message) for message in self.messages[-TRANSCRIPT_MESSAGES:] if message.content)
 
     def unchained(self) -> tuple[dict[str, Any], ...]:
         """Return the messages since the chain's last response, from turns that were stopped or broke off."""
@@ -212,7 +213,7 @@ class ChatManager:
         await held.enter_async_context(self._store.lock(session.session_id, wait=self._lock_wait))
         # Read again under the lock: the turn that held it may have advanced the chain.
         session = await self._store.get(session.session_id, user_id) or session
-        messages = await self._store.messages(session.session_id, limit=_TRANSCRIPT_MESSAGES)
+        messages = await self._store.messages(session.session_id, limit=TRANSCRIPT_MESSAGES)
         retrieved = await self._store.retrieved(session.session_id)
         return Conversation(
             store=self._store,

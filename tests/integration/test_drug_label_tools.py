@@ -51,6 +51,18 @@ async def test_a_label_is_quoted_by_section_and_each_quote_stands_in_its_passage
     assert all(any(quote in passage.text for passage in output.passages) for quote in quotes(output))
 
 
+async def test_what_an_answer_cited_is_found_by_its_id_until_its_text_changes(drugs: DrugDatabase) -> None:
+    record = await call(drugs, "search_drug_database", drug_name="metformin")
+    label = await call(drugs, "get_drug_label", name="metformin", sections=["contraindications"])
+    for cited in (record.passages[0], label.passages[0]):
+        found = await drugs.passage(cited.id)
+        assert found is not None
+        assert (found.text, found.section, found.url) == (cited.text, cited.section, cited.url)
+        assert await drugs.passage(f"{cited.id[:-1]}~") is None
+    for unknown in ("drug:", "drug:nothing:0", "metformin", "drug:metformin"):
+        assert await drugs.passage(unknown) is None
+
+
 async def test_a_misspelt_name_quotes_no_label(drugs: DrugDatabase) -> None:
     output = await call(drugs, "get_drug_label", name="metfromin")
     assert output.passages == ()

@@ -58,6 +58,7 @@ GUIDELINE = Passage(
     page=3,
     page_label="5",
 )
+SUPERSEDED = GUIDELINE.model_copy(update={"id": "dm:1:2", "document_id": "diabetes@v1", "text": "Is <b>5</b> > 3?"})
 DRUG = Passage(
     id="drug:metformin:1",
     kind="drug_record",
@@ -117,7 +118,7 @@ class FakeGuidelines:
         return self.own.get(scope, [])
 
     async def passage(self, passage_id: str, *, scope: Scope | None = None) -> Passage | None:
-        return GUIDELINE if passage_id == GUIDELINE.id else None
+        return next((known for known in (GUIDELINE, SUPERSEDED) if known.id == passage_id), None)
 
     async def page_image(
         self,

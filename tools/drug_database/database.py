@@ -13,6 +13,7 @@ from tools.drug_database.importers import demo
 from tools.drug_database.importers.importer_base import RowIntake
 from tools.drug_database.importers.recognise import recognise
 from tools.drug_database.importing.import_run import ImportJob, run_import
+from tools.drug_database.labels.label_tools import cited_passage
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
@@ -25,6 +26,7 @@ from tools.drug_database.storage.generations import CALL_SECONDS, drop
 from tools.errors import IndexMismatch, ToolError, ToolUnavailable
 from tools.language.query_expansion import QueryExpansion
 from tools.milvus.connection import Client, CollectionGone, MilvusConnection
+from tools.types import Passage
 
 T = TypeVar("T")
 ALIAS: Final = "asclepius_drugs"
@@ -81,6 +83,14 @@ class DrugDatabase:
             return self._searcher.records(client, state, [key]).get(key) if state else None
 
         return await self._read(read, SEARCH_SECONDS)
+
+    async def passage(self, passage_id: str) -> Passage | None:
+        """Return the record or label section that an answer cited; None when its text has changed since."""
+        part = passage_id.removeprefix("drug:").rpartition(":")[0]
+        for key in (part, part.rpartition(":")[0]):
+            if key and (record := await self.record(key)) is not None:
+                return cited_passage(record, passage_id)
+        return None
 
     def ingredients_of(self, name: str) -> frozenset[str]:
         """Return the ingredients of the medicine ``name`` without I/O; empty while the index is not loaded."""

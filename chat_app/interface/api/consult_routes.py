@@ -8,10 +8,10 @@ no way back to it, so its turn is stopped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
@@ -51,6 +51,7 @@ from tools.types import Frozen
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
 
+T = TypeVar("T")
 ModelName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./:@+-]+$")]
 DocumentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 TurnId = Annotated[str, Path(max_length=64, description="The answer's `x-turn-id`, or a `turn_started`'s `turn_id`.")]
@@ -157,7 +158,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
         `{"model": ..., "event": ...}`. The header `x-turn-id` names the turn, to resume or stop it.
         """
         language = language_of(request.headers.get("accept-language"))
-        question = await _begin(runtime, body, asker(request), language, recent)
+        question = await begin(runtime, body, asker(request), language, recent)
         return _streamed(question) if body.stream else await _whole(request, question)
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
@@ -200,7 +201,7 @@ async def _check(runtime: Runtime, app: App, body: ConsultBody, files: Sequence[
         await app.check_documents([name for name in body.documents if name not in own])
 
 
-async def _begin(
+async def begin(
     runtime: Runtime, body: ConsultBody, user: str, language: Language, recent: RecentQuestions
 ) -> AskedQuestion:
     """Start the turns of a question. Raises ``InputRejected`` and ``TooManyQuestions`` before any has started."""
@@ -256,19 +257,24 @@ def _streamed(question: AskedQuestion) -> Response:
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:
-    """Return the ended answer as JSON; stop it when the client disconnects before."""
-    reading = asyncio.ensure_future(_answers(question))
+    """Return the ended answer as JSON."""
+    answers = await unless_left(request, question, _answers(question))
+    whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
+    headers = {"cache-control": "no-store", "x-turn-id": question.id}
+    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
+
+
+async def unless_left(request: Request, question: AskedQuestion, answer: Coroutine[Any, Any, T]) -> T:
+    """Return ``answer``, which reads the turns to their end; stop them when the client disconnects before."""
+    reading = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(_left(request))
     try:
         await asyncio.wait((reading, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not reading.done():
             question.stop()
-        answers = await reading
+        return await reading
     finally:
         leaving.cancel()
-    whole = ComparisonAnswer(turn_id=question.id, answers=answers) if question.compared else answers[0]
-    headers = {"cache-control": "no-store", "x-turn-id": question.id}
-    return Response(whole.model_dump_json(), media_type="application/json", headers=headers)
 
 
 async def _left(request: Request) -> None:

@@ -47,18 +47,26 @@ def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = Non
     return JSONResponse(content, status_code=status, headers=headers, media_type="application/problem+json")
 
 
+def explained(error: Exception) -> tuple[int, str] | None:
+    """Return the status and the sentence of an error that the app raises on purpose, else None."""
+    if isinstance(error, NotOwner):
+        return 404, NOTHING_HERE
+    if isinstance(error, Unauthenticated):
+        return 401, "Sign in first."
+    if isinstance(error, TooManyQuestions):
+        return 429, str(error)
+    return next(((status, str(error)) for kind, status in _STATUS if isinstance(error, kind)), None)
+
+
+def retry_header(error: Exception) -> dict[str, str] | None:
+    """Return the header that says when to try again, if there is such a time."""
+    return {"Retry-After": str(error.retry_after)} if isinstance(error, TooManyQuestions) else None
+
+
 def as_problem(error: Exception) -> JSONResponse | None:
     """Return the problem document of an error that the app raises on purpose, else None."""
-    if isinstance(error, NotOwner):
-        return problem(404, NOTHING_HERE)
-    if isinstance(error, Unauthenticated):
-        return problem(401, "Sign in first.")
-    if isinstance(error, TooManyQuestions):
-        return problem(429, str(error), headers={"Retry-After": str(error.retry_after)})
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            return problem(status, str(error))
-    return None
+    known = explained(error)
+    return problem(*known, headers=retry_header(error)) if known else None
 
 
 def install(app: FastAPI) -> None:

@@ -305,7 +305,11 @@ async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    body = json.dumps({"type": "about:blank", "title": detail, "status": status, "detail": detail}).encode()
+    content: dict[str, Any] = {"type": "about:blank", "title": detail, "status": status, "detail": detail}
+    if str(scope.get("path")).startswith("/v1/"):
+        # What OpenAI's clients read.
+        content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
+    body = json.dumps(content).encode()
     headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from tools.drug_database.labels.label_scope import scope_notes
+from tools.drug_database.labels.record_rendering import passage as record_passage
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
 from tools.drug_database.records.queries import DrugSearchResult
@@ -41,6 +42,12 @@ def section_passage(record: DrugRecord, label: Label, section: SectionName) -> P
         section=f"{record.generic_name} › {SECTION_TITLES[section]}",
         url=label.source.url or None,
     )
+
+
+def cited_passage(record: DrugRecord, passage_id: str) -> Passage | None:
+    """Return the record, or the section of one of its labels, of that id; None when its text has changed."""
+    sections = (section_passage(record, label, name) for label in record.labels for name in label.sections)
+    return next((found for found in (record_passage(record), *sections) if found.id == passage_id), None)
 
 
 def label_result(result: DrugSearchResult, wanted: Sequence[SectionName] | None) -> ToolResult:

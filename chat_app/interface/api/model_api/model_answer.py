@@ -1,0 +1,161 @@
+"""A turn as one text with URL citations, for clients that know nothing else.
+
+The text has the emergency notice first, ``[1]`` at each citation, then how the turn ended if it did not complete, the
+statements that were not found in their sources, notes, and the references with their quotes. Nothing can be taken back
+from a stream, so corrected text follows there with a line that says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple
+
+from chat_app.agent.citations.reference_formats import markdown_list
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Notice,
+    Outcome,
+    Reference,
+    ReferencesReady,
+    StatementsChecked,
+    TextDelta,
+    TextReplaced,
+    TurnEnded,
+    TurnStarted,
+    UnsupportedStatement,
+)
+from chat_app.interface.i18n.translation import Language, languages, say, say_notice, say_outcome
+from chat_app.interface.rendering.reference_cards import where
+from chat_app.response_objects import Usage
+
+_MARKER: Final = re.compile(r" ?\[\d{1,4}\]")
+
+
+class UrlCitation(NamedTuple):
+    """A citation in the text: the place of its ``[1]``, and the address and title of its passage."""
+
+    url: str
+    title: str
+    start: int
+    end: int
+
+
+@dataclass
+class ModelAnswer:
+    """Collects a turn's events. ``streamed``: the text leaves piece by piece."""
+
+    language: Language
+    link: Callable[[Reference], str | None]
+    """Returns the address that opens a reference's passage."""
+    streamed: bool
+    conversation_id: str = ""
+    outcome: Outcome = field(default_factory=Outcome)
+    usage: Usage | None = None
+    _parts: list[str] = field(default_factory=list)
+    _length: int = 0
+    _first: str = ""
+    _marks: list[tuple[int, int]] = field(default_factory=list)
+    _notices: list[Notice] = field(default_factory=list)
+    _references: Sequence[Reference] = ()
+    _unsupported: Sequence[UnsupportedStatement] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the turn failed without a word."""
+        return self.outcome.kind == "failed" and not self._length
+
+    @property
+    def error(self) -> str:
+        """Why the turn failed, in the reader's language."""
+        return say_outcome(self.language, self.outcome)
+
+    @property
+    def citations(self) -> list[UrlCitation]:
+        """The citations whose passages can be opened, in the order of the text."""
+        urls = {reference.number: self.link(reference) for reference in self._references}
+        titles = {reference.number: self._title(reference) for reference in self._references}
+        ends = [(number, at, at + len(f"[{number}]")) for number, at in self._marks]
+        return [UrlCitation(url, titles[n], at, end) for n, at, end in ends if (url := urls.get(n))]
+
+    def see(self, event: AgentEvent) -> str:
+        """Collect ``event`` and return the text that it adds."""
+        added = ""
+        match event:
+            case TurnStarted():
+                self.conversation_id = event.conversation_id
+            case TextDelta():
+                added = event.text
+            case CitationAdded():
+                self._marks.append((event.number, self._length))
+                added = f"[{event.number}]"
+            case TextReplaced():
+                added = self._restart()
+            case Notice(comes_first=True):
+                added = f"{say_notice(self.language, event)}\n\n"
+                self._first += added
+            case Notice() if not event.is_transient:
+                self._notices.append(event)
+            case StatementsChecked():
+                self._unsupported = event.unsupported
+            case ReferencesReady():
+                self._references = event.references
+            case TurnEnded():
+                self.outcome, self.usage = event.outcome, event.usage
+                added = "" if self.failed else self._end()
+            case _:
+                pass
+        self._parts.append(added)
+        self._length += len(added)
+        return added
+
+    def _restart(self) -> str:
+        self._marks.clear()
+        if self.streamed:
+            return f"\n\n**{say(self.language, 'model_api.corrected')}**\n\n"
+        self._parts, self._length = [self._first], len(self._first)
+        return ""
+
+    def _end(self) -> str:
+        language, blocks = self.language, list[str]()
+        if self.outcome.kind != "completed":
+            blocks.append(f"**{say(language, 'export.incomplete')}** {self.error}")
+        if self._unsupported:
+            listed = "\n".join(f"- {_unsupported_line(one)}" for one in self._unsupported)
+            blocks.append(f"**{say(language, 'page.notInSource')}**\n{listed}")
+        notes = dict.fromkeys(say_notice(language, notice) for notice in self._notices)
+        blocks += [say(language, "export.note", notice=note) for note in notes]
+        if self._references:
+            blocks.append(_heading(language) + markdown_list(map(self._linked, self._references)))
+        return "".join(f"\n\n{block}" for block in blocks)
+
+    def _title(self, reference: Reference) -> str:
+        return " · ".join(filter(None, (reference.passage.title, where(reference, self.language))))
+
+    def _linked(self, reference: Reference) -> Reference:
+        passage = reference.passage.model_copy(update={"url": self.link(reference)})
+        return reference.model_copy(update={"passage": passage})
+
+
+def without_references(text: str) -> str:
+    """Return an earlier answer without its list of references and the numbers in it, which mean nothing in the next."""
+    starts = [at for language in languages() if (at := text.rfind(f"\n\n{_heading(language)}")) >= 0]
+    return _MARKER.sub("", text[: max(starts)]) if starts else text
+
+
+@cache
+def _heading(language: Language) -> str:
+    return f"---\n\n**{say(language, 'references.heading')}**\n\n"
+
+
+def _unsupported_line(statement: UnsupportedStatement) -> str:
+    numbers = "".join(f"[{number}]" for number in statement.numbers)
+    details = f" ({', '.join(statement.details)})" if statement.details else ""
+    return f"“{statement.text}” {numbers}{details}"

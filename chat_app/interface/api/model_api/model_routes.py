@@ -1,0 +1,205 @@
+"""The routes of ``/v1``: a consultation as a model, for programs that speak OpenAI's API.
+
+The messages before the question become a new conversation, so that what a client edits or cuts is what the model sees.
+``previous_response_id`` continues the stored conversation instead. A client that disconnects stops its turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
+from chat_app.interface.api.model_api.chat_frames import chunks, completion
+from chat_app.interface.api.model_api.model_answer import ModelAnswer
+from chat_app.interface.api.model_api.model_errors import (
+    ModelApiRoute,
+    UnknownModel,
+    UnknownResponse,
+    error_response,
+)
+from chat_app.interface.api.model_api.model_requests import (
+    OWN_NAME,
+    ChatRequest,
+    ResponsesRequest,
+    fitting,
+    question_of,
+)
+from chat_app.interface.api.model_api.response_frames import ResponseFrames
+from chat_app.interface.api.passages.passage_links import PassageLinks
+from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, with_pauses
+from chat_app.interface.i18n.translation import language_of
+from chat_app.interface.runtime import Runtime
+from chat_app.sessions.session_store import Message
+
+_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
+_STREAM_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+def model_router(runtime: Runtime) -> APIRouter:
+    """Return the routes of ``/v1``."""
+
+    def asker(request: Request) -> str:
+        return runtime.identity.from_cookies(request.cookies)
+
+    router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(asker)])
+    turns = ModelTurns(runtime)
+
+    @router.get("/models")
+    async def models() -> Response:
+        """List the models."""
+        return JSONResponse({"object": "list", "data": [_model(name) for name in turns.names()]})
+
+    @router.get("/models/{name:path}")
+    async def model(name: str) -> Response:
+        """Return one model."""
+        if name not in turns.names():
+            raise UnknownModel
+        return JSONResponse(_model(name))
+
+    @router.post("/chat/completions")
+    async def chat_completions(request: Request, body: ChatRequest) -> Response:
+        """Answer the last message."""
+        question, turn = await turns.begin(request, body)
+        answer = turns.answer(request, streamed=bool(body.stream))
+        if body.stream:
+            usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+            return _stream(chunks(turn, body.model, answer, _pieces(question, answer), include_usage=usage))
+        await unless_left(request, question, _drained(question, answer))
+        return _whole(answer, completion(turn, body.model, answer).model_dump(mode="json"))
+
+    @router.post("/responses")
+    async def responses(request: Request, body: ResponsesRequest) -> Response:
+        """Answer the last message, or the text."""
+        question, turn = await turns.begin(request, body)
+        answer = turns.answer(request, streamed=bool(body.stream))
+        frames = ResponseFrames(turn, body.model, answer, body.previous_response_id)
+        if body.stream:
+            return _stream(frames.events(_pieces(question, answer)))
+        await unless_left(request, question, _drained(question, answer))
+        return _whole(answer, frames.response().model_dump(mode="json"))
+
+    @router.api_route("/{path:path}", methods=_METHODS)
+    async def nothing_else(path: str) -> Response:
+        """Answer 404 for the rest of OpenAI's API."""
+        return error_response(404, "There is nothing at this address.")
+
+    return router
+
+
+class ModelTurns:
+    """Starts the turns of requests."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._recent = RecentQuestions()
+        self._links = PassageLinks(runtime.identity.secret)
+
+    def names(self) -> list[str]:
+        """Return the models' names: the default one, and each by its name where there are several."""
+        several = self._runtime.settings.models
+        return [OWN_NAME, *(f"{OWN_NAME}/{name}" for name in several if len(several) > 1)]
+
+    def answer(self, request: Request, *, streamed: bool) -> ModelAnswer:
+        """Return an answer that has seen nothing, whose links begin with the address that the client uses."""
+        public = self._runtime.settings.server.public_url or f"{request.url.scheme}://{request.url.netloc}"
+        base = public + self._runtime.settings.server.root_path
+        language = language_of(request.headers.get("accept-language"))
+        return ModelAnswer(language, lambda reference: self._links.of(reference, base), streamed)
+
+    async def begin(self, request: Request, body: ChatRequest | ResponsesRequest) -> tuple[AskedQuestion, str]:
+        """Start the turn of a request, and return its question and the turn's id."""
+        runtime, app = self._runtime, await self._runtime.ready()
+        user = runtime.identity.from_cookies(request.cookies)
+        text, earlier = question_of(body.messages)
+        app.agent.check_message(text)
+        asked = ConsultBody(message=text, model=self._model(body), length=body.length)
+        previous = body.previous_response_id if isinstance(body, ResponsesRequest) else None
+        continued, before = await self._continued(user, previous)
+        made = None
+        if earlier or not continued:
+            made = continued = await self._made(user, (*before, *earlier))
+        asked = asked.model_copy(update={"conversation_id": continued})
+        try:
+            question = await begin(
+                runtime, asked, user, language_of(request.headers.get("accept-language")), self._recent
+            )
+        except Exception:
+            if made:
+                await app.sessions.delete(made, user)
+            raise
+        return question, question.id
+
+    def _model(self, body: ChatRequest | ResponsesRequest) -> str | None:
+        try:
+            name = body.named_model()
+        except LookupError:
+            raise UnknownModel from None
+        if name is not None and not self._runtime.settings.may_ask(name):
+            raise UnknownModel
+        return name
+
+    async def _continued(self, user: str, previous: str | None) -> tuple[str | None, Sequence[Message]]:
+        """Return the conversation whose last answer ``previous`` is, or else the messages up to that answer."""
+        if previous is None:
+            return None, ()
+        named = _RESPONSE_ID.fullmatch(previous)
+        store = (await self._runtime.ready()).sessions
+        session = await store.get(f"session_{named[1]}", user) if named else None
+        if named is None or session is None:
+            raise UnknownResponse
+        turn, messages = str(UUID(named[2])), await store.messages(session.session_id)
+        ends = [at for at, message in enumerate(messages) if message.turn_id == turn]
+        if not ends:
+            raise UnknownResponse
+        last = ends[-1] + 1
+        return (session.session_id if last == len(messages) else None), messages[:last]
+
+    async def _made(self, user: str, messages: Sequence[Message]) -> str | None:
+        """Return a new conversation of these messages; None for none, which needs no store."""
+        if not messages:
+            return None
+        store = (await self._runtime.ready()).sessions
+        session = await store.create(user)
+        await store.append_messages(session.session_id, fitting(messages))
+        return session.session_id
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": OWN_NAME}
+
+
+async def _pieces(question: AskedQuestion, answer: ModelAnswer) -> AsyncGenerator[str | None, None]:
+    """Yield the text as it arrives, and None in pauses. Closing this stops the turn."""
+    (turn,) = question.turns.values()
+    try:
+        async with aclosing(with_pauses(turn.events_each())) as batches:
+            async for batch in batches:
+                yield None if batch is None else "".join([answer.see(event) for event, _ in batch])
+    finally:
+        question.stop()
+
+
+async def _drained(question: AskedQuestion, answer: ModelAnswer) -> None:
+    async with aclosing(_pieces(question, answer)) as pieces:
+        async for _ in pieces:
+            pass
+
+
+def _stream(frames: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(frames, media_type="text/event-stream", headers=_STREAM_HEADERS)
+
+
+def _whole(answer: ModelAnswer, body: dict[str, Any]) -> Response:
+    if answer.failed:
+        # A retry would ask the question again, which the client's user decides.
+        again = {"x-should-retry": "false"}
+        return error_response(503, answer.error, code=answer.outcome.code, headers=again)
+    return JSONResponse(body, headers={"cache-control": "no-store"})

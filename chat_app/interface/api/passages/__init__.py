@@ -1,0 +1,1 @@
+"""Pages of cited passages, which links from other programs open."""

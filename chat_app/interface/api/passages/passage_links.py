@@ -1,0 +1,48 @@
+"""Links to passages. A signed one opens without a login until it expires, for clients whose users have none here.
+
+Without a valid signature the page asks for a login. Links to a conversation's own files are never signed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from chat_app.events import Reference
+from tools.guidelines import scope_of
+
+LINK_SECONDS: Final = 7 * 86_400
+MOST_QUOTES: Final = 3
+LONGEST_QUOTE: Final = 400
+
+
+class PassageLinks:
+    """Makes and checks links with the secret that signs logins; ``clock`` returns seconds since 1970."""
+
+    def __init__(self, secret: str, *, clock: Callable[[], float] = time.time) -> None:
+        self._key = hashlib.sha256(f"passage links\n{secret}".encode()).digest()
+        self._clock = clock
+
+    def of(self, reference: Reference, base: str) -> str | None:
+        """Return the address of the reference's passage below ``base``; a calculation has its source's."""
+        passage = reference.passage
+        if passage.kind == "calculation":
+            return passage.url
+        shown = [one for one in reference.quotes if len(one) <= LONGEST_QUOTE][:MOST_QUOTES]
+        query = [("quote", one) for one in shown]
+        if scope_of(passage.id) is None:
+            until = int(self._clock()) + LINK_SECONDS
+            query += [("until", str(until)), ("key", self._signature(passage.id, until))]
+        return f"{base}/passages/{quote(passage.id, safe=':@')}?{urlencode(query)}".rstrip("?")
+
+    def is_valid(self, passage_id: str, until: int, key: str) -> bool:
+        """Return whether ``key`` opens that passage now."""
+        right = hmac.compare_digest(key.encode(), self._signature(passage_id, until).encode())
+        return right and until > self._clock() and scope_of(passage_id) is None
+
+    def _signature(self, passage_id: str, until: int) -> str:
+        return hmac.new(self._key, f"{until}\n{passage_id}".encode(), hashlib.sha256).hexdigest()[:32]

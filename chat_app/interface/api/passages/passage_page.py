@@ -1,0 +1,119 @@
+"""The page of one passage, which citations in other programs and in notes link to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader
+from pydantic import Field, StringConstraints
+
+from chat_app.events import Reference
+from chat_app.interface.api.passages.passage_links import MOST_QUOTES, PassageLinks
+from chat_app.interface.conversation.own_documents import require_readable
+from chat_app.interface.i18n.translation import Language, language_of, say
+from chat_app.interface.rendering.reference_cards import card
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import DEMO_USER, NotOwner, Unauthenticated
+from tools.guidelines import Scope
+from tools.types import Frozen, Passage
+
+_PAGES: Final = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+_SCALE: Final = 1.5
+
+
+class PassageQuery(Frozen):
+    """The query of a link: what to mark, and the signature of one that opens without a login."""
+
+    quote: list[Annotated[str, StringConstraints(max_length=4_000)]] = Field(
+        default_factory=list, max_length=MOST_QUOTES
+    )
+    until: int = 0
+    key: Annotated[str, StringConstraints(max_length=64)] = ""
+
+
+LinkQuery = Annotated[PassageQuery, Query()]
+
+
+def passage_page_router(runtime: Runtime) -> APIRouter:
+    """Return the routes of a passage's page and of the picture on it."""
+    router = APIRouter()
+    readers = _Readers(runtime)
+
+    @router.get("/passages/{passage_id:path}/page.png")
+    async def picture(request: Request, passage_id: str, link: LinkQuery) -> Response:
+        """Render the passage's page with its quotes marked."""
+        _, scope = await readers.admit(request, passage_id, link)
+        passage = await readers.found(passage_id, scope)
+        if passage is None or passage.page is None:
+            raise NotOwner
+        guidelines = (await runtime.ready()).guidelines
+        image = await guidelines.page_image(
+            passage.document_id, passage.page, highlight=link.quote, scale=_SCALE, scope=scope
+        )
+        return Response(image, media_type="image/png", headers={"cache-control": "no-store"})
+
+    @router.get("/passages/{passage_id:path}")
+    async def page(request: Request, passage_id: str, link: LinkQuery) -> Response:
+        """Show the passage with its quotes marked, its place and its page."""
+        language = language_of(request.headers.get("accept-language"))
+        try:
+            user, scope = await readers.admit(request, passage_id, link)
+            passage = await readers.found(passage_id, scope)
+        except Unauthenticated:
+            return _page(language, 401, notice=say(language, "passage.sign_in"))
+        except NotOwner:
+            passage = None
+        if passage is None:
+            return _page(language, 404, notice=say(language, "passage.missing"))
+        notice = "" if await readers.is_current(passage) else say(language, "passage.superseded")
+        shown = card(Reference(number=1, passage=passage, quotes=tuple(link.quote)), language)
+        root = runtime.settings.server.root_path
+        picture = f"{root}/passages/{quote(passage.id, safe=':@')}/page.png?{request.url.query}" if passage.page else ""
+        original = f"{root}/api/v1/guidelines/{passage.document_id}/original.pdf#page={passage.page}" if user else ""
+        return _page(language, 200, notice, reference=shown, picture=picture, original=original)
+
+    return router
+
+
+class _Readers:
+    """Decides who may read a passage, and finds it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._links = PassageLinks(runtime.identity.secret)
+
+    async def admit(self, request: Request, passage_id: str, link: PassageQuery) -> tuple[str | None, Scope | None]:
+        """Return the user, None for a signed link, and the scope to read with.
+
+        Raises ``Unauthenticated``, and ``NotOwner`` for a passage of somebody else's file.
+        """
+        if self._links.is_valid(passage_id, link.until, link.key):
+            return None, None
+        identity = self._runtime.identity
+        # The demo user need not have opened the page before.
+        user = DEMO_USER if identity.server.auth == "demo" else identity.from_cookies(request.cookies)
+        return user, await require_readable(self._runtime.history, user, passage_id)
+
+    async def found(self, passage_id: str, scope: Scope | None) -> Passage | None:
+        """Return the passage, or None when it is not stored any more."""
+        app = await self._runtime.ready()
+        if passage_id.startswith("drug:"):
+            return await app.drugs.passage(passage_id)
+        return await app.guidelines.passage(passage_id, scope=scope)
+
+    async def is_current(self, passage: Passage) -> bool:
+        """Return whether no newer version of the passage's guideline is loaded."""
+        name, _, version = passage.document_id.rpartition("@")
+        documents = await (await self._runtime.ready()).guidelines.documents() if name else []
+        return all(document.id != name or version not in document.superseded for document in documents)
+
+
+def _page(language: Language, status: int, notice: str = "", **values: Any) -> Response:
+    html = _PAGES.get_template("passage_page.jinja").render(
+        language=language, say=lambda name, **given: say(language, name, **given), notice=notice, **values
+    )
+    return HTMLResponse(html, status)
