@@ -6,6 +6,7 @@ The messages before the question become a new conversation, so that what a clien
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
@@ -33,9 +34,10 @@ from chat_app.interface.api.model_api.model_requests import (
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks
-from chat_app.interface.api.turn_stream import AskedQuestion, RecentQuestions, with_pauses
+from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, AskedQuestion, RecentQuestions
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -179,10 +181,17 @@ def _model(name: str) -> dict[str, Any]:
 async def _pieces(question: AskedQuestion, answer: ModelAnswer) -> AsyncGenerator[str | None, None]:
     """Yield the text as it arrives, and None in pauses. Closing this stops the turn."""
     (turn,) = question.turns.values()
+    loop, news, at = asyncio.get_running_loop(), asyncio.Event(), Cursor()
     try:
-        async with aclosing(with_pauses(turn.events_each())) as batches:
-            async for batch in batches:
-                yield None if batch is None else "".join([answer.see(event) for event, _ in batch])
+        with turn.followed(news):
+            while turn.log.ended is None or turn.log.has_more(at):
+                news.clear()
+                if not turn.log.has_more(at):
+                    silence = loop.call_later(KEEP_ALIVE_SECONDS, news.set)
+                    await news.wait()
+                    silence.cancel()
+                batch, at = turn.log.read(at)
+                yield "".join(map(answer.see, batch)) if batch else None
     finally:
         question.stop()
 
