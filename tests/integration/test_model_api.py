@@ -313,6 +313,7 @@ async def test_models_are_listed_and_only_those_can_be_asked(redis_url: str, tmp
     ("body", "param"),
     [
         ({"messages": []}, "messages"),
+        ({"messages": QUESTION, "model": "asclepius/ä b"}, "model"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
         ({"messages": QUESTION, "tools": [{"type": "function"}]}, "tools"),

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chat_app.agent.chat_manager import TRANSCRIPT_MESSAGES
 from chat_app.answer_options import AnswerLength
 from chat_app.errors import InputRejected
+from chat_app.interface.api.consult_routes import ModelName
 from chat_app.interface.api.model_api.model_answer import without_references
 from chat_app.sessions.session_store import Message
 
@@ -82,7 +83,7 @@ class AnswerTextOptions(_Given):
 
 
 class _ModelRequest(_Given):
-    model: str = Field(max_length=250)
+    model: ModelName
     stream: bool | None = None
     tools: Nothing | None = None
 

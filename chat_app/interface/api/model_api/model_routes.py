@@ -122,13 +122,15 @@ class ModelTurns:
         user = runtime.identity.from_cookies(request.cookies)
         text, earlier = question_of(body.messages)
         app.agent.check_message(text)
-        asked = ConsultBody(message=text, model=self._model(body), length=body.length)
+        model = self._model(body)
         previous = body.previous_response_id if isinstance(body, ResponsesRequest) else None
         continued, before = await self._continued(user, previous)
         made = None
         if earlier or not continued:
             made = continued = await self._made(user, (*before, *earlier))
-        asked = asked.model_copy(update={"conversation_id": continued})
+        asked = ConsultBody.model_validate(
+            {"message": text, "model": model, "length": body.length, "conversation_id": continued}
+        )
         try:
             question = await begin(
                 runtime, asked, user, language_of(request.headers.get("accept-language")), self._recent

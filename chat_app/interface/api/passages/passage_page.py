@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -60,13 +61,14 @@ def passage_page_router(runtime: Runtime) -> APIRouter:
     async def page(request: Request, passage_id: str, link: LinkQuery) -> Response:
         """Show the passage with its quotes marked, its place and its page."""
         language = language_of(request.headers.get("accept-language"))
+        user = passage = None
         try:
             user, scope = await readers.admit(request, passage_id, link)
             passage = await readers.found(passage_id, scope)
         except Unauthenticated:
             return _page(language, 401, notice=say(language, "passage.sign_in"))
         except NotOwner:
-            passage = None
+            pass
         if passage is None:
             return _page(language, 404, notice=say(language, "passage.missing"))
         notice = "" if await readers.is_current(passage) else say(language, "passage.superseded")
@@ -114,6 +116,6 @@ class _Readers:
 
 def _page(language: Language, status: int, notice: str = "", **values: Any) -> Response:
     html = _PAGES.get_template("passage_page.jinja").render(
-        language=language, say=lambda name, **given: say(language, name, **given), notice=notice, **values
+        language=language, say=partial(say, language), notice=notice, **values
     )
     return HTMLResponse(html, status)
