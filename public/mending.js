@@ -8,7 +8,7 @@
     ['#chat-settings-open-modal', 'settings'], ['#chat-settings-header-button', 'settings'], ['#upload-button', 'attach'],
     ['#upload-button-loading', 'attach'], ['#upload-button-input', 'attach'], ['#chat-submit', 'ask'], ['#stop-button', 'stop'],
     ['.positive-feedback-off, .positive-feedback-on', 'good'], ['.negative-feedback-off, .negative-feedback-on', 'bad'],
-    ['.edit-message', 'edit'], ['#theme-toggle', 'theme'], ['#user-nav-button', 'account'],
+    ['.edit-message, #edit-chat-input', 'edit'], ['#theme-toggle', 'theme'], ['#user-nav-button', 'account'],
     ['button:has(> .lucide-arrow-down)', 'down'], ['button:has(> .lucide-copy)', 'copy'], ['.dropzone > input[type="file"]', 'attach']
   ];
 
@@ -18,17 +18,21 @@
     for (const [selector, name] of names) {
       for (const node of document.querySelectorAll(selector)) {
         // Chainlit's own labels are English and for screen readers only.
-        const named = node.textContent.trim() && !node.querySelector(':scope > .sr-only');
+        const named = node.textContent.trim() && !node.matches('textarea') && !node.querySelector(':scope > .sr-only');
         if (node.matches('button, input, a, textarea, [role]') && !node.getAttribute('aria-label') && !named) node.setAttribute('aria-label', t(name));
       }
     }
+    // Its name would be the first letter of the user's.
+    document.getElementById('user-nav-button')?.setAttribute('aria-label', t('account'));
+    // Chainlit gives these buttons the role of their drop zone.
+    for (const node of document.querySelectorAll('button[role="presentation"]')) node.setAttribute('role', 'button');
     // Some error messages are built into Chainlit.
     for (const node of document.querySelectorAll('[data-sonner-toast] [data-title]')) {
       const known = toasts.find(([words]) => node.textContent.includes(words));
       if (known) node.textContent = t(known[1]);
     }
     // A link must not contain a button; F2 opens the menu by keyboard (below).
-    for (const node of document.querySelectorAll('div#thread-options[aria-haspopup]')) {
+    for (const node of document.querySelectorAll('div#thread-options:is([aria-haspopup], [aria-expanded])')) {
       for (const name of ['aria-haspopup', 'aria-expanded', 'aria-controls', 'aria-label', 'type']) node.removeAttribute(name);
     }
     // A multi-select labels neither its box nor its remove buttons.
@@ -49,6 +53,12 @@
       node.setAttribute('aria-label', t('remove', { name: node.parentElement.textContent.trim() }));
     }
     closeSidebar();
+    returnFromMenu();
+    // Landmarks and a heading, and no stop at the area that takes dropped files.
+    document.querySelector('.peer [data-sidebar="sidebar"]')?.setAttribute('role', 'navigation');
+    document.querySelector('.dropzone[tabindex="0"]')?.setAttribute('tabindex', '-1');
+    const header = document.querySelector('#header:not(:has(h1))');
+    if (header) header.append(window.asclepiusMake('h1', { class: 'asc-hidden' }, document.title));
     // Make a table that is wider than the screen scrollable by keyboard.
     for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {
       const wide = box.scrollWidth > box.clientWidth;
@@ -72,8 +82,18 @@
   document.addEventListener('keydown', (event) => {
     const entry = event.key === 'F2' && event.target.closest ? event.target.closest('#thread-history a') : null;
     const menu = entry && entry.querySelector('#thread-options');
-    if (menu) menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
+    if (!menu) return;
+    menu.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0, ctrlKey: false }));
+    opener = entry;
   });
+
+  // A closed menu gives the focus back to its entry; Chainlit would drop it.
+  let opener = null;
+  function returnFromMenu() {
+    if (!opener || document.querySelector('[role="menu"]')) return;
+    if (document.activeElement === document.body) opener.focus();
+    opener = null;
+  }
 
   // The rename dialog is not a form, so Enter would do nothing.
   document.addEventListener('keydown', (event) => {

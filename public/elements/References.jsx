@@ -40,7 +40,7 @@ function Outcome({ outcome, question, extracts }) {
 }
 
 function Reference({ message, reference }) {
-  const about = [reference.issuer, reference.version].filter(Boolean).join(', ');
+  const about = [reference.issuer, window.asclepiusDate(reference.version)].filter(Boolean).join(', ');
   return (
     <li className="asc-reference" id={`ref-${message}-${reference.number}`}>
       <button
@@ -258,7 +258,7 @@ function References({ given: props }) {
   const [copied, setCopied] = useState('');
 
   useEffect(() => {
-    page().register(message, references);
+    page().register(props);
     window.asclepiusMarkStatements(message, props.unsupported || []);
   }, [props]);
   useEffect(() => {
@@ -266,7 +266,7 @@ function References({ given: props }) {
   }, [message]);
 
   const copy = async () => {
-    await page().copy(plain);
+    await page().copy(props);
     setCopied(t('copied'));
     setTimeout(() => setCopied(''), 2000);
   };

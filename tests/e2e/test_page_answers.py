@@ -10,6 +10,7 @@ from tests.support.page_server import ServedPage
 QUESTION = "What are the contraindications for ACE inhibitors?"
 MARKED = "[...CSS.highlights.get('asc-unsupported')].map((range) => range.toString())"
 """The texts that are underlined as not found in their source."""
+FORMATTED = "navigator.clipboard.read().then(([copied]) => copied.getType('text/html')).then((blob) => blob.text())"
 QUOTE = "ACE inhibitors are contraindicated in pregnancy."
 
 
@@ -118,7 +119,7 @@ async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(
             await panel.get_by_role("button", name="Next page").click()
             await expect(panel).to_contain_text("PDF page 4")
             await page.keyboard.press("ArrowLeft")
-            await expect(panel).to_contain_text("PDF page 3")
+            await expect(panel).to_contain_text("PDF page 3 of 6")
             link = panel.get_by_role("link", name="Open PDF at this page")
             address = await link.get_attribute("href")
             assert address is not None
@@ -178,6 +179,14 @@ async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser:
         assert f"{QUOTE}[1]" in copied
         assert "HER2:negative" in copied
         assert "1. Demonstration. Hypertension in adults. 2024" in copied
+        assert "From Asclepius, " in copied
+        formatted = await page.evaluate(FORMATTED)
+        assert f"<p>{QUOTE}[1]</p>" in formatted
+        assert "<th>Sign</th>" in formatted
+        assert "<td>HER2:negative</td><td><code>5*3*2</code></td>" in formatted
+        assert '<ol><li value="1">Demonstration. Hypertension in adults. 2024.' in formatted
+        assert "#cite-" not in formatted
+        assert "class=" not in formatted
 
 
 async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_it(

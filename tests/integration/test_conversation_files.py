@@ -98,7 +98,7 @@ async def test_its_passage_page_and_file_are_read_with_its_conversations_key_alo
     assert again is not None
     assert again.text == passage.text
     image = await library.page_image(passage.document_id, 1, highlight=[OWN], scope=HERE)
-    assert image.startswith(b"\x89PNG")
+    assert image.png.startswith(b"\x89PNG")
     assert library.original(passage.document_id, scope=HERE).read_bytes() == path.read_bytes()
     for scope in (None, ELSEWHERE):
         assert await library.passage(passage.id, scope=scope) is None

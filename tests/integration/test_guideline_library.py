@@ -181,9 +181,12 @@ async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: Gu
     marked = await library.page_image(passage.document_id, 1, scale=1.0, highlight=["aspirin 300 mg"])
     other = await library.page_image("acs", 1, scale=1.0, highlight=["words that are nowhere on this page at all"])
 
-    assert plain.startswith(b"\x89PNG")
-    assert marked != plain
+    assert plain.png.startswith(b"\x89PNG")
+    assert marked.png != plain.png
     assert other == plain
+    assert (plain.pages, plain.marked_at) == (1, None)
+    assert marked.marked_at is not None
+    assert all(0 < place < 0.5 for place in marked.marked_at), "the words are at the top left"
 
 
 async def test_all_quotes_of_a_page_are_marked_at_once_and_what_they_share_no_darker(
@@ -192,7 +195,7 @@ async def test_all_quotes_of_a_page_are_marked_at_once_and_what_they_share_no_da
     await library.add(write_pdf(tmp_path / "acs.pdf", f"{ASPIRIN} {HEPARIN}"))
 
     async def drawn(*quotes: str) -> bytes:
-        return await library.page_image("acs", 1, scale=1.0, highlight=quotes)
+        return (await library.page_image("acs", 1, scale=1.0, highlight=quotes)).png
 
     both = await drawn("aspirin 300 mg", "Heparin must not be given")
     assert len({both, await drawn("aspirin 300 mg"), await drawn("Heparin must not be given")}) == 3

@@ -38,6 +38,7 @@ from chat_app.events import (
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
+from tools.documents.models import PageImage
 from tools.drug_database.drug_tools import SEARCH
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
@@ -64,9 +65,14 @@ DRUG = Passage(
     kind="drug_record",
     document_id="metformin",
     title="Metformin",
-    text="Metformin hydrochloride tablets: 500 mg, 850 mg, 1000 mg.",
+    text="metformin\nBrand names: Glucophage, Riomet\n"
+    "Product: tablet (oral): 500 mg, 850 mg, 1000 mg; brands Glucophage\n"
+    "Product: solution (oral): 500 mg/5 mL; brands Riomet\n"
+    "Boxed warning:\nMetformin carries a warning for lactic acidosis.\n"
+    "Source: Metformin, FDA, 2015-12",
     issuer="FDA",
     version="2015-12",
+    section="metformin",
     url="https://www.accessdata.fda.gov/",
 )
 
@@ -128,10 +134,10 @@ class FakeGuidelines:
         highlight: Sequence[str] = (),
         scale: float = 2.0,
         scope: Scope | None = None,
-    ) -> bytes:
+    ) -> PageImage:
         if document_id != "hypertension" or page > 6:
             raise SourceRejected("There is no such page.")
-        return _png(page)
+        return PageImage(png=_png(page), pages=6, marked_at=(0.1, 0.9) if highlight else None)
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         if self.pdf is None:

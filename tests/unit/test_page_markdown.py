@@ -88,9 +88,15 @@ def test_only_what_the_next_character_decides_is_held_back() -> None:
     whole = MarkdownFold()
     assert whole.feed("HER2:") == "HER2"
     assert whole.feed("n") == r"\:n"
-    assert whole.feed(" `co") == " "
+    assert whole.feed(" `co") == ""
     assert whole.feed("de`") == ""
-    assert whole.feed(" x") == "`code` x"
+    assert whole.feed(" x") == " `code` x"
+
+
+def test_a_citation_stays_on_the_line_of_the_word_before_it() -> None:
+    one, other = MarkdownFold(), MarkdownFold()
+    assert one.feed("Give it ") + one.cite("[1]") == "Give it\u00a0[1]"
+    assert other.feed("Give it") + other.feed(" ") + other.cite("[1]") + other.close() == "Give it\u00a0[1]"
 
 
 def test_a_citation_stands_where_it_was_made() -> None:

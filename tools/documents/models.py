@@ -16,6 +16,16 @@ PassageKind = Literal["text", "table_row", "reference"]
 """A ``reference`` passage (a list of literature or of contents) is kept and never searched: it answers nothing."""
 
 
+class PageImage(Frozen):
+    """A drawn page."""
+
+    png: bytes
+    pages: int
+    """Of the whole document."""
+    marked_at: tuple[float, float] | None = None
+    """The top left corner of the first quote that was found, as fractions of the page's width and height."""
+
+
 class TableRows(Frozen):
     """A table as rows of cells; ``header`` may be empty when the page shows none."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.documents.models import PageImage
 from tools.documents.pdf.page_picture import fitting_scale, pixel_rows, png
 from tools.documents.pdf.pdf_open import open_pdf
 from tools.documents.row_places import row_spans
@@ -19,7 +20,7 @@ _MIN_MATCH = 24
 """Letters and signs: a shorter beginning or end of a quote says too little to be marked for the whole."""
 
 
-def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> bytes:
+def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale: float) -> PageImage:
     """Render page ``page_number`` (from 1) as PNG at ``scale`` times 72 dpi and mark the quotes of ``highlight``.
 
     Raises ``SourceRejected``.
@@ -29,13 +30,15 @@ def render_page(path: Path, page_number: int, *, highlight: Sequence[str], scale
         if not 1 <= page_number <= len(document):
             raise SourceRejected(f"The document has {len(document)} pages; there is no page {page_number}.")
         page = document[page_number - 1]
-        height = page.get_height()
+        width, height = page.get_size()
         scale = fitting_scale(page, scale)
         bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
         rows = pixel_rows(bitmap)
-        if highlight:
-            _mark(rows, quote_rectangles(page, highlight), bitmap.n_channels, height, scale)
-        return png(rows, bitmap.width, bitmap.n_channels)
+        places = quote_rectangles(page, highlight)
+        _mark(rows, places, bitmap.n_channels, height, scale)
+        image = png(rows, bitmap.width, bitmap.n_channels)
+        first = next(iter(quote_rectangles(page, highlight[:1]) or places), None)
+        return PageImage(png=image, pages=len(document), marked_at=first and (first[0] / width, 1 - first[3] / height))
     finally:
         document.close()
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -25,8 +26,8 @@ async def run_job(
     progress: Callable[[int, int], None] | None = None,
     limits: Limits | None = None,
     quiet_seconds: float = QUIET_SECONDS,
-) -> None:
-    """Run ``job`` to its end.
+) -> dict[str, Any]:
+    """Run ``job`` to its end and return what the worker says of the result.
 
     Raises ``SourceRejected`` when the file is refused, or when the worker dies or goes quiet over it. The child is
     ended whenever this coroutine ends, also when it is cancelled.
@@ -43,7 +44,7 @@ async def run_job(
     )
     try:
         request = {"job": job.model_dump(mode="json"), "limits": (limits or Limits()).model_dump()}
-        await _follow(process, orjson.dumps(request), progress, quiet_seconds)
+        return await _follow(process, orjson.dumps(request), progress, quiet_seconds)
     finally:
         with suppress(ProcessLookupError):
             process.kill()
@@ -55,7 +56,7 @@ async def _follow(
     request: bytes,
     progress: Callable[[int, int], None] | None,
     quiet_seconds: float,
-) -> None:
+) -> dict[str, Any]:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the worker was started with pipes")
     with suppress(BrokenPipeError, ConnectionResetError):
@@ -75,11 +76,11 @@ async def _follow(
                 "Reading the file needed more memory or time than a guideline may take, or the file is damaged.",
                 code="file_damaged",
             )
-        message = orjson.loads(line)
+        message: dict[str, Any] = orjson.loads(line)
         if "refused" in message:
             raise SourceRejected(message["refused"], code=message["code"], params=message.get("params"))
-        if message.get("ok"):
-            return
+        if message.pop("ok", False):
+            return message
         if progress is not None:
             progress(message["done"], message["total"])
 

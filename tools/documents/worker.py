@@ -63,7 +63,7 @@ def main() -> int:
     request = orjson.loads(sys.stdin.buffer.read())
     _limit(Limits.model_validate(request["limits"]))
     try:
-        _run(JOB.validate_python(request["job"]))
+        facts = _run(JOB.validate_python(request["job"]))
     except SourceRejected as error:
         _say({"refused": str(error), "code": error.code, "params": error.params})
     except OSError as error:
@@ -73,16 +73,18 @@ def main() -> int:
     except MemoryError:
         _say({"refused": "The file needs more memory than a guideline may take.", "code": "file_too_slow"})
     else:
-        _say({"ok": True})
+        _say({"ok": True, **facts})
     return 0
 
 
-def _run(job: Job) -> None:
+def _run(job: Job) -> dict[str, object]:
+    """Do the job; return what the app is told besides the files."""
     if isinstance(job, RenderJob):
         from tools.documents.page_image import render_page
 
-        job.out.write_bytes(render_page(job.path, job.page, highlight=job.highlight, scale=job.scale))
-        return
+        image = render_page(job.path, job.page, highlight=job.highlight, scale=job.scale)
+        job.out.write_bytes(image.png)
+        return image.model_dump(exclude={"png"})
     from tools.documents.extract import extract
     from tools.documents.passages import passages
     from tools.documents.version_files import write_version
@@ -92,6 +94,7 @@ def _run(job: Job) -> None:
     write_version(job.out, title, extraction.pages, passages(extraction))
     facts = extraction.model_copy(update={"pages": (), "title": title})
     (job.out / "facts.json").write_bytes(facts.model_dump_json().encode())
+    return {}
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tools.documents.models import PageImage
 from tools.documents.sandbox import run_job
 from tools.documents.worker import RenderJob
 from tools.embeddings.embedders import Embedder
@@ -196,8 +197,8 @@ class GuidelineLibrary:
         highlight: Sequence[str] = (),
         scale: float = 2.0,
         scope: Scope | None = None,
-    ) -> bytes:
-        """Page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they are.
+    ) -> PageImage:
+        """Draw page ``page`` (from 1) as PNG at ``scale`` × 72 dpi, the quotes of ``highlight`` marked where they are.
 
         ``document_id`` is a document's id or a passage's ``document_id``, ``scope`` the conversation whose own it is.
         Raises ``SourceRejected`` when there is no such document or page, or its format has no pages.
@@ -209,8 +210,8 @@ class GuidelineLibrary:
         try:
             out = Path(scratch.name) / "page.png"
             job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
-            await run_job(job, quiet_seconds=RENDER_SECONDS)
-            return await self._run(out.read_bytes)
+            facts = await run_job(job, quiet_seconds=RENDER_SECONDS)
+            return PageImage(png=await self._run(out.read_bytes), **facts)
         finally:
             await self._run(scratch.cleanup)
 

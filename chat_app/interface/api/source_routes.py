@@ -45,11 +45,16 @@ def source_router(runtime: Runtime) -> APIRouter:
         quote: Annotated[list[Quote], Query(max_length=_MOST_QUOTES)] = [],  # noqa: B006 - FastAPI copies it
         scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
     ) -> Response:
-        """Render a page as PNG with each ``quote`` highlighted."""
+        """Render a page as PNG with each ``quote`` highlighted.
+
+        Headers give the number of pages and where the first highlight is, as fractions of width and height.
+        """
         scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
-        return Response(image, media_type="image/png", headers=_kept(scope))
+        marked = {"x-marked-at": "{:.4f} {:.4f}".format(*image.marked_at)} if image.marked_at else {}
+        headers = {**_kept(scope), "x-page-count": str(image.pages), **marked}
+        return Response(image.png, media_type="image/png", headers=headers)
 
     @router.get("/guidelines/{document_id}/original.pdf")
     async def original(request: Request, document_id: str) -> FileResponse:

@@ -55,6 +55,7 @@ class MarkdownFold:
     def __init__(self) -> None:
         self._buffer = ""
         self._citations: deque[str] = deque()
+        self._space = ""
         self._carriage = False
         self._line: InlineLine | None = None
         self._fence: tuple[str, int] | None = None
@@ -93,22 +94,22 @@ class MarkdownFold:
 
     def _advance(self, text: str, *, final: bool) -> str:
         self._buffer += text
-        shown: list[str] = []
+        written, self._space = self._space, ""
         at = 0
         while at < len(self._buffer):
             piece = self._piece(at, final=final)
             if piece is None:
                 break
-            taken, written = piece
-            at += taken
-            shown.append(self._with_citations(written))
+            at += piece[0]
+            written += piece[1]
         self._buffer = self._buffer[at:]
-        return "".join(shown)
+        if not final and written.endswith(" "):
+            written, self._space = written[:-1], " "
+        return self._with_citations(written)
 
     def _with_citations(self, written: str) -> str:
-        if CITATION not in written:
-            return written
-        parts = written.split(CITATION)
+        """Insert the markup of citations, each kept on the line of the word before it."""
+        parts = written.replace(f" {CITATION}", f"\u00a0{CITATION}").split(CITATION)
         return "".join(part + (self._citations.popleft() if i < len(parts) - 1 else "") for i, part in enumerate(parts))
 
     def _piece(self, at: int, *, final: bool) -> tuple[int, str] | None:

@@ -26,7 +26,7 @@ from chat_app.interface.i18n.translation import say_notice, say_outcome
 from chat_app.interface.rendering.abstentions import ToolOutputs, abstained, other_names, suggestions
 from chat_app.interface.rendering.follow_ups import follow_ups
 from chat_app.interface.rendering.reference_cards import card, reference_list
-from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds
+from chat_app.interface.rendering.turn_steps import ElementDict, TurnIds, iso
 
 REFERENCES_ELEMENT = "References"
 
@@ -41,6 +41,8 @@ class AnswerEnd:
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the selected guidelines by id, as far as they are known."""
     _plain: list[str] = field(default_factory=list)
+    _before: int = 0
+    """Characters that were shown before the agent began: about added files."""
     _notices: list[Notice] = field(default_factory=list)
     _references: ReferencesReady = field(default_factory=lambda: ReferencesReady(references=()))
     _unsupported: tuple[UnsupportedStatement, ...] = ()
@@ -58,7 +60,7 @@ class AnswerEnd:
             case CitationAdded():
                 self._plain.append(f"[{event.number}]")
             case TurnStarted():
-                self._model = event.model
+                self._model, self._before = event.model, len("".join(self._plain))
             case Notice(comes_first=True):
                 self._emergency = True
             case Notice() if not event.is_transient:
@@ -72,8 +74,11 @@ class AnswerEnd:
             case _:
                 return
 
-    def element(self, outcome: Outcome, *, under: str) -> ElementDict:
-        """Return the element of a turn that ended with ``outcome``, to be shown ``under`` that message."""
+    def element(self, outcome: Outcome, *, under: str, first_part: int = 0) -> ElementDict:
+        """Return the element of a turn that ended with ``outcome``, to be shown ``under`` that message.
+
+        ``first_part`` is the first of the messages that show the agent's answer.
+        """
         references, language = self._references.references, self.ids.language
         listed = reference_list(references, language)
         message = say_outcome(language, outcome)
@@ -93,6 +98,9 @@ class AnswerEnd:
                 {"text": one.text, "numbers": one.numbers, "details": one.details} for one in self._unsupported
             ],
             "plain": "".join(self._plain) + (f"\n\n{listed}" if listed else ""),
+            "answer_at": self._before,
+            "first_part": first_part,
+            "answered": iso(self.ids.started_at),
             "question": self.ids.question,
             "thread": self.ids.thread_id,
             **self._next_steps(outcome),

@@ -88,6 +88,8 @@ class TurnRenderer:
     _closing: AnswerEnd = field(init=False)
     _parts: AnswerParts = field(init=False)
     _part: int = 0
+    _first_part: int = 0
+    """Of the agent's answer: before it are notices and what is said about added files."""
     _lead: str = ""
     """A notice above the answer."""
 
@@ -172,7 +174,9 @@ class TurnRenderer:
     def _other(self, event: AgentEvent) -> list[Emission]:
         match event:
             case TurnStarted():
-                return self._enter_phase(say(self.ids.language, "phase.reading"))
+                # What was said about added files stays above the tool calls.
+                shown = self._begin_answer() if self.written else []
+                return [*shown, *self._enter_phase(say(self.ids.language, "phase.reading"))]
             case Notice(comes_first=True):
                 return self._first(say_notice(self.ids.language, event))
             case Notice():
@@ -191,15 +195,22 @@ class TurnRenderer:
     def _first(self, notice: str) -> list[Emission]:
         """Show ``notice`` above the answer: as a part, or in a comparison as the beginning of the column."""
         self._lead = f"> **{notice}**\n\n"
-        shown = self._write(self._lead)
-        return [*shown, self._seal_part()] if not self.ids.column else shown
+        return [*self._write(self._lead), *self._begin_answer()]
+
+    def _begin_answer(self) -> list[Emission]:
+        """Let the answer begin in a message of its own; in a column it goes on."""
+        if self.ids.column:
+            return []
+        sealed = self._seal_part()
+        self._first_part = self._part
+        return [sealed]
 
     def _restart(self) -> list[Emission]:
         """Empty the answer, below a notice that comes first; its text follows again."""
-        first = 1 if self._lead and not self.ids.column else 0
-        later = [self.ids.answer_id(part) for part in range(first + 1, self._part + 1)]
+        first = self._first_part if self._lead and not self.ids.column else 0
+        later = [self.ids.answer_id(part) for part in range(self._part + 1) if part not in (first - 1, first)]
         shown = [Emission("delete_message", dict(self.steps.pop(key))) for key in later if key in self.steps]
-        self._part, self.written = first, 0
+        self._part, self._first_part, self.written = first, first, 0
         self._fold, self._parts = MarkdownFold(), AnswerParts(None if self.ids.column else PART)
         message = self.steps.get(self.ids.answer_id(first))
         if message is not None:
@@ -280,7 +291,7 @@ class TurnRenderer:
         if self.ids.column:
             message["end"] = iso(now())
         message["metadata"] = {**message["metadata"], "outcome": event.outcome.model_dump(), "answer": event.answer}
-        element = self._closing.element(event.outcome, under=message["id"])
+        element = self._closing.element(event.outcome, under=message["id"], first_part=self._first_part)
         self.elements[element["id"]] = element
         return [*shown, Emission("new_message", dict(message)), Emission("element", element)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from chat_app.agent.citations.reference_formats import vancouver_list
+from chat_app.agent.citations.reference_formats import vancouver, vancouver_list
 from chat_app.events import Reference
 from chat_app.interface.i18n.translation import Language, say
 from tools.language.quotes import marked_segments
@@ -29,6 +29,7 @@ def card(reference: Reference, language: Language = "en") -> dict[str, Any]:
         "quotes": list(reference.quotes),
         "segments": marked_segments(passage.text, reference.quotes),
         "where": where(reference, language),
+        "citation": vancouver(reference),
     }
 
 

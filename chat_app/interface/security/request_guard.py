@@ -43,15 +43,12 @@ _FOREIGN_TAGS = re.compile(
     r"|<!-- FONT (?:START|END) -->"
 )
 # Chainlit takes one script; those that it builds on come before it.
-_OWN_SCRIPTS = (
-    "language.js",
-    "mending.js",
-    "library.js",
-    "draft.js",
-    "connection.js",
-    "requests.js",
-    "statements.js",
-    "earlier.js",
+_OWN_SCRIPTS = tuple(
+    f"{name}.js"
+    for name in (
+        *("language", "dom", "mending", "reading", "library", "draft", "connection", "requests", "safeguards"),
+        *("statements", "earlier", "passage", "clipboard", "source"),
+    )
 )
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
 _HEADERS = {

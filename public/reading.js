@@ -1,0 +1,65 @@
+// Keeps the reader's place: a conversation opens at its last question, an answer grows below its question, the list of
+// conversations stays open, and the tab names the conversation.
+(() => {
+  'use strict';
+
+  const QUESTION = '[data-step-type="user_message"]';
+  const MARGIN = 20;
+  const app = document.title;
+  const known = new WeakSet();
+  let listIsOpen = false;
+
+  // -- the place in a conversation ----------------------------------------------------------------------------------
+
+  // Show the last question at the top while the conversation is laid out, until the reader does something.
+  function openAtLastQuestion(box) {
+    const content = box.firstElementChild;
+    let resumed = Boolean([...content.querySelectorAll(QUESTION)].pop().nextElementSibling);
+    const leave = () => (resumed = false);
+    for (const name of ['wheel', 'pointerdown', 'keydown', 'touchstart']) addEventListener(name, leave, { capture: true, passive: true, once: true });
+    new ResizeObserver(() => {
+      const last = [...content.querySelectorAll(QUESTION)].pop();
+      if (resumed && last) box.scrollTop = last.offsetTop - MARGIN;
+      // Chainlit offers to scroll to the end only after a scroll event.
+      box.dispatchEvent(new Event('scroll'));
+    }).observe(content);
+  }
+
+  // -- the list and the tab -----------------------------------------------------------------------------------------
+
+  // Chainlit builds the page anew for each conversation, with a closed list.
+  function keepListOpen() {
+    const list = document.querySelector('.peer[data-state][data-side]');
+    if (!list) return;
+    const isNew = !known.has(list);
+    known.add(list);
+    if (!isNew) listIsOpen = list.dataset.state === 'expanded';
+    else if (listIsOpen && list.dataset.state === 'collapsed') document.querySelector('#header #sidebar-trigger-button')?.click();
+  }
+
+  function nameTab() {
+    const place = window.asclepiusPlace();
+    const listed = place === '/' ? null : document.querySelector(`#thread-history a[href$="${CSS.escape(place.split('/').pop())}"]`);
+    const question = document.querySelector(`${QUESTION} .message-content`);
+    const name = (listed || question)?.textContent.trim().replace(/\s+/g, ' ');
+    const title = name ? `${name.slice(0, 60)} · ${app}` : app;
+    if (document.title !== title) document.title = title;
+  }
+
+  function look() {
+    const question = document.querySelector(QUESTION);
+    const box = question?.closest('.overflow-y-auto');
+    if (box && !known.has(box)) {
+      known.add(box);
+      openAtLastQuestion(box);
+    }
+    keepListOpen();
+  }
+
+  new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ['data-state'] });
+  let due = 0;
+  new MutationObserver(() => {
+    clearTimeout(due);
+    due = setTimeout(nameTab, 300);
+  }).observe(document.documentElement, { childList: true, subtree: true });
+})();
