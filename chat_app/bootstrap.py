@@ -27,6 +27,7 @@ from chat_app.generation.hosted.hosted_search import HostedSearch
 from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
 from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
+from chat_app.mcp.server_list import function_names, listed_servers
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 _NO_KEY = "none"
 """Sent to servers that need no key, because the client library requires one."""
 
+
+_REGISTERING_SECONDS = 10.0
 
 LoadPart = Literal["services", "guidelines", "drugs"]
 
@@ -77,6 +80,10 @@ class App:
     load_problems: list[str] = field(default_factory=list)
     load_listeners: list[Callable[[LoadProgress | None], None]] = field(default_factory=list)
     """Called with each progress of ``warm_up``, and with None at its end."""
+    remote_tools: Sequence[str] = ()
+    """Names of the tools that MCP servers are to bring."""
+    registering: asyncio.Task[None] | None = None
+    """Registers them as their servers answer."""
 
     async def warm_up(self) -> None:
         """Load the indexes and, on first start, the demonstration content; problems are logged and kept."""
@@ -84,6 +91,12 @@ class App:
             await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
         finally:
             self._show(None)
+
+    async def missing_tools(self) -> list[str]:
+        """Wait a while for the tools of MCP servers; return the names of those that are still missing."""
+        if self.registering is not None:
+            await asyncio.wait({self.registering}, timeout=_REGISTERING_SECONDS)
+        return [name for name in self.remote_tools if name not in self.tools.names()]
 
     async def check_documents(self, documents: Sequence[str]) -> None:
         """Raise ``InputRejected`` when one of ``documents`` is not the id of a loaded guideline."""
@@ -150,14 +163,22 @@ async def open_app(
         EmbeddedServiceError: A service does not start.
     """
     settings.check()
+    servers = listed_servers(settings.model.mcp_servers)
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(embedded_services(settings, on_progress=on_progress))
-        app = _wire(settings, running)
+        app = _wire(settings, running, function_names(servers))
+        app.remote_tools = function_names(servers)
         stack.push_async_callback(_close, app)
+        if servers:
+            # The SDK takes long to import.
+            from chat_app.mcp.remote_tools import register_remote_tools
+
+            app.registering = asyncio.create_task(register_remote_tools(servers, app.tools))
+            stack.callback(app.registering.cancel)
         yield app
 
 
-def _wire(settings: Settings, services: EmbeddedServices) -> App:
+def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence[str]) -> App:
     urls = services.urls
     content = content_at(services, settings)
     drugs, guidelines = content.drugs, content.guidelines
@@ -176,7 +197,7 @@ def _wire(settings: Settings, services: EmbeddedServices) -> App:
     )
     generator = _generator(settings, adapter)
     trace = trace_app_generator(generator, settings.diagnostics)
-    recorder = turn_recorder(settings.diagnostics, tool_names=tools.names())
+    recorder = turn_recorder(settings.diagnostics, tool_names=[*tools.names(), *remote_tools])
     responses = OpenAIResponseManager(
         generator=generator,
         tool_manager=tools,

@@ -85,6 +85,8 @@ class ModelSettings(BaseSettings):
     tools: Annotated[tuple[str, ...], NoDecode] = ()
     """Further tools that the model may call, as `module:attribute`, separated by commas. Packages can also register
     tools as entry points in the group `asclepius.tools`. They run inside the app: name only code that you trust."""
+    mcp_servers: Path | None = None
+    """JSON file of MCP servers whose tools the model may call. They get what the model passes to them."""
     chaining: Literal["auto", "replay"] = "auto"
     """auto: conversations chain at the server, and are sent again where it cannot. replay: sent in full every time, for
     servers that ignore previous_response_id."""

@@ -51,6 +51,7 @@ class FunctionTool:
 
     Args:
         fn: The function; its signature, type hints and docstring give the schema.
+        schema: Another schema, whose parsed arguments ``fn`` takes.
         presentation: How readers see its calls; derived from the name when missing.
         source: The source that readers switch the tool off with; None keeps it on.
         relevant_to: Whether the tool is declared where the last questions are this text; None declares it always.
@@ -67,6 +68,7 @@ class FunctionTool:
         *,
         name: str | None = None,
         description: str | None = None,
+        schema: ToolSchema | None = None,
         presentation: ToolPresentation | None = None,
         source: ToolSource | None = None,
         relevant_to: Callable[[str], bool] | None = None,
@@ -91,7 +93,7 @@ class FunctionTool:
         self.retries = retries if idempotent else 0
         self._executor = executor
         self._hidden = frozenset(hidden)
-        self._schema = ToolSchema(fn, hidden=self._hidden)
+        self._schema = schema or ToolSchema(fn, hidden=self._hidden)
         self.definition = FunctionDefinition(
             name=self.name,
             description=description or self._schema.description,

@@ -23,7 +23,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 class ToolManager:
-    """Tools by name. Immutable use is expected: register at start, then call."""
+    """Tools by name. A turn uses those that are registered when it begins."""
 
     def __init__(self, tools: Iterable[FunctionTool] = ()) -> None:
         self._tools: dict[str, FunctionTool] = {}

@@ -58,18 +58,24 @@ class ToolSchema:
         Raises ``ToolArgumentsInvalid`` with a sentence the model can act on: which parameter, and what is wrong.
         Values are not repeated.
         """
-        try:
-            body = orjson.loads(arguments or "{}")
-        except orjson.JSONDecodeError as error:
-            raise ToolArgumentsInvalid(f"The arguments are not valid JSON ({error.msg} at {error.pos}).") from None
-        if not isinstance(body, dict):
-            raise ToolArgumentsInvalid("The arguments must be a JSON object.")
+        body = json_object(arguments)
         given = {k: v for k, v in body.items() if not (v is None and k in self._defaults)}
         try:
             model = self._model.model_validate(given)
         except ValidationError as error:
             raise ToolArgumentsInvalid(_explain(error, self._model.model_fields)) from None
         return {name: getattr(model, name) for name in type(model).model_fields}
+
+
+def json_object(arguments: str) -> dict[str, Any]:
+    """Parse the JSON text ``arguments``; raise ``ToolArgumentsInvalid`` when it is no object."""
+    try:
+        body = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError as error:
+        raise ToolArgumentsInvalid(f"The arguments are not valid JSON ({error.msg} at {error.pos}).") from None
+    if not isinstance(body, dict):
+        raise ToolArgumentsInvalid("The arguments must be a JSON object.")
+    return body
 
 
 def name_of(fn: Callable[..., Any]) -> str:

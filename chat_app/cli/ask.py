@@ -97,6 +97,8 @@ async def _ask_here(
     async with shell.opened() as app:
         app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
         await app.warm_up()
+        if missing := await app.missing_tools():
+            shell.note(f"Tools whose MCP server does not answer: {', '.join(missing)}.")
         await app.check_documents(options.documents)
         options = replace(options, user_id=shell.shell_user(app.settings))
         asking: AsyncGenerator[AgentEvent | ModelEvent, None]

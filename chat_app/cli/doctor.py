@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
     from chat_app.settings import Settings
 
-Part = Literal["settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines"]
+Part = Literal["settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"]
 _LEAST_FREE_BYTES = 500_000_000
 _SECONDS = 5.0
 
@@ -35,7 +35,7 @@ def doctor(
     json: shell.Json = False,
     start: Annotated[bool, typer.Option("--start", help="Start the services to check them, if none runs.")] = False,
 ) -> None:
-    """Check settings, storage, history, services, model, drug database and guidelines.
+    """Check settings, storage, history, services, model, drug database, guidelines and MCP servers.
 
     Starts and creates nothing unless --start is given. Exit code 1 when something needs attention.
     """
@@ -69,7 +69,7 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     try:
         async with open_app(settings) as app:
             findings += [await _services(app), await _sessions(app), await _model(app)]
-            findings += [*await _drugs(app), *await _guidelines(app)]
+            findings += [*await _drugs(app), *await _guidelines(app), *await _tools(app)]
     except AsclepiusError as error:
         findings.append(DoctorFinding(part="services", ok=False, detail=str(error)))
     return findings
@@ -160,3 +160,14 @@ async def _guidelines(app: App) -> list[DoctorFinding]:
     pages = sum(document.pages for document in documents)
     beside = f"; {own} more belong to conversations" if own else ""
     return [DoctorFinding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages{beside}")]
+
+
+async def _tools(app: App) -> list[DoctorFinding]:
+    """Check the tools of MCP servers, if any are listed."""
+    problems = [
+        f"{name} is missing: its MCP server does not answer, or has no such tool" for name in await app.missing_tools()
+    ]
+    if problems:
+        return [DoctorFinding(part="tools", ok=False, detail=problem) for problem in problems]
+    found = ", ".join(app.remote_tools)
+    return [DoctorFinding(part="tools", ok=True, detail=f"of MCP servers: {found}")] if found else []

@@ -69,6 +69,7 @@ def runner(
     max_steps: int = 5,
     model_kwargs: Mapping[str, Any] | None = None,
     limits: Mapping[str, float] | None = None,
+    manager: ToolManager | None = None,
     **options: Any,
 ) -> Runner:
     generator: Generator[Any] = Generator(
@@ -77,7 +78,7 @@ def runner(
         model_kwargs={"model": "m", **(model_kwargs or {})},
         **options,
     )
-    return Runner(generator, ToolManager(tools), max_steps=max_steps)
+    return Runner(generator, manager or ToolManager(tools), max_steps=max_steps)
 
 
 def question(text: str = "How much metformin?", **fields: Any) -> RunRequest:
