@@ -35,6 +35,9 @@ if runtime.settings.server.auth == "password":
     # Chainlit's decorator would turn the refusal into a wrong password.
     config.code.password_auth_callback = sign_in
 
+elif runtime.settings.server.auth == "oidc":
+    chainlit_setup.offer_single_sign_on()
+
 else:
 
     @cl.header_auth_callback

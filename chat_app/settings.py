@@ -16,6 +16,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from chat_app.errors import ConfigurationError
+from chat_app.roles import Role
 
 _CONFIG = SettingsConfigDict(
     env_prefix="ASCLEPIUS_",
@@ -36,6 +37,12 @@ OFFLINE_MODEL = "asclepius-extractive"
 def comma_separated(value: object) -> object:
     """Split a text at its commas; return anything else unchanged."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def role_pairs(value: object) -> object:
+    """Split ``name:role`` pairs at their commas and last colons; return anything but a text unchanged."""
+    parts = comma_separated(value)
+    return tuple(part.rpartition(":")[::2] for part in parts) if isinstance(parts, tuple) and parts != value else value
 
 
 class ModelSettings(BaseSettings):
@@ -140,8 +147,9 @@ class ServerSettings(BaseSettings):
     root_path: Annotated[str, Field(pattern=r"^(/[\w.-]+)*$")] = ""
     """Path below which a proxy publishes the page, the API and the sockets, such as /asclepius. The proxy may strip it
     or pass it on."""
-    auth: Literal["demo", "password", "header"] = "demo"
-    """Who may use the page: one demo user, users with a password, or the user a proxy names in a header."""
+    auth: Literal["demo", "password", "header", "oidc"] = "demo"
+    """Who may use the page: one demo user, users with a password, the user a proxy names in a header, or the users of
+    an OpenID Connect provider."""
     auth_header: str = "X-Forwarded-User"
     """Header in which a trusted proxy names the user (with auth=header)."""
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "::1")
@@ -149,6 +157,9 @@ class ServerSettings(BaseSettings):
     users: SecretStr | None = None
     """With auth=password, besides those of `asclepius users add`: name:hash pairs separated by commas, each made by
     `asclepius hash-password`."""
+    roles: Annotated[tuple[tuple[str, Role], ...], NoDecode] = ()
+    """Roles of users, besides those of `asclepius users add` and of the provider's groups: name:role pairs separated by
+    commas. A role is reader, uploader, auditor or administrator."""
     public_url: str | None = None
     """Address under which browsers reach the page, such as https://asclepius.hospital.example. With https, cookies are
     sent over https only, and browsers are told to use nothing else."""
@@ -194,6 +205,11 @@ class ServerSettings(BaseSettings):
         """The places of the public keys of record systems, by issuer."""
         return {issuer: keys for issuer, _, keys in (one.rpartition("=") for one in self.cds_issuers)}
 
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        return role_pairs(value)
+
     def may_upload(self, user: str | None) -> bool:
         """Whether ``user`` may add a guideline for everybody; None is nobody who is signed in."""
         if user is None:
@@ -201,6 +217,36 @@ class ServerSettings(BaseSettings):
         if not self.uploaders:
             return self.auth == "demo"
         return "*" in self.uploaders or user in self.uploaders
+
+
+class OidcSettings(BaseSettings):
+    """The OpenID Connect provider, with auth=oidc."""
+
+    model_config = _CONFIG
+
+    oidc_issuer: str | None = None
+    """Issuer of the provider, such as https://login.hospital.example/realms/clinic; its discovery document is read from
+    /.well-known/openid-configuration below it."""
+    oidc_client_id: str = ""
+    """Id under which the app is registered at the provider."""
+    oidc_client_secret: SecretStr | None = None
+    """Secret of that client. Unset: a public client."""
+    oidc_scopes: str = "openid profile email"
+    """Scopes that are asked for, separated by spaces."""
+    oidc_user_claim: str = "sub"
+    """Claim that names the user. Use one that the provider keeps unique and that users cannot change."""
+    oidc_groups_claim: str = "groups"
+    """Claim that lists the user's groups."""
+    oidc_roles: Annotated[tuple[tuple[str, Role], ...], NoDecode] = ()
+    """Roles of groups: group:role pairs separated by commas. Then only members of these groups may log in; `*:reader`
+    lets everyone in. Unset: everyone at the provider is a reader."""
+    oidc_prompt: Literal["login", "select_account"] | None = None
+    """What the provider asks at each sign-in. login: the password again, for shared workstations."""
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        return role_pairs(value)
 
 
 class OfflineSettings(BaseSettings):
@@ -267,7 +313,7 @@ class GovernanceSettings(BaseSettings):
 
 
 class Settings:
-    """The tree: ``model``, ``storage``, ``server``, ``offline``, ``diagnostics``, ``governance``.
+    """The tree: ``model``, ``storage``, ``server``, ``oidc``, ``offline``, ``diagnostics``, ``governance``.
 
     Values given in the constructor win over the environment:
     ``Settings(model={"model": "gpt-5"}, storage={"data_dir": "/srv/asclepius"})``.
@@ -280,6 +326,7 @@ class Settings:
         model: dict[str, Any] | None = None,
         storage: dict[str, Any] | None = None,
         server: dict[str, Any] | None = None,
+        oidc: dict[str, Any] | None = None,
         offline: dict[str, Any] | None = None,
         diagnostics: dict[str, Any] | None = None,
         governance: dict[str, Any] | None = None,
@@ -287,6 +334,7 @@ class Settings:
         self.model = _load(ModelSettings, model)
         self.storage = _load(StorageSettings, storage)
         self.server = _load(ServerSettings, server)
+        self.oidc = _load(OidcSettings, oidc)
         self.offline = _load(OfflineSettings, offline)
         self.diagnostics = _load(DiagnosticsSettings, diagnostics)
         self.governance = _load(GovernanceSettings, governance)
@@ -316,7 +364,7 @@ class Settings:
         if server.auth == "demo" and not is_loopback(server.host):
             raise ConfigurationError(
                 f"ASCLEPIUS_HOST={server.host} would let anyone on the network in as the demo user. "
-                "Set ASCLEPIUS_AUTH=password (and run `asclepius users add`) or ASCLEPIUS_AUTH=header, "
+                "Set ASCLEPIUS_AUTH=password (and run `asclepius users add`), header or oidc, "
                 "or listen on 127.0.0.1."
             )
         has_users = server.users is not None or (self.storage.data_dir / "users.json").is_file()
@@ -332,10 +380,21 @@ class Settings:
             raise ConfigurationError(
                 "ASCLEPIUS_CDS_ISSUERS must list `issuer=keys`, where keys is an https address or an absolute path."
             )
+        if server.auth == "oidc":
+            self._check_oidc()
         if "*" in server.allowed_origins:
             raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
         if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
             raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https://.")
+
+    def _check_oidc(self) -> None:
+        issuer = urlsplit(self.oidc.oidc_issuer or "")
+        if issuer.scheme != "https" and not (issuer.scheme == "http" and is_loopback(issuer.hostname or "")):
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_ISSUER, which begins with https://.")
+        if not self.oidc.oidc_client_id:
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_CLIENT_ID.")
+        if self.server.public_url is None and not is_loopback(self.server.host):
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_PUBLIC_URL, to which the provider returns.")
 
 
 def _load(kind: type[S], values: dict[str, Any] | None) -> S:
@@ -363,6 +422,7 @@ SECTIONS: tuple[type[BaseSettings], ...] = (
     ModelSettings,
     StorageSettings,
     ServerSettings,
+    OidcSettings,
     OfflineSettings,
     DiagnosticsSettings,
     GovernanceSettings,

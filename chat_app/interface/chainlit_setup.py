@@ -6,8 +6,10 @@ import os
 import secrets
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import ClassVar
 
 import chainlit.data as chainlit_data
+from chainlit import oauth_providers
 from chainlit.auth import ensure_jwt_secret
 from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
@@ -25,6 +27,7 @@ from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
+from chat_app.interface.security.oidc import PROVIDER
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
@@ -86,6 +89,20 @@ def install_routes(app: FastAPI, router: object) -> None:
 def user_of(name: str) -> User:
     """Return the user for Chainlit; the random mark makes each login's token different, so that one can be ended."""
     return User(identifier=name, metadata={"login": secrets.token_hex(8)})
+
+
+def offer_single_sign_on() -> None:
+    """Show the button on the sign-in page that leads to our routes; Chainlit's own OAuth routes stay closed."""
+
+    class Provider(oauth_providers.OAuthProvider):
+        id = PROVIDER
+        env: ClassVar[list[str]] = []
+
+    async def refuse(*_given: object) -> None:
+        return None
+
+    oauth_providers.providers[:] = [Provider()]
+    config.code.oauth_callback = refuse
 
 
 async def open_standalone(runtime: Runtime) -> None:

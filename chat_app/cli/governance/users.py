@@ -17,12 +17,12 @@ from chat_app.interface.security.accounts import (
     Account,
     Accounts,
     ApiKeys,
-    Role,
     Scope,
     accounts_at,
     api_keys_at,
     create_key,
 )
+from chat_app.roles import Role
 from chat_app.settings import Settings
 
 keys_app = typer.Typer(help="Keys for the HTTP API, each of one user.", no_args_is_help=True)

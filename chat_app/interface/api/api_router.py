@@ -20,6 +20,7 @@ from chat_app.interface.api.text_routes import text_router
 from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.oidc import oidc_router
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -37,6 +38,8 @@ def api_router(runtime: Runtime) -> APIRouter:
     router.include_router(health_router(runtime), tags=["health"])
     router.include_router(text_router(), include_in_schema=False)
     router.include_router(asset_router(Path(build_dir, "assets")), include_in_schema=False)
+    if runtime.settings.server.auth == "oidc":
+        router.include_router(oidc_router(runtime.settings, runtime.identity, runtime.audit), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)

@@ -15,7 +15,7 @@ from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, sessions_of
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.identity import NotOwner, require_owner
+from chat_app.interface.security.identity import NotOwner, require_owner, token_of
 from tools.guidelines import scope_of
 
 
@@ -46,7 +46,7 @@ def file_router(runtime: Runtime) -> APIRouter:
             raise NotOwner
         state: FileState = "own"
         if body.whom == "library":
-            if not runtime.identity.may_upload(user):
+            if not runtime.identity.may("upload", token_of(request.cookies)):
                 return problem(403, say(language_of(request.headers.get("accept-language")), "upload.not_allowed"))
             shared = await (await runtime.ready()).guidelines.share(document_id, scope)
             if shared is None:

@@ -15,6 +15,7 @@ from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import token_of
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def status_router(runtime: Runtime) -> APIRouter:
     @router.get("/status")
     async def status(request: Request) -> dict[str, Any]:
         """Return what the start page shows: loaded sources, their dates and the models."""
-        user = runtime.identity.from_cookies(request.cookies)
+        runtime.identity.from_cookies(request.cookies)
         language = language_of(request.headers.get("accept-language"))
         found: dict[str, Any] = {
             "loading": say(language, f"loading.{runtime.loading_part}") if runtime.loading else None,
@@ -65,7 +66,7 @@ def status_router(runtime: Runtime) -> APIRouter:
             "offline": runtime.settings.uses_offline_model,
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
-            "may_upload": runtime.identity.may_upload(user),
+            "may_upload": runtime.identity.may("upload", token_of(request.cookies)),
             "guidelines": [],
             "damaged": [],
             "drugs": None,

@@ -11,13 +11,14 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from chat_app.errors import AsclepiusError, InputRejected, SessionBusy, SessionStoreUnavailable
-from chat_app.interface.security.identity import NotOwner, Unauthenticated
+from chat_app.interface.security.identity import NotAllowed, NotOwner, Unauthenticated
 from chat_app.interface.security.user_limits import TooManyQuestions
 from tools.errors import SourceRejected, ToolError, ToolUnavailable
 
 _TITLES = {
     400: "Bad request",
     401: "Not signed in",
+    403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
     409: "Conflict",
@@ -53,6 +54,8 @@ def explained(error: Exception) -> tuple[int, str] | None:
         return 404, NOTHING_HERE
     if isinstance(error, Unauthenticated):
         return 401, "Sign in first."
+    if isinstance(error, NotAllowed):
+        return 403, "Your role does not include this."
     if isinstance(error, TooManyQuestions):
         return 429, str(error)
     return next(((status, str(error)) for kind, status in _STATUS if isinstance(error, kind)), None)
@@ -86,7 +89,7 @@ def install(app: FastAPI) -> None:
         detail = str(getattr(error, "detail", "")) if status != 404 else NOTHING_HERE
         return problem(status, detail, headers=getattr(error, "headers", None))
 
-    for kind in (NotOwner, Unauthenticated, AsclepiusError, ToolError, Exception):
+    for kind in (NotOwner, NotAllowed, Unauthenticated, AsclepiusError, ToolError, Exception):
         app.add_exception_handler(kind, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

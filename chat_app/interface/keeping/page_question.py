@@ -74,6 +74,8 @@ class PageQuestion:
     """True when the offline model answers."""
     continues: str = ""
     """The agent's conversation that the question was asked to continue, where the history does not know it."""
+    may_share: bool = False
+    """True when the user may add the question's files to the library."""
     shown: Mapping[str, Any] | None = None
     """The question's message, as Chainlit's page sent it."""
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))

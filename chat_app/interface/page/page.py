@@ -180,6 +180,7 @@ class ChatPage:
             # A file without a question needs no comparison.
             models=models if message.content.strip() else models[:1],
             extracts=self.runtime.settings.uses_offline_model,
+            may_share=self.runtime.identity.may("upload", session.token),
             shown=cast("Mapping[str, Any]", message.to_dict()),
         )
 

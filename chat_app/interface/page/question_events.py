@@ -105,11 +105,10 @@ async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: 
         await _wait_for_files(question)
         return
     try:
-        may_share = runtime.identity.may_upload(question.owner)
         shelf = ConversationFiles(runtime.history, app.guidelines, question.thread_id, question.owner)
         for upload in question.uploads:
             await runtime.audit.record("upload", question.owner, conversation=question.thread_id)
-            async for event in upload_events(shelf, upload, question.language, may_share=may_share):
+            async for event in upload_events(shelf, upload, question.language, may_share=question.may_share):
                 yield event
         question.added = shelf.added
     finally:

@@ -19,10 +19,9 @@ from typing import Final, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from chat_app.errors import ConfigurationError
+from chat_app.roles import Role
 from tools.types import Frozen
 
-Role = Literal["reader", "uploader"]
-"""A reader asks; an uploader may also add guidelines for everybody."""
 Scope = Literal["read", "ask"]
 """A key with ``read`` may fetch; one with ``ask`` may also ask, change and delete."""
 KEY_PREFIX: Final = "ask_"

@@ -1,8 +1,9 @@
 """Sign-in and the ownership check.
 
 Signing in gives a signed cookie, which the page, its socket and the HTTP API read. ``ASCLEPIUS_AUTH`` selects how
-to get one: as the demo user (on loopback only), with a password (``accounts``, ``ASCLEPIUS_USERS``), or from a trusted
-proxy that names the user in a header. ``scrub_headers`` removes that header from all other peers.
+to get one: as the demo user (on loopback only), with a password (``accounts``, ``ASCLEPIUS_USERS``), from a trusted
+proxy that names the user in a header, or from an OpenID Connect provider (``oidc``). ``scrub_headers`` removes the
+proxy's header from all other peers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import ipaddress
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from pydantic import SecretStr
 
 from chat_app.interface.security.accounts import accounts_at
 from chat_app.interface.security.passwords import decoy, parse_users, verify_password
+from chat_app.roles import RIGHTS, Right, Role
 from chat_app.settings import ServerSettings, Settings
 
 DEMO_USER = "demo"
@@ -36,11 +38,12 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A valid login: its user, its token, and the second in which it was issued."""
+    """A valid login: its user, its token, the second in which it was issued, and the roles that came with it."""
 
     user: str
     token: str
     issued: int
+    roles: tuple[Role, ...] = ()
 
 
 class Unauthenticated(Exception):
@@ -49,6 +52,10 @@ class Unauthenticated(Exception):
 
 class NotOwner(Exception):
     """The object belongs to another user or does not exist; both get the same response."""
+
+
+class NotAllowed(Exception):
+    """The user's roles do not include the right."""
 
 
 def require_owner(user: str | None, owner: str | None) -> None:
@@ -72,7 +79,7 @@ class Identity:
         if self.server.auth == "demo":
             return DEMO_USER
         if self.server.auth == "header":
-            return _clean(headers.get(self.server.auth_header.lower()) or headers.get(self.server.auth_header))
+            return clean_name(headers.get(self.server.auth_header.lower()) or headers.get(self.server.auth_header))
         return None
 
     async def from_password(self, name: str, password: str) -> str | None:
@@ -105,24 +112,31 @@ class Identity:
             )
         except jwt.InvalidTokenError:
             return None
-        name = _clean(claims.get("identifier"))
+        name = clean_name(claims.get("identifier"))
         if not token or name is None or not self.may_use(name):
             return None
         account = self._accounts.read().users.get(name) if self.server.auth == "password" else None
         if account is not None and claims["iat"] <= account.changed:
             return None
-        return Login(name, token, int(claims["iat"]))
+        return Login(name, token, int(claims["iat"]), tuple((claims.get("metadata") or {}).get("roles", ())))
 
-    def issue_login(self, name: str) -> Login:
-        """Return a new login of ``name``."""
-        return Login(name, self.issue(name), int(datetime.now(UTC).timestamp()))
+    def issue_login(self, name: str, roles: Sequence[Role] = ()) -> Login:
+        """Return a new login of ``name``, with ``roles`` besides those that the settings give."""
+        return Login(name, self.issue(name, roles), int(datetime.now(UTC).timestamp()), tuple(roles))
 
-    def issue(self, name: str) -> str:
+    def issue(self, name: str, roles: Sequence[Role] = ()) -> str:
         """Return a login token for ``name`` in Chainlit's format."""
         now = datetime.now(UTC)
-        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": {"login": secrets.token_hex(8)}}
+        # The random mark makes each token different, so that one login can be ended.
+        metadata = {"login": secrets.token_hex(8), "roles": list(roles)}
+        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": metadata}
         claims |= {"iat": now, "exp": now + LOGIN_LASTS}
         return jwt.encode(claims, self.secret, algorithm="HS256")
+
+    def cookie_of(self, login: Login) -> str:
+        """Return the value of the ``Set-Cookie`` header that signs a browser in."""
+        lasts, path = int(LOGIN_LASTS.total_seconds()), self.server.root_path or "/"
+        return f"{COOKIE}={login.token}; HttpOnly; Max-Age={lasts}; Path={path}; SameSite=lax"
 
     def may_use(self, name: str) -> bool:
         """Return whether that user may use the page under the current settings."""
@@ -130,10 +144,26 @@ class Identity:
             return name == DEMO_USER
         return self.server.auth != "password" or name in self._users or name in self._accounts.read().users
 
-    def may_upload(self, name: str | None) -> bool:
-        """Return whether that user may add a guideline for everybody."""
-        account = self._accounts.read().users.get(name or "") if self.server.auth == "password" else None
-        return self.server.may_upload(name) or (account is not None and account.role == "uploader")
+    def may(self, right: Right, token: str | None) -> bool:
+        """Return whether the user of a login token has ``right``."""
+        login = self.login(token)
+        return login is not None and right in self._rights(login)
+
+    def require(self, right: Right, token: str | None) -> str:
+        """Return the user of a login token. Raises ``Unauthenticated``, and ``NotAllowed`` without the right."""
+        name = self.from_token(token)
+        if not self.may(right, token):
+            raise NotAllowed
+        return name
+
+    def _rights(self, login: Login) -> frozenset[Right]:
+        roles = [*login.roles, *(role for name, role in self.server.roles if name == login.user)]
+        if self.server.auth == "password" and (account := self._accounts.read().users.get(login.user)) is not None:
+            roles.append(account.role)
+        rights = frozenset(right for role in roles for right in RIGHTS.get(role, ()))
+        if self.server.auth == "demo":
+            rights |= {"audit", "administer"}
+        return rights | {"upload"} if self.server.may_upload(login.user) else rights
 
     def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
         """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""
@@ -160,7 +190,8 @@ class Identity:
             return peer in self._trusted
 
 
-def _clean(name: object) -> str | None:
+def clean_name(name: object) -> str | None:
+    """Return a user's name without spaces around it; None when it cannot be one."""
     if not isinstance(name, str):
         return None
     name = name.strip()

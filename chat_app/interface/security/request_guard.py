@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
-from chat_app.interface.security.identity import COOKIE, DEMO_USER, LOGIN_LASTS, Identity, Login
+from chat_app.interface.security.identity import DEMO_USER, Identity, Login
+from chat_app.interface.security.oidc import SIGN_IN_PATHS
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
 
@@ -47,7 +48,7 @@ _OWN_SCRIPTS = tuple(
     f"{name}.js"
     for name in (
         *("language", "dom", "mending", "reading", "library", "draft", "connection", "requests", "safeguards"),
-        *("statements", "earlier", "passage", "clipboard", "source"),
+        *("statements", "earlier", "passage", "clipboard", "source", "account"),
     )
 )
 _OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
@@ -169,7 +170,8 @@ class RequestGuard:
         if changes and not self._origin_is_ours(headers):
             return 403, "This origin may not use the app. Add it to ASCLEPIUS_ALLOWED_ORIGINS if it should."
         path = str(scope["path"])
-        if _CLOSED.match(path):
+        signs_in = self._identity.server.auth == "oidc" and path in SIGN_IN_PATHS
+        if _CLOSED.match(path) and not signs_in:
             return 404, "Not found."
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > _largest(path):
@@ -196,10 +198,7 @@ class RequestGuard:
         login: Login | None = admission.login if admission.is_new else None
         if admission.login is None and self._identity.server.auth == "demo":
             login = self._identity.issue_login(DEMO_USER)
-        if login is None:
-            return None
-        lasts, path = int(LOGIN_LASTS.total_seconds()), self._identity.server.root_path or "/"
-        return f"{COOKIE}={login.token}; HttpOnly; Max-Age={lasts}; Path={path}; SameSite=lax"
+        return self._identity.cookie_of(login) if login is not None else None
 
     def _is_secure(self, scope: Scope, headers: dict[str, str], peer: str | None) -> bool:
         """Return whether the browser uses https: here, at a trusted proxy, or at the public address."""

@@ -104,7 +104,7 @@ class SignIn:
         if login is None or await self._was_ended(login):
             return None
         # Chainlit's own check knows no leeway for the clock of another replica.
-        return self._identity.issue_login(login.user) if login.issued > time.time() else login
+        return self._identity.issue_login(login.user, login.roles) if login.issued > time.time() else login
 
     def _from_key(self, given: str, *, reads: bool) -> Login:
         """Return a login of the key's user. Raises ``Refused``."""

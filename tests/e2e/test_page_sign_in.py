@@ -1,0 +1,43 @@
+"""Signing in at an OpenID Connect provider, and signing out everywhere, in real browsers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.support.browser import recorded
+from tests.support.oidc_provider import CLIENT, provider
+from tests.support.served import serve
+from tests.support.services import wait_until
+
+BUTTON = "Continue with single sign-on"
+
+
+async def sign_in(context: BrowserContext, url: str) -> Page:
+    page = await context.new_page()
+    await page.goto(url)
+    await page.get_by_role("button", name=BUTTON).click()
+    await page.get_by_role("button", name="ana", exact=True).click()
+    await page.locator("#chat-input").wait_for()
+    return page
+
+
+async def test_a_sign_out_everywhere_ends_the_login_in_another_browser(browser: Browser, tmp_path: Path) -> None:
+    with provider() as issuer:
+        settings = {"ASCLEPIUS_AUTH": "oidc", "ASCLEPIUS_OIDC_ISSUER": issuer, "ASCLEPIUS_OIDC_CLIENT_ID": CLIENT}
+        settings |= {"ASCLEPIUS_OIDC_CLIENT_SECRET": "a secret of the client", "ASCLEPIUS_LOAD_DEMO": "false"}
+        with serve(tmp_path / "data", loaded=False, **settings) as served:
+            wait_until(lambda: "services" not in httpx.get(f"{served.url}/readyz", timeout=20).text, what="Redis")
+            async with recorded(browser, "sign-in") as here, recorded(browser, "sign-in-elsewhere") as elsewhere:
+                first, second = await sign_in(here, served.url), await sign_in(elsewhere, served.url)
+                await first.locator("#user-nav-button").click()
+                await first.get_by_role("menuitem", name="Sign out").first.press("ArrowDown")
+                entry = first.get_by_role("menuitem", name="Sign out everywhere")
+                await expect(entry).to_be_focused()
+                await entry.press("Enter")
+                await first.get_by_role("button", name=BUTTON).wait_for()
+                await second.reload()
+                await second.get_by_role("button", name=BUTTON).wait_for()
+                assert (await second.request.get(f"{served.url}/user")).status == 401
