@@ -110,13 +110,12 @@ KEYS: list[Any] = []
 @contextmanager
 def provider() -> Iterator[str]:
     """Yield the issuer of a running provider."""
-    process = subprocess.Popen([sys.executable, "-m", __name__], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen([sys.executable, "-m", __name__], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
 
 
 def approve(client: httpx.Client, address: str, user: str) -> str:

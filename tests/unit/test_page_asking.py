@@ -71,6 +71,7 @@ def asked(tmp_path: Path) -> PageQuestion:
         options=PageOptions(),
         models=["a", "b"],
         uploads=[Upload("New.pdf", file)],
+        may_share=True,
     )
 
 
