@@ -6,7 +6,6 @@ import os
 import secrets
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import ClassVar
 
 import chainlit.data as chainlit_data
 from chainlit import oauth_providers
@@ -94,14 +93,12 @@ def user_of(name: str) -> User:
 def offer_single_sign_on() -> None:
     """Show the button on the sign-in page that leads to our routes; Chainlit's own OAuth routes stay closed."""
 
-    class Provider(oauth_providers.OAuthProvider):
-        id = PROVIDER
-        env: ClassVar[list[str]] = []
-
     async def refuse(*_given: object) -> None:
         return None
 
-    oauth_providers.providers[:] = [Provider()]
+    provider = oauth_providers.OAuthProvider()
+    provider.id, provider.env = PROVIDER, []
+    oauth_providers.providers[:] = [provider]
     config.code.oauth_callback = refuse
 
 
