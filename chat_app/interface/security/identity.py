@@ -157,13 +157,15 @@ class Identity:
         return name
 
     def _rights(self, login: Login) -> frozenset[Right]:
-        roles = [*login.roles, *(role for name, role in self.server.roles if name == login.user)]
+        roles: list[Role] = [*login.roles, *(role for name, role in self.server.roles if name == login.user)]
         if self.server.auth == "password" and (account := self._accounts.read().users.get(login.user)) is not None:
             roles.append(account.role)
-        rights = frozenset(right for role in roles for right in RIGHTS.get(role, ()))
+        rights: set[Right] = {right for role in roles for right in RIGHTS.get(role, ())}
         if self.server.auth == "demo":
             rights |= {"audit", "administer"}
-        return rights | {"upload"} if self.server.may_upload(login.user) else rights
+        if self.server.may_upload(login.user):
+            rights.add("upload")
+        return frozenset(rights)
 
     def scrub_headers(self, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> list[tuple[bytes, bytes]]:
         """Remove the proxy's user header from ``headers`` unless ``peer`` is a trusted proxy."""

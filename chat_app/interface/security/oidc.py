@@ -116,7 +116,7 @@ class OidcLogin:
         if not self._oidc.oidc_roles:
             return ()
         held = {groups} if isinstance(groups, str) else set(groups) if isinstance(groups, list) else set()
-        roles = tuple(role for group, role in self._oidc.oidc_roles if group == "*" or group in held)
+        roles: tuple[Role, ...] = tuple(role for group, role in self._oidc.oidc_roles if group == "*" or group in held)
         if not roles:
             raise SignInFailed("the user is in no group of ASCLEPIUS_OIDC_ROLES")
         return roles
