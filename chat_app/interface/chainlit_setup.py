@@ -98,7 +98,7 @@ def offer_single_sign_on() -> None:
 
     provider = oauth_providers.OAuthProvider()
     provider.id, provider.env = PROVIDER, []
-    oauth_providers.providers[:] = [provider]
+    setattr(oauth_providers, "providers", [provider])  # noqa: B010
     config.code.oauth_callback = refuse
 
 
