@@ -16,8 +16,8 @@ from chat_app.tracing.redaction import describe_error
 from tools.errors import ToolError
 
 _OWN = (AsclepiusError, ToolError)
-# At DEBUG they log the values of SQL statements, and the frames of web sockets.
-_TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO}
+# They log the values of SQL statements and the frames of web sockets at DEBUG, and invalid messages at ERROR.
+_TALKATIVE = {"aiosqlite": logging.INFO, "websockets": logging.INFO, "mcp": logging.CRITICAL}
 
 
 def guard_logs() -> Callable[[], None]:
@@ -42,7 +42,10 @@ def guard_logs() -> Callable[[], None]:
 
 
 def _without_messages(record: logging.LogRecord) -> logging.LogRecord:
-    if isinstance(record.msg, BaseException):
+    if record.name == "root":
+        # A library without a logger, such as the MCP SDK, may have formatted what it handles into its message.
+        record.msg, record.args = "Reported at %s, line %s", (record.module, record.lineno)
+    elif isinstance(record.msg, BaseException):
         record.msg, record.args = "%s", (_shown(record.msg),)
     elif isinstance(record.args, tuple):
         record.args = tuple(_shown(value) for value in record.args)

@@ -196,8 +196,13 @@ def test_the_address_takes_requests_of_its_own_pages_and_of_keys_alone(served: S
         for method in ("GET", "DELETE", "PUT"):
             answer = client.request(method, "/mcp", headers=key)
             assert (answer.status_code, answer.headers["allow"]) == (405, "POST"), method
+        wrong = {**INITIALIZE, "method": "tools/call", "params": {"name": {"patient": "Jane Roe"}}}
+        assert client.post("/mcp", json=wrong, headers=key).json()["error"]["code"] == types.INVALID_PARAMS
         client.post("/auth/header")
         assert client.post("/mcp", json=INITIALIZE).status_code == 200, "a login is as good as a key"
+    log = served.log.read_text()
+    assert "Reported at session" in log, "the SDK logs what it could not read"
+    assert "Roe" not in log
 
 
 @pytest.fixture
