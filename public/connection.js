@@ -28,4 +28,7 @@
     window.asclepiusDraft.moveTo(address);
     if (window.asclepiusPlace() === '/') history.replaceState({}, '', window.asclepiusRoot + address);
   });
+
+  // Absent over plain HTTP, except on this machine.
+  navigator.serviceWorker?.register(`${window.asclepiusRoot}/service-worker.js`).catch(() => {});
 })();

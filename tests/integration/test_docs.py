@@ -128,6 +128,14 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert not target.fragment or target.fragment in anchors(found), f"{found.name} has no #{target.fragment}"
 
 
+def test_the_list_for_language_models_names_every_page() -> None:
+    listed = set(
+        re.findall(r"^- \[.+?\]\((\S+?)\): \S", (PROJECT / "docs" / "llms.txt").read_text("utf-8"), re.MULTILINE)
+    )
+    pages = {path.name for path in (PROJECT / "docs").glob("*.md")} - {"README.md"}
+    assert listed == pages | {"decisions/README.md"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_make_targets_of_a_page_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text("utf-8"), re.MULTILINE))

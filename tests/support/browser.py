@@ -8,6 +8,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
@@ -52,7 +53,13 @@ async def chromium(*, for_pictures: bool = False) -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def recorded(
-    browser: Browser, name: str, *, phone: bool = False, dark: bool = False, locale: str = "en-US"
+    browser: Browser,
+    name: str,
+    *,
+    phone: bool = False,
+    dark: bool = False,
+    locale: str = "en-US",
+    service_workers: Literal["allow", "block"] = "block",
 ) -> AsyncIterator[BrowserContext]:
     """A fresh browser profile; when the block fails, its trace and each page as it was are kept in ``test-results``."""
     context = await browser.new_context(
@@ -61,6 +68,8 @@ async def recorded(
         is_mobile=phone,
         color_scheme="dark" if dark else "light",
         locale=locale,
+        # What passes through one, a test cannot intercept.
+        service_workers=service_workers,
     )
     context.set_default_timeout(20_000)
     # A trace's own pictures and copies of each state would be a third of the processor time of all these tests.

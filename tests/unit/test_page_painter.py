@@ -22,7 +22,7 @@ from chat_app.events import (
     TurnEnded,
     TurnStarted,
 )
-from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.api.thread_routes import conversation_markdown
 from chat_app.interface.rendering.chainlit_renderer import Emission, TurnRenderer
 from chat_app.interface.rendering.turn_steps import TurnIds
 from tools.drug_database.drug_tools import SEARCH

@@ -8,7 +8,7 @@ import pytest
 
 from chat_app.errors import ConfigurationError
 from chat_app.events import Reference
-from chat_app.interface.api.export import conversation_markdown
+from chat_app.interface.api.thread_routes import conversation_markdown
 from chat_app.interface.conversation.page_options import PageOptions, left_out, page_options, settings_panel
 from chat_app.interface.conversation.uploads import Upload, check_upload, safe_name
 from chat_app.interface.page.starters import starter_questions

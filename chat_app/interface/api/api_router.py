@@ -36,7 +36,7 @@ def api_router(runtime: Runtime) -> APIRouter:
 
     router = APIRouter()
     router.include_router(health_router(runtime), tags=["health"])
-    router.include_router(text_router(), include_in_schema=False)
+    router.include_router(text_router(runtime.settings.storage.data_dir / "page"), include_in_schema=False)
     router.include_router(asset_router(Path(build_dir, "assets")), include_in_schema=False)
     if runtime.settings.server.auth == "oidc":
         router.include_router(oidc_router(runtime.settings, runtime.identity, runtime.audit), include_in_schema=False)

@@ -1,19 +1,23 @@
-"""Export of a conversation as a file."""
+"""Export of a conversation as one Markdown document: questions, answers as they were sent, references, outcomes."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Request, Response
 
-from chat_app.interface.api.export import conversation_markdown
-from chat_app.interface.i18n.translation import language_of
+from chat_app.events import Outcome
+from chat_app.interface.i18n.locale_formats import date_and_time
+from chat_app.interface.i18n.translation import ENGLISH, Language, language_of, say, say_outcome
+from chat_app.interface.rendering.turn_steps import COLUMN, GOES_ON
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
 
 _LONGEST_NAME = 80
+_ANSWERS = {"assistant_message", COLUMN}
 
 
 def thread_router(runtime: Runtime) -> APIRouter:
@@ -40,3 +44,44 @@ def _attachment(title: str) -> str:
     """Return a ``Content-Disposition`` with the conversation's title as file name."""
     name = re.sub(r"[^\w .()-]+", " ", title)[:_LONGEST_NAME].strip() or "conversation"
     return f"attachment; filename=\"conversation.md\"; filename*=UTF-8''{quote(name)}.md"
+
+
+def conversation_markdown(thread: Mapping[str, Any], language: Language = ENGLISH) -> str:
+    """Return ``thread``, as the history returns it, with its headings in ``language``."""
+    lines = [
+        f"# {_one_line(thread.get('name') or say(language, 'export.untitled'))}",
+        "",
+        date_and_time(language, thread.get("createdAt") or ""),
+        "",
+        f"> {say(language, 'export.purpose')}",
+        "",
+    ]
+    elements = {element.get("forId"): element.get("props") or {} for element in thread.get("elements") or []}
+    for step in thread.get("steps") or []:
+        if step["type"] == "user_message":
+            lines += [f"## {say(language, 'export.question')}", "", _quoted(step["output"]), ""]
+        elif step["type"] in _ANSWERS and not (step.get("metadata") or {}).get(GOES_ON):
+            heading = say(language, "export.answer")
+            if step["type"] == COLUMN:
+                heading = say(language, "export.answer_of", model=_one_line(step["name"]))
+            lines += [f"## {heading}", "", *_answer(step, elements.get(step["id"], {}), language), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _answer(step: Mapping[str, Any], props: Mapping[str, Any], language: Language) -> list[str]:
+    metadata = step.get("metadata") or {}
+    outcome = Outcome.model_validate(metadata.get("outcome") or {})
+    shown = [str(props.get("plain") or metadata.get("answer") or "")]
+    if outcome.kind != "completed":
+        how = say_outcome(language, outcome) or outcome.message
+        shown += ["", f"**{say(language, 'export.incomplete')}** {how}"]
+    shown += [f"\n{say(language, 'export.note', notice=notice)}" for notice in props.get("notices") or []]
+    return shown
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())

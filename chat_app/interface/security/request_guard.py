@@ -51,7 +51,8 @@ _OWN_SCRIPTS = tuple(
         *("statements", "earlier", "passage", "clipboard", "source", "account"),
     )
 )
-_OWN_SCRIPT = re.compile(r'(<script src="[^"]*/public/)asclepius\.js"')
+_OWN_SCRIPT = re.compile(r'<script src="([^"]*/public/)asclepius\.js"')
+_INSTALLABLE = r'<link rel="manifest" href="\1manifest.webmanifest"><link rel="apple-touch-icon" href="\1icon-192.png">'
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -89,8 +90,8 @@ def own_page(html: str, nonce: str, texts: str) -> str:
         nonce: Allows the page's inline scripts.
         texts: Address of the script with the texts in the reader's language.
     """
-    before = f'<script src="{texts}" defer></script>'
-    before += "".join(rf'\1{name}" defer></script>' for name in _OWN_SCRIPTS)
+    before = f'{_INSTALLABLE}<script src="{texts}" defer></script>'
+    before += "".join(rf'<script src="\1{name}" defer></script>' for name in _OWN_SCRIPTS)
     html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
     return html.replace("<script>", f'<script nonce="{nonce}">')
 
