@@ -62,6 +62,7 @@ async def api(
     sessions: Any = None,
     client: Any = None,
     drugs: Any = None,
+    guidelines: Any = None,
     governance: Json | None = None,
     model: Json | None = None,
     diagnostics: Json | None = None,
@@ -86,7 +87,7 @@ async def api(
         yield SimpleNamespace(
             agent=agent,
             sessions=sessions or FakeSessions(),
-            guidelines=FakeGuidelines(),
+            guidelines=guidelines or FakeGuidelines(),
             drugs=drugs or FakeDrugs(),
             tools=FakeTools(),
             services=FakeServices(),

@@ -32,6 +32,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     from chat_app.interface.api.feedback_routes import feedback_router
     from chat_app.interface.api.file_routes import file_router
     from chat_app.interface.api.records import cds_routes
+    from chat_app.interface.api.records.infobutton_routes import infobutton_router
     from chat_app.interface.api.settings_routes import settings_router
 
     router = APIRouter()
@@ -43,6 +44,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)
+    router.include_router(infobutton_router(runtime), include_in_schema=False)
     router.routes.append(Route(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False))
     router.include_router(consult_router(runtime), prefix="/api/v1")
     router.include_router(conversation_router(runtime), prefix="/api/v1")

@@ -19,7 +19,7 @@ from chat_app.sessions.ended_logins import EndedLogins
 
 RawHeaders = list[tuple[bytes, bytes]]
 _MCP: Final = "/mcp"
-_BY_KEY: Final = ("/api/", "/v1/", _MCP)
+_BY_KEY: Final = ("/api/", "/v1/", "/infobutton", _MCP)
 """Paths that take an API key."""
 _SIGNED: Final = "/cds-services"
 """Below it, requests carry a token that only their route can check, and no login."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -18,6 +17,7 @@ from pydantic import BaseModel, Field
 from starlette.middleware.cors import CORSMiddleware
 
 from chat_app.interface.api import problems
+from chat_app.interface.api.records.addresses import base_address, page_link
 from chat_app.interface.api.records.cds_cards import Card, cards_of
 from chat_app.interface.api.records.client_tokens import TrustedIssuers
 from chat_app.interface.api.records.fhir_medicines import Coding, FhirModel, OrderedMedicine, medicines_in
@@ -122,7 +122,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return who calls. Raises ``Unauthenticated``."""
         if server.cds_open:
             return _ANYONE
-        address = _base(runtime, request) + request.url.path
+        address = base_address(runtime, request) + request.url.path
         audience = [address, address.removesuffix("/feedback")]
         return await issuers.issuer_of(request.headers.get("authorization", ""), audience)
 
@@ -140,7 +140,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return the cards for the orders of a request."""
         if body.hook != service_id:
             raise HTTPException(400 if service_id in SERVICES else 404, "This service is for another hook.")
-        return {"cards": await _cards(runtime, body, caller, _base(runtime, request))}
+        return {"cards": await _cards(runtime, body, caller, base_address(runtime, request))}
 
     @app.post(PATH + "/{service_id}/feedback")
     async def feedback(service_id: str, body: FeedbackList, caller: str = Depends(client)) -> dict[str, str]:
@@ -167,13 +167,7 @@ async def _cards(runtime: Runtime, body: HookRequest, caller: str, base: str) ->
     check = await check_orders((await runtime.ready()).drugs, ordered, others)
     if not check.pairs and not body.names_active():
         raise HTTPException(412, "The prefetch of active medications is missing, so there is nothing to compare.")
-    cards = cards_of(check, lambda question: f"{base}/#ask={quote(question)}", active_given=body.names_active())
+    cards = cards_of(check, lambda question: page_link(base, question), active_given=body.names_active())
     shown = "; ".join(f"{card.uuid} {card.indicator} {card.summary}" for card in cards)
     await runtime.audit.record("order_check", caller, detail=f"{body.hook}: {shown or 'no card'}")
     return cards
-
-
-def _base(runtime: Runtime, request: Request) -> str:
-    """Return the public address of the app, without a slash at its end."""
-    server = runtime.settings.server
-    return (server.public_url or str(request.base_url).rstrip("/")) + server.root_path
