@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 from typing import Any, Final
+from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from pydantic import BaseModel
@@ -106,8 +107,7 @@ def feed_entries(passages: Iterable[Passage], base: str, page: str) -> list[Feed
 
 def _address(passage: Passage, base: str) -> str:
     if passage.kind == "guideline":
-        document = f"{base}/api/v1/guidelines/{passage.document_id}/original.pdf"
-        return f"{document}#page={passage.page}" if passage.page else f"{base}/api/v1/passages/{passage.id}"
+        return f"{base}/passages/{quote(passage.id)}"
     return passage.url if passage.url and passage.url.startswith(("https://", "http://")) else ""
 
 
