@@ -34,6 +34,7 @@ from chat_app.interface.api.model_api.model_requests import (
 )
 from chat_app.interface.api.model_api.response_frames import ResponseFrames
 from chat_app.interface.api.passages.passage_links import PassageLinks
+from chat_app.interface.api.records.addresses import base_address
 from chat_app.interface.api.turn_stream import KEEP_ALIVE_SECONDS, AskedQuestion, RecentQuestions
 from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
@@ -111,8 +112,7 @@ class ModelTurns:
 
     def answer(self, request: Request, *, streamed: bool) -> ModelAnswer:
         """Return an answer that has seen nothing, whose links begin with the address that the client uses."""
-        public = self._runtime.settings.server.public_url or f"{request.url.scheme}://{request.url.netloc}"
-        base = public + self._runtime.settings.server.root_path
+        base = base_address(self._runtime, request)
         language = language_of(request.headers.get("accept-language"))
         return ModelAnswer(language, lambda reference: self._links.of(reference, base), streamed)
 
