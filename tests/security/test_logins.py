@@ -31,8 +31,9 @@ def behind_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPag
 
 @pytest.fixture(scope="module")
 def with_passwords(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    users = ",".join(f"{name}:{hash_password(f'for {name}')}" for name in ("ana", "bert"))
+    users = ",".join(f"{name}:{hash_password(f'for {name}')}" for name in ("ana", "bert", "audra", "adam"))
     environment = {"ASCLEPIUS_AUTH": "password", "ASCLEPIUS_USERS": users, "ASCLEPIUS_LOAD_DEMO": "false"}
+    environment["ASCLEPIUS_ROLES"] = "audra:auditor, adam:administrator"
     with serve(tmp_path_factory.mktemp("passwords") / "data", loaded=False, **environment) as served:
         yield served
 
@@ -156,3 +157,34 @@ def test_an_ended_login_stays_ended_after_a_restart(with_passwords: Served) -> N
         keys = list(redis.scan_iter("asclepius:login-ended:*"))
         assert keys
         assert 0 < redis.ttl(keys[0]) <= 86_400
+
+
+def test_each_role_may_what_the_table_of_rights_says(with_passwords: Served) -> None:
+    allowed = {"ana": (403, 403), "audra": (200, 403), "adam": (200, 204)}
+    for user, (reads, ends) in allowed.items():
+        with log_in(with_passwords, user) as client:
+            assert client.get("/api/v1/audit").status_code == reads, user
+            assert client.delete("/api/v1/users/nobody/logins").status_code == ends, user
+    for method, path in (("GET", "/api/v1/audit"), ("DELETE", "/api/v1/users/ana/logins")):
+        assert httpx.request(method, f"{with_passwords.url}{path}").status_code == 401
+
+
+def test_an_auditor_reads_what_others_did_and_is_recorded(with_passwords: Served) -> None:
+    with log_in(with_passwords, "bert"), log_in(with_passwords, "audra") as client:
+        client.get("/api/v1/audit").raise_for_status()
+        found = [json.loads(line) for line in client.get("/api/v1/audit", params={"actor": "bert"}).text.splitlines()]
+        assert {entry["actor"] for entry in found} == {"bert"}
+        assert "login" in {entry["action"] for entry in found}
+        assert all(entry["hash"] for entry in found)
+        own = client.get("/api/v1/audit", params={"actor": "audra", "action": "export"}).text
+        assert own.count("audit log") >= 2
+        assert client.get("/api/v1/audit", params={"unknown": "x"}).status_code == 422
+
+
+def test_an_administrator_ends_another_users_logins(with_passwords: Served) -> None:
+    with log_in(with_passwords, "ana") as theirs, log_in(with_passwords, "adam") as client:
+        cookies = dict(theirs.cookies)
+        assert status_of(with_passwords, cookies) == {200}
+        assert client.delete("/api/v1/users/ana/logins").status_code == 204
+        assert status_of(with_passwords, cookies) == {401}
+        assert client.get("/user").status_code == 200

@@ -20,6 +20,7 @@ from chat_app.interface.api.text_routes import text_router
 from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.administration import administration_router
 from chat_app.interface.security.oidc import oidc_router
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -34,6 +35,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     from chat_app.interface.api.records import cds_routes
     from chat_app.interface.api.records.infobutton_routes import infobutton_router
     from chat_app.interface.api.settings_routes import settings_router
+    from chat_app.interface.rendering.sockets import disconnect_user
 
     router = APIRouter()
     router.include_router(health_router(runtime), tags=["health"])
@@ -43,6 +45,8 @@ def api_router(runtime: Runtime) -> APIRouter:
         router.include_router(oidc_router(runtime.settings, runtime.identity, runtime.audit), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
+    administration = administration_router(runtime.identity, runtime.sign_in, runtime.audit, disconnect_user)
+    router.include_router(administration, prefix="/api/v1", include_in_schema=False)
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(infobutton_router(runtime), include_in_schema=False)
     router.routes.append(Route(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False))
