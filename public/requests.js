@@ -13,7 +13,8 @@
   function keyOf(address, options) {
     const path = address.pathname.slice(window.asclepiusRoot.length);
     if (path.startsWith('/public/elements/')) return path;
-    if (path === '/project/threads' && untouched) return `${path} ${options?.body}`;
+    // The list and the search ask for a different number of them.
+    if (path === '/project/threads' && untouched) return `${path} ${String(options?.body).replace(/"first":\d+/, '')}`;
     return null;
   }
 

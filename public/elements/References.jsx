@@ -86,13 +86,13 @@ function Tries({ tries, abstained, extracts, question, thread }) {
   );
 }
 
-// Keep a file in its conversation or add it to the library; return the problem or null.
+// Keep a file in its conversation, add it to the library, or remove it, for `nobody`; return the problem or null.
 async function share(thread, file, whom) {
   const request = {
-    method: 'POST',
+    method: whom === 'nobody' ? 'DELETE' : 'POST',
     credentials: 'same-origin',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ for: whom })
+    body: whom === 'nobody' ? undefined : JSON.stringify({ for: whom })
   };
   try {
     const answer = await fetch(`${window.asclepiusRoot}/api/v1/threads/${encodeURIComponent(thread)}/files/${encodeURIComponent(file)}`, request);
@@ -109,14 +109,27 @@ function OwnFile({ thread, file }) {
   useEffect(() => setState(file.state), [file.state]);
 
   const decide = async (whom, then) => {
+    const before = state;
     setState('busy');
     const problem = await share(thread, file.document, whom);
     setFailed(problem || '');
-    setState(problem ? 'asked' : then);
+    setState(problem ? before : then);
   };
 
-  if (state === 'own' || state === 'library') {
-    return <p className="asc-notice" role="status">{t(state === 'own' ? 'staysHere' : 'isShared', { title: file.title })}</p>;
+  if (state === 'library') return <p className="asc-notice" role="status">{t('isShared', { title: file.title })}</p>;
+  if (state === 'removed') return <p className="asc-notice" role="status">{t('isRemoved', { title: file.title })}</p>;
+  const remove = (
+    <button type="button" className="asc-action" disabled={state === 'busy'} onClick={() => decide('nobody', 'removed')}>
+      {t('removeFile')}
+    </button>
+  );
+  if (state === 'own') {
+    return (
+      <div className="asc-notice asc-own" role="group" aria-label={file.title}>
+        <span role="status">{t('staysHere', { title: file.title })}</span> {remove}
+        {failed ? <span role="alert"> {failed}</span> : null}
+      </div>
+    );
   }
   return (
     <div className="asc-own-file" role="group" aria-label={t('whoSearches', { title: file.title })} data-state={state}>
@@ -128,6 +141,7 @@ function OwnFile({ thread, file }) {
         <button type="button" className="asc-action" disabled={state === 'busy'} onClick={() => decide('library', 'library')}>
           {t('forEveryone')}
         </button>
+        {remove}
       </div>
       {state === 'busy' ? <p className="asc-notice" role="status">{t('sharing')}</p> : null}
       {failed ? <p className="asc-notice" role="alert">{failed}</p> : null}

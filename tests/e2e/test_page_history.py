@@ -177,6 +177,7 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         assert await asked_whom.get_by_role("button").all_inner_texts() == [
             "Only this conversation",
             "Add to the library for everyone",
+            "Remove file",
         ]
         await asked_whom.get_by_role("button").first.click()
         decided = page.get_by_text("“New sepsis” stays in this conversation only.")
@@ -195,6 +196,36 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         ):
             await ask_with_file(page, "say: next", name, content)
             await expect(page.locator(".ai-message").last).to_contain_text(reason)
+
+
+async def test_several_files_are_taken_and_one_is_removed_and_the_settings_in_force_are_seen(
+    browser: Browser, fake: ServedPage
+) -> None:
+    pdf = b"%PDF-1.7\n" + b"x" * 100
+    async with recorded(browser, "files") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        line = page.locator("#asc-in-force")
+        await expect(line).to_have_text("All guidelines · Drug database")
+        await line.click()
+        await page.get_by_role("dialog").locator("#drugs").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+        await expect(line).to_have_text("All guidelines")
+        files = [{"name": name, "mimeType": "application/pdf", "buffer": pdf} for name in ("One.pdf", "Two.pdf")]
+        await page.locator("#upload-button-input").set_input_files(files)  # type: ignore[arg-type]
+        await page.locator("#chat-input").fill("say: both")
+        await expect(page.locator("#chat-submit:not([disabled])")).to_be_visible()
+        await page.locator("#chat-input").press("Enter")
+        await answered(page)
+        await expect(page.locator(".step[data-step-type='tool']")).to_have_count(2)
+        one = page.get_by_role("group", name="Who can use “One”?")
+        await one.get_by_role("button", name="Remove file").click()
+        removed = page.get_by_text("“One” is no longer searched.")
+        await expect(removed).to_be_visible()
+        await page.reload()
+        await expect(removed).to_be_visible()
+        await expect(page.get_by_role("group", name="Who can use “Two”?")).to_be_visible()
+        await expect(line).to_have_text("All guidelines")
 
 
 async def test_a_conversation_that_is_gone_is_told_in_plain_words(browser: Browser, fake: ServedPage) -> None:

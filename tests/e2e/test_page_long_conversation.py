@@ -51,3 +51,14 @@ async def test_what_a_page_shows_stays_when_another_question_is_asked(browser: B
         await answered(page, count=2)
         assert await page.locator(".asc-answer-end[data-same]").count() == 1, "the first answer's end was made again"
         assert len([url for url in requested if "/public/elements/" in url]) == 1
+
+
+async def test_a_loading_page_asks_for_the_list_of_conversations_once(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "loading") as context:
+        page = await context.new_page()
+        requested: list[str] = []
+        page.on("request", lambda request: requested.append(request.url))
+        await page.goto(fake.url)
+        await page.locator("#asc-in-force").wait_for()
+        await page.locator("#asc-statement[data-settled]").wait_for()
+        assert len([url for url in requested if url.endswith("/project/threads")]) == 1

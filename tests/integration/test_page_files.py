@@ -115,7 +115,7 @@ async def test_a_file_answers_in_its_conversation_and_in_no_other(app: Served, l
         assert answer.own
         assert "12 mg" in answer.props["plain"]
         assert "only in this conversation" in answer.props["plain"]
-        assert answer.props["files"] == []
+        assert [file["state"] for file in answer.props["files"]] == ["own"]
 
         later = await asked(app, bob, letter.question, thread=answer.thread)
         assert later.own
@@ -185,6 +185,22 @@ async def test_who_may_not_add_to_the_library_is_told_so(app: Served, letter: Le
         refused = await bob.post(f"/api/v1/threads/{answer.thread}/files/{document}", json={"for": "library"})
         assert refused.status_code == 403
         assert "ask your administrator" in refused.json()["detail"]
+
+
+async def test_one_file_can_be_removed_by_its_owner_and_what_cites_it_can_still_be_read(
+    app: Served, letter: Letter
+) -> None:
+    async with user_of(app, "bob") as bob, user_of(app, "ana") as ana:
+        answer = await asked(app, bob, letter.question, file=letter.pdf)
+        address = f"/api/v1/threads/{answer.thread}/files/{answer.props['files'][0]['document']}"
+        assert (await ana.delete(address)).status_code == 404
+        assert (await bob.delete(address)).json() == {"state": "removed"}
+        assert (await bob.delete(address)).status_code == 404
+        later = await asked(app, bob, letter.question, thread=answer.thread)
+        assert not later.own
+        assert (await bob.get(f"/api/v1/passages/{answer.own[0]['passage_id']}")).status_code == 200
+        thread = (await bob.get(f"/project/thread/{answer.thread}")).json()
+        assert "removed" in [f["state"] for e in thread["elements"] for f in e["props"]["files"]]
 
 
 @pytest.mark.parametrize("over", ["page", "api"])

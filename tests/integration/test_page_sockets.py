@@ -101,6 +101,6 @@ async def test_a_socket_that_comes_back_is_sent_the_turns_that_its_page_shows(
     async with socket_of(page, visitor, session=tab) as (socket, events, _):
         await _ask_all(socket, events, [f"say: {number}" for number in range(TURNS + 1)])
     async with socket_of(page, visitor, session=tab) as (socket, events, _):
-        await seen(events, "window_message")
+        await seen(events, "window_message", 2)
     repeated = [data["output"] for name, data in events if name == "new_message" and data["type"] == "user_message"]
     assert repeated == [f"say: {number}" for number in range(1, TURNS + 1)]

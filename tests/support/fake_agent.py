@@ -150,6 +150,11 @@ class FakeGuidelines:
     async def erase(self, scope: Scope) -> bool:
         return self.own.pop(scope, None) is not None
 
+    async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
+        known = self.own.get(scope, []) if scope else []
+        self.own |= {scope: [document for document in known if document.id != document_id]} if scope else {}
+        return any(document.id == document_id for document in known)
+
     async def share(self, document_id: str, scope: Scope) -> Document | None:
         known = next((document for document in self.own.get(scope, []) if document.id == document_id), None)
         return known.model_copy(update={"id": "new"}) if known else None

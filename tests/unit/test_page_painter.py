@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -189,6 +191,15 @@ def test_references_carry_quotes_marks_outcome_and_what_to_copy() -> None:
     assert props["follow_ups"] == [
         {"label": "Inhalers (Asthma)", "question": "What does “Asthma” say about “Inhalers”?"}
     ]
+
+
+@pytest.mark.parametrize(("match", "proposed"), [("strong", 1), ("weak", 0), ("none", 0)])
+def test_further_questions_come_from_searches_that_fit(match: str, proposed: int) -> None:
+    painting = painter()
+    searched = returned(output={"match": match, "passages": []}, passages=(PASSAGE, OTHER))
+    cited = ReferencesReady(references=(Reference(number=1, passage=PASSAGE),))
+    painting.paint([STARTED, called(), searched, CitationAdded(number=1, passage=PASSAGE), cited, ENDED])
+    assert len(next(iter(painting.elements.values()))["props"]["follow_ups"]) == proposed
 
 
 def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None:

@@ -6,15 +6,17 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
-from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.page_options import PageOptions, in_force
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import Upload, files_of, upload_events
 from chat_app.interface.i18n.translation import Language
 from chat_app.interface.rendering.tool_steps import step_content
+from chat_app.settings import Settings
 from tools.errors import SourceRejected
 from tools.guidelines import Document, IngestProgress, Scope
 from tools.guidelines.storage.scopes import own_id, scope_of
@@ -87,7 +89,7 @@ async def test_who_may_not_share_a_file_is_told_that_it_is_for_the_conversation_
     said, step = await taken_in(tmp_path, document(), language=language)
     for sentence in sentences:
         assert sentence in said
-    assert files_of([step.function_output]) == []
+    assert files_of([step.function_output]) == [{"document": document().id, "title": "Sepsis", "state": "own"}]
 
 
 async def test_who_may_share_a_file_is_asked_for_whom_it_is(tmp_path: Path) -> None:
@@ -108,12 +110,33 @@ async def test_a_refused_file_says_why_and_nothing_is_asked(tmp_path: Path) -> N
     assert files_of([step.function_output]) == []
 
 
-async def test_a_scan_without_text_is_not_called_searchable_and_not_shared(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("installed", "why"),
+    [
+        (False, "text recognition (OCR) is not installed here: ask your administrator for it (Tesseract)"),
+        (True, "Text recognition (OCR) found no words on its pages"),
+    ],
+)
+async def test_a_scan_without_text_is_not_called_searchable_and_not_shared(
+    installed: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if installed:
+        (programs / "tesseract").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(programs))
     scan = document().model_copy(update={"passages": 0})
     said, step = await taken_in(tmp_path, scan, may_share=True)
     assert said.startswith("No text could be read in “Sepsis”")
+    assert why in said
     assert "searched:" not in said
-    assert files_of([step.function_output]) == []
+    assert [file["state"] for file in files_of([step.function_output])] == ["own"]
+
+
+async def test_pages_read_by_text_recognition_are_named(tmp_path: Path) -> None:
+    scan = document().model_copy(update={"unsearchable_pages": (), "recognised_pages": (1, 2)})
+    said, _ = await taken_in(tmp_path, scan)
+    assert "Read by text recognition (OCR): check words and numbers against the page. Pages: 1, 2." in said
 
 
 async def test_the_step_shows_no_keys(tmp_path: Path) -> None:
@@ -151,3 +174,20 @@ def test_a_document_of_the_library_is_no_conversations(name: str) -> None:
 def test_a_file_joins_the_chosen_guidelines_where_only_some_are_searched() -> None:
     assert PageOptions().with_documents(["new"]).documents == ()
     assert PageOptions(documents=("a",)).with_documents(["new", "a"]).documents == ("a", "new")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "line"),
+    [
+        ({}, "All guidelines · Drug database"),
+        ({"documents": ("a",)}, "Asthma · Drug database"),
+        ({"documents": ("a", "b"), "drugs": False}, "2 guidelines"),
+        ({"documents": ("gone",), "drugs": False}, "All guidelines"),
+        ({"guidelines": False, "drugs": False}, "No sources"),
+        ({"guidelines": False, "length": "brief", "language": "de"}, "Drug database · Brief · Deutsch"),
+        ({"models": ("other",)}, "All guidelines · Drug database · other"),
+    ],
+)
+def test_the_settings_in_force_are_said_on_one_line(chosen: dict[str, Any], line: str) -> None:
+    settings = Settings(model={"models": ("other",)})
+    assert in_force(PageOptions(**chosen), settings, "en", {"a": "Asthma", "b": "Gout"}) == line

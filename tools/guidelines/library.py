@@ -165,9 +165,9 @@ class GuidelineLibrary:
         for path in sorted(DEMO_FOLDER.glob("*.pdf")):
             await self.add(path, progress=progress)
 
-    async def remove(self, document_id: str) -> bool:
+    async def remove(self, document_id: str, *, scope: Scope | None = None) -> bool:
         """Remove a document from search and list, keeping what old answers cite. False if unknown."""
-        return await self._ingester.withdraw(document_id, None)
+        return await self._ingester.withdraw(document_id, scope)
 
     async def erase(self, scope: Scope) -> bool:
         """Erase all that a conversation has for itself: files, words, rows. False when it had nothing."""

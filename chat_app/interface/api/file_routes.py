@@ -1,4 +1,4 @@
-"""Route to keep an uploaded file in its conversation or add it to the library."""
+"""Routes to keep an uploaded file in its conversation, add it to the library, or remove it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
-from tools.guidelines import scope_of
+from tools.guidelines import Scope, scope_of
 
 
 class FileFor(BaseModel):
@@ -28,7 +28,7 @@ class FileFor(BaseModel):
 
 
 def file_router(runtime: Runtime) -> APIRouter:
-    """Return the route that decides who can use an uploaded file."""
+    """Return the routes that decide who can use an uploaded file."""
     router = APIRouter()
 
     @router.post("/threads/{thread_id}/files/{document_id}")
@@ -39,11 +39,7 @@ def file_router(runtime: Runtime) -> APIRouter:
         body: FileFor,
     ) -> Response:
         """Keep a file in its conversation or add it to the library, and show that in every tab."""
-        user = runtime.identity.from_cookies(request.cookies)
-        require_owner(user, await runtime.history.owner_of("thread", thread_id))
-        scope = scope_of_thread(thread_id)
-        if scope is None or scope_of(document_id) != scope:
-            raise NotOwner
+        user, scope = await _owned(runtime, request, thread_id, document_id)
         state: FileState = "own"
         if body.whom == "library":
             if not runtime.identity.may("upload", token_of(request.cookies)):
@@ -52,18 +48,45 @@ def file_router(runtime: Runtime) -> APIRouter:
             if shared is None:
                 raise NotOwner
             state = "library"
-            await _search_instead(runtime, thread_id, user, document_id, shared.id)
+            await _search_instead(runtime, thread_id, user, document_id, [shared.id])
+        await _keep(runtime, thread_id, user, document_id, state)
+        return JSONResponse({"state": state})
+
+    @router.delete("/threads/{thread_id}/files/{document_id}")
+    async def remove(
+        request: Request,
+        thread_id: Annotated[str, Path(max_length=64)],
+        document_id: Annotated[str, Path(max_length=80)],
+    ) -> Response:
+        """Stop searching a file; what earlier answers cite of it stays readable until the conversation is deleted."""
+        user, scope = await _owned(runtime, request, thread_id, document_id)
+        await runtime.audit.record("delete", user, conversation=thread_id, detail="file")
+        if not await (await runtime.ready()).guidelines.remove(document_id, scope=scope):
+            raise NotOwner
+        state: FileState = "removed"
+        await _search_instead(runtime, thread_id, user, document_id, [])
         await _keep(runtime, thread_id, user, document_id, state)
         return JSONResponse({"state": state})
 
     return router
 
 
-async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str, shared: str) -> None:
-    """Replace the file by the library's document in the settings panel and its selection."""
+async def _owned(runtime: Runtime, request: Request, thread_id: str, document_id: str) -> tuple[str, Scope]:
+    """Return the user and the scope of the conversation, whose file it must be. Raises ``NotOwner``."""
+    user = runtime.identity.from_cookies(request.cookies)
+    require_owner(user, await runtime.history.owner_of("thread", thread_id))
+    scope = scope_of_thread(thread_id)
+    if scope is None or scope_of(document_id) != scope:
+        raise NotOwner
+    return user, scope
+
+
+async def _search_instead(runtime: Runtime, thread_id: str, user: str, own: str, instead: list[str]) -> None:
+    """Put ``instead`` in the place of the file in the settings panel and its selection."""
     for session in sessions_of(thread_id, user)[:1]:
         chosen = session.chat_settings.get("documents") or ()
-        await change(runtime, session, {"documents": [shared if name == own else name for name in chosen]}, shown=False)
+        kept = [name for each in chosen for name in (instead if each == own else [each])]
+        await change(runtime, session, {"documents": kept}, shown=False)
 
 
 async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, state: FileState) -> None:

@@ -78,6 +78,28 @@ def left_out(options: PageOptions, language: Language, titles: Mapping[str, str]
     return said
 
 
+def in_force(options: PageOptions, settings: Settings, language: Language, titles: Mapping[str, str]) -> str:
+    """Say on one line what the next question searches, and how it is answered where that was chosen."""
+    chosen = [titles[name] for name in options.documents if name in titles]
+    said: list[str] = []
+    if options.guidelines and len(chosen) == 1:
+        said.append(chosen[0])
+    elif options.guidelines and chosen:
+        said.append(say(language, "in_force.guidelines", count=len(chosen)))
+    elif options.guidelines:
+        said.append(say(language, "in_force.all_guidelines"))
+    if options.drugs:
+        said.append(say(language, "in_force.drugs"))
+    if not said:
+        said.append(say(language, "in_force.nothing"))
+    if options.length != "standard":
+        said.append(say(language, f"panel.length.{options.length}"))
+    if options.language != "auto":
+        said.append(OWN_NAMES[options.language])
+    models = options.asked_models(settings)
+    return " · ".join([*said, *(models if models != (settings.default_model,) else ())])
+
+
 def page_options(values: Mapping[str, Any]) -> PageOptions:
     """Parse a socket's settings; an invalid value falls back to its default."""
     try:

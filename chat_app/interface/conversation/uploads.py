@@ -28,6 +28,7 @@ from chat_app.events import (
     ToolProgressRunItem,
 )
 from chat_app.interface.i18n.translation import ENGLISH, Language, say, say_tool_error
+from tools.documents.layout.ocr import tesseract
 from tools.errors import SourceRejected, ToolError
 from tools.guidelines import Document, IngestProgress, scope_of
 from tools.types import Function, FunctionOutput, Phrase, ToolPresentation, ToolProgress
@@ -41,8 +42,8 @@ _PDF = b"%PDF-"
 _LONGEST_NAME = 120
 
 
-FileState = Literal["asked", "own", "library"]
-"""Whether the user is asked for whom a file is, or has said so: for the conversation, for everybody."""
+FileState = Literal["asked", "own", "library", "removed"]
+"""Whether the user is asked for whom a file is, or has said so: for the conversation, for everybody, for nobody."""
 
 
 class Upload(NamedTuple):
@@ -150,24 +151,29 @@ def _facts(document: Document | None, *, may_share: bool) -> JsonValue:
         "version": document.version or document.date,
         "pages": document.pages,
         "passages": document.passages,
-        "pages without text": _gaps(document),
+        "pages without text": _listed(document.unsearchable_pages),
     }
     return facts | ({OWN: document.id, MAY_SHARE: may_share and document.passages > 0} if scope_of(document.id) else {})
 
 
 def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
-    """Return the files among a turn's ``outputs`` that the user may add to the library."""
+    """Return the conversation's own files among a turn's ``outputs``; who may add them to the library is asked."""
     asked: FileState = "asked"
+    own: FileState = "own"
     found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
     return [
-        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked}
+        {
+            "document": str(facts[OWN]),
+            "title": str(facts["title"]),
+            "state": asked if facts.get(MAY_SHARE) else own,
+        }
         for facts in found
-        if facts.get(MAY_SHARE)
+        if facts.get(OWN)
     ]
 
 
-def _gaps(document: Document) -> str:
-    return ", ".join(str(page) for page in document.unsearchable_pages)
+def _listed(pages: Iterable[int]) -> str:
+    return ", ".join(map(str, pages))
 
 
 def _stage(report: IngestProgress, language: Language) -> str:
@@ -187,11 +193,15 @@ def _said(document: Document, language: Language, *, may_share: bool) -> str:
     if scope_of(document.id) is None:
         return say(language, "upload.in_library", title=document.title)
     if not document.passages:
+        if tesseract():
+            return say(language, "upload.not_recognised", title=document.title)
         return say(language, "upload.nothing_readable", title=document.title)
     said = [
         say(language, "upload.searchable", title=document.title),
         say(language, "upload.own_for_now" if may_share else "upload.own", count=document.pages),
     ]
     if document.unsearchable_pages:
-        said.append(say(language, "upload.gaps", pages=_gaps(document)))
+        said.append(say(language, "upload.gaps", pages=_listed(document.unsearchable_pages)))
+    if document.recognised_pages:
+        said.append(say(language, "upload.recognised", pages=_listed(document.recognised_pages)))
     return " ".join(said)

@@ -14,7 +14,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import InputRejected
 from chat_app.interface.conversation.own_documents import searched_beside
-from chat_app.interface.conversation.page_options import LoadedGuideline, PageOptions, page_options, settings_panel
+from chat_app.interface.conversation.page_options import (
+    LoadedGuideline,
+    PageOptions,
+    in_force,
+    page_options,
+    settings_panel,
+)
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
@@ -24,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 KEY = "chat_settings"
 """Key of a thread's metadata, and of what Chainlit gives a page that resumes it."""
+IN_FORCE = "asclepius_in_force"
+"""Key of the message that tells the page which settings the next question has."""
 _PATIENCE = 2.0
 
 
@@ -36,17 +44,21 @@ async def show_panel(runtime: Runtime, session: WebsocketSession) -> None:
 
     A page that shows the same panel is left alone, because it would lose unsaved choices.
     """
-    panel: Any = await _panel(runtime, session)
+    panel: Any = await _told_panel(runtime, session)
     if _shown.get(session) != panel:
         _shown[session] = panel
         await emit(session, "chat_settings", panel)
 
 
-async def _panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
+async def _told_panel(runtime: Runtime, session: WebsocketSession) -> list[dict[str, Any]]:
+    """Return the panel of ``session``, and tell its page which settings are in force."""
     loaded = [*await loaded_guidelines(runtime), *await _own_files(runtime, session)] if owner_of(session) else ()
     # Read last, so that changes made during the request to the library win.
     options = page_options(session.chat_settings)
-    return settings_panel(runtime.settings, options, loaded, language_of(session.language))
+    language = language_of(session.language)
+    titles = {document.id: document.title for document in loaded}
+    await emit(session, "window_message", {IN_FORCE: in_force(options, runtime.settings, language, titles)})
+    return settings_panel(runtime.settings, options, loaded, language)
 
 
 async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[str, Any], *, shown: bool = True) -> None:
@@ -63,7 +75,7 @@ async def change(runtime: Runtime, session: WebsocketSession, values: Mapping[st
     for other in sessions_of(session.thread_id, owner):
         other.chat_settings = dict(kept)
         if other is session and shown:
-            _shown[session] = await _panel(runtime, session)
+            _shown[session] = await _told_panel(runtime, session)
         else:
             await show_panel(runtime, other)
     if not session.has_first_interaction:

@@ -41,9 +41,18 @@ class ToolOutputs:
         return [passage for output in self.outputs for passage in output.passages]
 
     @property
+    def fitting(self) -> list[Passage]:
+        """Passages of the searches that fit their question; a search that does not say so is taken to."""
+        return [passage for output in self.outputs if _match_of(output) == "strong" for passage in output.passages]
+
+    @property
     def done(self) -> bool:
         """Whether any tool call succeeded, with or without results."""
         return any(output.error is None for output in self.outputs)
+
+
+def _match_of(output: FunctionOutput) -> object:
+    return output.output.get("match", "strong") if isinstance(output.output, dict) else "strong"
 
 
 def abstained(outcome: Outcome, tool_outputs: ToolOutputs, options: PageOptions, *, cited: bool) -> bool:

@@ -130,6 +130,6 @@ class AnswerEnd:
             tries = suggestions(question, tool_outputs, self.options, language, extracts=self.extracts)
             return {"tries": [t._asdict() for t in tries], "abstained": True, "follow_ups": []}
         # Extracts are found by the question's words, so it stays in the language of the sources.
-        further = follow_ups(tool_outputs.passages, cited, "en" if self.extracts else language)
+        further = follow_ups(tool_outputs.fitting, cited, "en" if self.extracts else language)
         names = other_names(question, tool_outputs, language)
         return {"tries": [t._asdict() for t in names], "abstained": False, "follow_ups": [f._asdict() for f in further]}

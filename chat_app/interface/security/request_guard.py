@@ -48,7 +48,7 @@ _OWN_SCRIPTS = tuple(
     f"{name}.js"
     for name in (
         *("language", "dom", "mending", "reading", "library", "draft", "connection", "requests", "safeguards"),
-        *("statements", "earlier", "passage", "clipboard", "source", "account"),
+        *("statements", "earlier", "settings", "passage", "clipboard", "source", "account"),
     )
 )
 _OWN_SCRIPT = re.compile(r'<script src="([^"]*/public/)asclepius\.js"')
