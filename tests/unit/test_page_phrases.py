@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +16,6 @@ from chat_app.bootstrap import LoadPart
 from chat_app.errors import ErrorCode
 from chat_app.events import Notice, NoticeCode, Outcome, OutcomeCode
 from chat_app.interface.api.text_routes import texts_address
-from chat_app.interface.i18n import translation
 from chat_app.interface.i18n.translation import (
     catalogue,
     language_of,
@@ -242,28 +240,13 @@ def test_a_value_is_never_taken_for_a_placeholder() -> None:
     assert say("en", "references.page") == "page {label}"
 
 
-@pytest.fixture
-def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The catalogues and one more, of which one message is translated."""
-    known = Path(translation.__file__).with_name("locale")
-    shutil.copytree(known, tmp_path / "locale")
-    file = tmp_path / "locale" / "es" / "LC_MESSAGES" / "asclepius.po"
-    file.parent.mkdir(parents=True)
-    english = (known / "en" / "LC_MESSAGES" / "asclepius.po").read_text()
-    file.write_text(
-        english.replace("Language: en", "Language: es").replace('msgstr "References"', 'msgstr "Referencias"')
-    )
-    monkeypatch.setattr(translation, "_LOCALE", tmp_path / "locale")
-    languages.cache_clear()
-    yield
-    languages.cache_clear()
-
-
-@pytest.mark.usefixtures("spanish")
 def test_a_third_language_needs_a_catalogue_and_no_code() -> None:
     assert language_of("es-MX") == "es"
     assert say("es", "references.heading") == script_texts("es")["references"] == "Referencias"
+    assert say("es", "page.earlier", count=2) == "No se muestran 2 preguntas anteriores."
     assert texts_address("es-MX").startswith("/texts/es.js?v=")
+    code = [*PROJECT.glob("chat_app/interface/**/*.py"), *PROJECT.glob("public/**/*.js*")]
+    assert [path for path in code if re.search(r"""["'](es|es-ES|Spanish)["']""", path.read_text())] == []
 
 
 @pytest.mark.parametrize(
