@@ -35,6 +35,8 @@ from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+COMPLETE = {"en", "de"}
+"""Languages that say every message; another one falls back to English where it has none."""
 Key = tuple[str, str]
 """Context and id of a message."""
 
@@ -144,7 +146,9 @@ def test_every_phrase_of_the_tools_is_in_the_catalogues() -> None:
 @pytest.mark.parametrize("language", languages())
 def test_a_catalogue_is_complete_and_has_the_placeholders_of_the_english_one(language: str) -> None:
     english, translated = entries("en"), entries(language)
-    assert translated.keys() == english.keys()
+    assert translated.keys() <= english.keys()
+    if language in COMPLETE:
+        assert translated.keys() == english.keys()
     for key, message in translated.items():
         assert all(texts(message)), key
         assert not message.fuzzy, key
