@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +18,7 @@ from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
+from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
@@ -30,6 +31,7 @@ from chat_app.observability.turn_watch import TurnWatch
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.turn_journal import OpenTurn
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
 
@@ -67,6 +69,9 @@ class Runtime:
         self.password_login = PasswordLogin(self.identity, self.audit)
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
         self.history.before_reading = self.keeper.up_to_date
+        self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
+        self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
+        """Shows the turns of other processes, by id; the page sets it."""
         self.app: App | None = None
         self.failure: AsclepiusError | None = None
         """Why the services could not be opened."""
@@ -134,7 +139,9 @@ class Runtime:
             async with self._open_app(self.settings, on_progress=self._show) as app:
                 self.app = app
                 self._opened.set()
-                beside = {asyncio.create_task(work) for work in (app.warm_up(), self.keeper.run(), self._catch_up())}
+                requests = self.keeper.run_requests(self._show_elsewhere)
+                works = (app.warm_up(), self.keeper.run(), requests, self._catch_up())
+                beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:
                     task.cancel()
@@ -187,6 +194,8 @@ class Runtime:
         """Stop running answers and erase sessions and files of a deleted conversation."""
         await self.audit.record("delete", owner, conversation=thread_id)
         await self.turns.end_conversation(thread_id, owner)
+        with suppress(AsclepiusError):
+            await self.elsewhere.end_conversation(thread_id, owner)
         await self._erase_files(thread_id, owner)
         if self.app is None:
             return
@@ -234,6 +243,9 @@ class Runtime:
     def _restarts(self) -> Mapping[str, int]:
         return self.app.services.restarts() if self.app else {}
 
+    async def _show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
+        await self.show_elsewhere(opened)
+
     def _show(self, progress: str) -> None:
         self._progress = progress
 
@@ -243,6 +255,10 @@ def _history(settings: Settings) -> History:
     from chat_app.interface.history.history_layer import History
 
     return History(configured_url(settings))
+
+
+async def _show_nothing(_opened: Mapping[str, OpenTurn]) -> None:
+    """Show no turn: there is no page yet."""
 
 
 _current: Runtime | None = None

@@ -1,6 +1,7 @@
 """The journal of running turns in Redis: what a reader was shown outlives the process that shows it.
 
-A process writes the events of a turn here before it shows them, and drops the turn once the history has it. A turn
+A process writes the events of a turn here before it shows them, and closes the journal once the history has the turn.
+Other processes can follow the turn meanwhile and for ``KEPT_SECONDS`` after, and ask its writer to stop it. A turn
 whose writer has died, or has released it, is *abandoned*: any process may claim it and write it to the history.
 """
 
@@ -18,10 +19,13 @@ from redis.asyncio import Redis
 from chat_app.sessions.session_lock import Bounded
 from tools.types import Frozen
 
-LEASE_SECONDS: Final = 15
+LEASE_SECONDS: Final = 10
 """Seconds after which a process that renews nothing counts as dead."""
+KEPT_SECONDS: Final = 300
+"""Seconds for which an ended turn can still be read here."""
 _CLAIM_SECONDS: Final = 30
 _OPEN: Final = "asclepius:journals"
+_STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
 
 
@@ -30,6 +34,13 @@ class OpenTurn(Frozen):
 
     thread_id: str
     writer: str
+    question_id: str = ""
+    """The question that the turn answers, beside the turns of other models."""
+
+    @property
+    def released(self) -> bool:
+        """Whether the turn has ended and waits for the history."""
+        return self.writer == _RELEASED
 
 
 class JournalRecord(Frozen):
@@ -46,11 +57,13 @@ class TurnJournal:
         self._redis, self._bounded, self._ttl = redis, bounded, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
 
-    async def begin(self, turn_id: str, thread_id: str, header: str) -> None:
+    async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str) -> None:
         """Open a turn's journal."""
         await self.keep_alive()
-        opened = OpenTurn(thread_id=thread_id, writer=self.writer).model_dump_json()
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id).model_dump_json()
         await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened))
+        await self._run(lambda: self._redis.sadd(_thread(thread_id), turn_id))
+        await self._run(lambda: self._redis.expire(_thread(thread_id), self._ttl))
         await self._run(lambda: self._redis.rpush(_key(turn_id), header))
         await self._run(lambda: self._redis.expire(_key(turn_id), self._ttl))
 
@@ -64,10 +77,36 @@ class TurnJournal:
         header, *events = [line.decode() for line in lines] or [""]
         return JournalRecord(header=header, events=tuple(events)) if header else None
 
-    async def drop(self, turn_id: str) -> None:
-        """Forget a turn that the history has, or that was erased."""
-        await self._run(lambda: self._redis.delete(_key(turn_id), f"{_key(turn_id)}:claim"))
+    async def read_after(self, turn_id: str, seen: int) -> list[str] | None:
+        """Return the events after the first ``seen``; None when the journal no longer has those."""
+        lines = await self._run(lambda: self._redis.lrange(_key(turn_id), seen, -1))
+        return [line.decode() for line in lines[1:]] if lines else None
+
+    async def close(self, turn_id: str) -> None:
+        """End the journal of a turn that the history has; it can be read for ``KEPT_SECONDS``."""
+        await self._run(lambda: self._redis.expire(_key(turn_id), KEPT_SECONDS))
+        await self._forget(turn_id)
+
+    async def erase(self, thread_id: str) -> None:
+        """Delete the journals of a conversation."""
+        turns = [turn.decode() for turn in await self._run(lambda: self._redis.smembers(_thread(thread_id)))]
+        for turn_id in turns:
+            await self._forget(turn_id)
+        await self._run(lambda: self._redis.delete(_thread(thread_id), *map(_key, turns)))
+
+    async def _forget(self, turn_id: str) -> None:
         await self._run(lambda: self._redis.hdel(_OPEN, turn_id))
+        await self._run(lambda: self._redis.srem(_STOPS, turn_id))
+        await self.unclaim(turn_id)
+
+    async def ask_to_stop(self, turn_id: str) -> None:
+        """Ask the process that writes the turn to stop it."""
+        await self._run(lambda: self._redis.sadd(_STOPS, turn_id))
+        await self._run(lambda: self._redis.expire(_STOPS, self._ttl))
+
+    async def to_stop(self) -> set[str]:
+        """Return the turns that are to be stopped by the processes that write them."""
+        return {turn_id.decode() for turn_id in await self._run(lambda: self._redis.smembers(_STOPS))}
 
     async def release(self, turn_id: str, thread_id: str) -> None:
         """Leave an ended turn, which could not be written to the history, to whoever can."""
@@ -81,15 +120,15 @@ class TurnJournal:
 
     async def is_abandoned(self, opened: OpenTurn) -> bool:
         """Return whether nobody writes that turn any more."""
-        if opened.writer in {_RELEASED, self.writer}:
-            return opened.writer == _RELEASED
+        if opened.released or opened.writer == self.writer:
+            return opened.released
         host, pid, started = opened.writer.rsplit("|", 2)
         if started and host == _host():
             return _started_at(int(pid)) != started
         return not await self._run(lambda: self._redis.exists(_lease(opened.writer)))
 
     async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
-        """Return whether this process is to write the abandoned turn; the claim ends with ``drop`` or in seconds."""
+        """Return whether this process is to write the abandoned turn; the claim ends with ``close`` or in seconds."""
         key = f"{_key(turn_id)}:claim"
         return bool(await self._run(lambda: self._redis.set(key, self.writer, nx=True, ex=seconds)))
 
@@ -109,6 +148,10 @@ def _key(turn_id: str) -> str:
     return f"asclepius:{{turn:{turn_id}}}"
 
 
+def _thread(thread_id: str) -> str:
+    return f"asclepius:thread-journals:{thread_id}"
+
+
 def _lease(writer: str) -> str:
     return f"asclepius:writer:{writer}"
 
@@ -122,8 +165,9 @@ def _host() -> str:
 
 
 def _started_at(pid: int) -> str:
-    """Return when the process began, in the system's ticks; empty when it is gone or the system does not tell."""
+    """Return when the process began, in the system's ticks; empty when it has ended or the system does not tell."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state in {"Z", "X"} else fields[18]
+    except (OSError, ValueError, IndexError):
         return ""

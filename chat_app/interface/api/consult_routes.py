@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import Field, StringConstraints
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
-from chat_app.errors import InputRejected
+from chat_app.errors import AsclepiusError, InputRejected
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -42,6 +42,7 @@ from chat_app.interface.i18n.translation import Language, language_of
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.response_objects import Usage
@@ -171,7 +172,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
 
         Possible while the turn runs, and for five minutes after.
         """
-        question = recent.get(turn_id, asker(request))
+        question = await _question_of(runtime, recent, turn_id, asker(request))
         cursors = question.cursors(last_event_id)
         if cursors is None:
             return problem(422, "Last-Event-ID is not one of this turn.")
@@ -180,7 +181,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
     @router.delete("/turns/{turn_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
     async def stop(request: Request, turn_id: TurnId) -> Response:
         """Stop a turn and keep the text received so far. Stopping twice changes nothing."""
-        recent.get(turn_id, asker(request)).stop()
+        (await _question_of(runtime, recent, turn_id, asker(request))).stop()
         return Response(status_code=204)
 
     return router
@@ -212,13 +213,27 @@ async def begin(
     asked = await _asked(runtime, body, user, language)
     compared = bool(body.models)
     first = next(iter(asked.turns.values()))
-    question = AskedQuestion(user, asked.turns, compared, id=str(uuid4()) if compared else first.id)
+    question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else first.id)
     recent.add(question)
     options = body.consult_options(user, scope)
     for model, turn in asked.turns.items():
         events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
         runtime.turns.start(turn, _answered(runtime, asked, turn, events, recent))
     return question
+
+
+async def _question_of(runtime: Runtime, recent: RecentQuestions, question_id: str, user: str) -> AskedQuestion:
+    """Return a question or turn of ``user`` that this process or another one answers; raise ``NotOwner``."""
+    try:
+        return recent.get(question_id, user)
+    except NotOwner:
+        turns = []
+        with suppress(AsclepiusError):
+            turns = await runtime.elsewhere.of_question(question_id, user)
+        if not turns:
+            raise
+        compared = turns[0].header.compared and question_id != turns[0].id
+        return AskedQuestion(user, {turn.header.model: turn for turn in turns}, compared, id=question_id)
 
 
 async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Language) -> PageQuestion:

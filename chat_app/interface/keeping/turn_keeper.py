@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,21 +18,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.agent.chat_manager import title_of
 from chat_app.audit import AuditLog
-from chat_app.errors import AsclepiusError, AuditUnavailable, SessionError
-from chat_app.events import (
-    AgentEvent,
-    Outcome,
-    RunItemStreamEvent,
-    StepRunItem,
-    agent_event_adapter,
-)
+from chat_app.errors import AsclepiusError, AuditUnavailable
+from chat_app.events import AgentEvent, Outcome, agent_event_adapter
+from chat_app.interface.keeping.conversation_memory import remember
+from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
-from chat_app.interface.keeping.turn_writer import TurnWriter
+from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
-from chat_app.sessions.session_store import Message, SessionStore
-from chat_app.sessions.turn_journal import TurnJournal
+from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
 if TYPE_CHECKING:
     from chat_app.interface.history.history_layer import History
@@ -45,19 +41,14 @@ UNFINISHED: Final = "unfinished"
 STORE_SECONDS: Final = 5.0
 Stored = Literal["stored", "later", "lost"]
 _SERVICES_SECONDS: Final = 20.0
-_RECOVERY_SECONDS: Final = 5.0
+_RECOVERY_SECONDS: Final = 4.0
+_REQUEST_SECONDS: Final = 0.5
 INTERRUPTED = Outcome(
     kind="incomplete",
     reason="truncated",
     code="server_stopped",
     retryable=True,
     message="This answer ended early because the server stopped. Ask again.",
-)
-ELSEWHERE = Outcome(
-    kind="incomplete",
-    reason="other",
-    code="answered_elsewhere",
-    message="This answer is still being written by another server. Reload the page to see the rest.",
 )
 
 
@@ -153,7 +144,7 @@ class TurnKeeper:
         except HISTORY_ERRORS as error:
             logger.warning("An answer could not be written to the history yet: %s", type(error).__name__)
             return "later" if await writer.release() else "lost"
-        await writer.drop()
+        await writer.close()
         return "stored"
 
     async def run(self) -> None:
@@ -163,6 +154,22 @@ class TurnKeeper:
                 await (await self._sessions()).journal.keep_alive()
                 await self.recover()
             await asyncio.sleep(_RECOVERY_SECONDS)
+
+    async def run_requests(self, show: Callable[[Mapping[str, OpenTurn]], Awaitable[None]]) -> None:
+        """Stop the turns that other processes ask to stop, and show theirs, until cancelled.
+
+        Args:
+            show: Shows the turns of other processes, by id, to the browsers that have their conversation open.
+        """
+        while True:
+            with suppress(AsclepiusError):
+                journal = (await self._sessions()).journal
+                for turn in map(self._turns.get, await journal.to_stop() if self._turns.running else ()):
+                    if turn is not None:
+                        turn.stop()
+                opened = await journal.open_turns()
+                await show({name: turn for name, turn in opened.items() if self._turns.get(name) is None})
+            await asyncio.sleep(_REQUEST_SECONDS)
 
     async def recover(self, thread_id: str | None = None) -> None:
         """Finish abandoned turns, of one conversation or of all. Raises ``AsclepiusError``."""
@@ -175,10 +182,7 @@ class TurnKeeper:
 
     async def erase(self, thread_id: str) -> None:
         """Drop the journals of a conversation that is deleted. Raises ``AsclepiusError``."""
-        journal = (await self._sessions()).journal
-        for turn_id, opened in (await journal.open_turns()).items():
-            if opened.thread_id == thread_id:
-                await journal.drop(turn_id)
+        await (await self._sessions()).journal.erase(thread_id)
 
     async def up_to_date(self, thread: Any, reread: Callable[[], Awaitable[Any]]) -> Any:
         """Return a stored conversation with what is known of its unfinished turns.
@@ -226,8 +230,9 @@ class TurnKeeper:
             except HISTORY_ERRORS:
                 await sessions.journal.unclaim(turn_id)
                 return
-            await _remember(sessions, header, turn)
-        await sessions.journal.drop(turn_id)
+            await remember(sessions, header, turn)
+            await sessions.journal.append(turn_id, lines_of(turn.ending))
+        await sessions.journal.close(turn_id)
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
         steps, elements = rendered_turn(header, turn)
@@ -263,34 +268,6 @@ async def _restored(journal: TurnJournal, turn_id: str, outcome: Outcome) -> tup
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
     turn.restore([agent_event_adapter.validate_json(line) for line in record.events], outcome)
     return header, turn
-
-
-async def _remember(sessions: SessionStore, header: TurnHeader, turn: LiveTurn) -> None:
-    """Give a finished turn to the agent's conversation, unless the agent has recorded it."""
-    conversation_id, ended = turn.log.conversation_id, turn.log.ended
-    if conversation_id is None or ended is None:
-        return
-    if any(message.turn_id == turn.id for message in await sessions.messages(conversation_id, limit=40)):
-        return
-    cited = {citation.number: citation.passage.id for citation in turn.log.citations}
-    question = Message(role="user", content=header.ids.question, turn_id=turn.id)
-    answer = Message(
-        role="assistant",
-        content=turn.log.answer,
-        outcome=ended.outcome.kind,
-        citations=tuple(cited[number] for number in sorted(cited)),
-        response_ids=tuple(dict.fromkeys(filter(None, map(_response_of, turn.log.read(Cursor())[0])))),
-        turn_id=turn.id,
-    )
-    with suppress(SessionError):
-        await sessions.append_messages(conversation_id, [question, answer])
-
-
-def _response_of(event: AgentEvent) -> str | None:
-    """Return the response at the model server that ``event`` ends a step with."""
-    if isinstance(event, RunItemStreamEvent) and isinstance(event.item, StepRunItem):
-        return event.item.step_output.response_id
-    return None
 
 
 def _unfinished(step: StepDict) -> StepDict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -35,7 +35,7 @@ class TurnWriter:
     async def write(self, events: Sequence[AgentEvent]) -> None:
         """Store ``events``; when Redis is down they wait for the next ones."""
         self._ended = self._ended or isinstance(events[-1], TurnEnded)
-        self._waiting += [agent_event_adapter.dump_json(event).decode() for event in _joined(events)]
+        self._waiting += lines_of(_joined(events))
         clock = asyncio.get_running_loop()
         if clock.time() < self._not_before:
             return
@@ -47,20 +47,24 @@ class TurnWriter:
 
     async def release(self) -> bool:
         """Leave the ended turn to whoever can write it to the history; return False when Redis is down, too."""
-        if not self._ended and self._turn.log.ended is not None:
-            self._waiting.append(agent_event_adapter.dump_json(self._turn.log.ended).decode())
+        return await self._finish(lambda journal: journal.release(self._turn.id, self._turn.thread_id))
+
+    async def close(self) -> None:
+        """End the journal: the history has the turn."""
+        if self._begun:
+            await self._finish(lambda journal: journal.close(self._turn.id))
+
+    async def _finish(self, how: Callable[[TurnJournal], Awaitable[None]]) -> bool:
+        """Write how the turn ended, unless the agent has said so, and end the journal."""
+        if not self._ended:
+            self._waiting += lines_of(self._turn.ending)
+            self._ended = True
         with suppress(AsclepiusError):
             await self._flush()
             if (store := self._opened()) is not None:
-                await store.journal.release(self._turn.id, self._turn.thread_id)
+                await how(store.journal)
                 return True
         return False
-
-    async def drop(self) -> None:
-        """Forget the turn: the history has it."""
-        if self._begun and (store := self._opened()) is not None:
-            with suppress(AsclepiusError):
-                await store.journal.drop(self._turn.id)
 
     async def _flush(self) -> None:
         if (store := self._opened()) is None:
@@ -72,14 +76,18 @@ class TurnWriter:
             # Redis lost its data: write the turn from its beginning.
             await self._begin(store.journal)
             shown, _ = self._turn.log.read(Cursor())
-            lines = [agent_event_adapter.dump_json(event).decode() for event in shown]
-            await store.journal.append(self._turn.id, [*lines, *self._waiting])
+            await store.journal.append(self._turn.id, [*lines_of(shown), *self._waiting])
         self._waiting.clear()
 
     async def _begin(self, journal: TurnJournal) -> None:
         header = self.question.header_of(self._turn).model_dump_json()
-        await journal.begin(self._turn.id, self._turn.thread_id, header)
+        await journal.begin(self._turn.id, self._turn.thread_id, self._turn.question_id, header)
         self._begun = True
+
+
+def lines_of(events: Sequence[AgentEvent]) -> list[str]:
+    """Encode events as lines of a journal."""
+    return [agent_event_adapter.dump_json(event).decode() for event in events]
 
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:

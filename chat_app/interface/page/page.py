@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 from chainlit.config import config
 from chainlit.message import Message
-from chainlit.session import WebsocketSession
+from chainlit.session import WebsocketSession, ws_sessions_id
 
+from chat_app.errors import AsclepiusError
 from chat_app.events import AgentEvent, TextDelta
 from chat_app.interface.conversation.page_options import page_options
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.keeping.followed_turns import FollowedTurn
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.pace import Pace
 from chat_app.interface.page.page_settings import KEY, change
@@ -33,10 +36,13 @@ from chat_app.interface.rendering.turn_steps import phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
 from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.sessions.turn_journal import OpenTurn
 
 logger = logging.getLogger(__name__)
 
 THREAD = "asclepius_thread"
+Columns = Sequence[tuple[LiveTurn, TurnRenderer]]
+"""The turns of a question and what paints each on one browser."""
 
 
 class ChatPage:
@@ -47,6 +53,9 @@ class ChatPage:
         self.pace = Pace()
         self.recent = RecentTurns()
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._shown: set[tuple[str, str]] = set()
+        """Questions that other processes answer, with the sockets that they are shown on."""
+        runtime.show_elsewhere = self.show_elsewhere
 
     @staticmethod
     def now() -> datetime:
@@ -54,10 +63,14 @@ class ChatPage:
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
         """Show ``question``'s answer on ``session`` from its beginning, in place of a previous viewer."""
-        key = (question.message_id, session.id)
+        columns = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
+        return self._follow(question.message_id, columns, session)
+
+    def _follow(self, question_id: str, columns: Columns, session: WebsocketSession) -> asyncio.Task[None]:
+        key = (question_id, session.id)
         if (before := self._viewers.pop(key, None)) is not None:
             before.cancel()
-        task = asyncio.create_task(self._show(question, session))
+        task = asyncio.create_task(self._show(question_id, columns, session))
         self._viewers[key] = task
         task.add_done_callback(lambda done: self._viewers.pop(key) if self._viewers.get(key) is done else None)
         return task
@@ -73,6 +86,7 @@ class ChatPage:
         await self.recent.tell(session)
         for question in questions:
             self.follow(question, session)
+        await self._follow_elsewhere(session, owner)
 
     async def show_earlier(self, session: WebsocketSession) -> None:
         """Show more of the conversation's earlier turns, and running answers from their beginning."""
@@ -82,16 +96,50 @@ class ChatPage:
         await self.recent.show_earlier(session, owner, self.runtime.history)
         for question in questions:
             self.follow(question, session)
+        self._shown = {(question, socket) for question, socket in self._shown if socket != session.socket_id}
+        await self._follow_elsewhere(session, owner)
 
     def _running(self, session: WebsocketSession, owner: str) -> Iterable[PageQuestion]:
         running = self.runtime.turns.of_thread(session.thread_id, owner)
         return dict.fromkeys(filter(None, map(self.runtime.keeper.question_of, running)))
 
-    def stop(self, session: WebsocketSession) -> None:
+    async def stop(self, session: WebsocketSession) -> None:
         """Stop every running answer of the conversation that ``session`` has open."""
         if owner := owner_of(session):
             for turn in self.runtime.turns.of_thread(session.thread_id, owner):
                 turn.stop()
+            for turns in (await self.elsewhere(session.thread_id, owner)).values():
+                for turn in turns:
+                    turn.stop()
+
+    async def elsewhere(self, thread_id: str, owner: str) -> Mapping[str, Sequence[FollowedTurn]]:
+        """Return the turns of the conversation that other processes write, by question; none without Redis."""
+        with suppress(AsclepiusError):
+            return await self.runtime.elsewhere.of_thread(thread_id, owner)
+        return {}
+
+    async def show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
+        """Show the turns that other processes have begun to the browsers that have their conversation open."""
+        questions = {turn.question_id: turn.thread_id for turn in opened.values() if not turn.released}
+        self._shown = {(question, socket) for question, socket in self._shown if question in questions}
+        for question, thread_id in questions.items():
+            for session in list(ws_sessions_id.values()):
+                owner = owner_of(session)
+                if owner and session.thread_id == thread_id and (question, session.socket_id) not in self._shown:
+                    await self._follow_elsewhere(session, owner)
+
+    async def _follow_elsewhere(self, session: WebsocketSession, owner: str) -> None:
+        for question_id, turns in (await self.elsewhere(session.thread_id, owner)).items():
+            key = (question_id, session.socket_id)
+            if key in self._shown:
+                continue
+            self._shown.add(key)
+            header = turns[0].header
+            await emit(session, "new_message", header.question)
+            await emit(session, "new_message", run_step(header.ids, question_id))
+            for turn in turns:
+                await emit(session, "remove_element", {"id": turn.header.ids.part("references")})
+            self._follow(question_id, [(turn, turn.header.renderer()) for turn in turns], session)
 
     async def _repeat(self, session: WebsocketSession, owner: str) -> None:
         """Send the stored conversation again; messages that are already shown stay unchanged."""
@@ -106,14 +154,13 @@ class ChatPage:
         for element in thread["elements"] or []:
             await emit(session, "element", element)
 
-    async def _show(self, question: PageQuestion, session: WebsocketSession) -> None:
+    async def _show(self, question_id: str, painters: Columns, session: WebsocketSession) -> None:
         socket = session.socket_id
         self.pace.begin(session)
         await emit(session, "task_start", {})
-        await self.recent.asked(session, question.message_id)
+        await self.recent.asked(session, question_id)
         # On a phone Chainlit's page would keep the address of the start page, and a reload would lose the conversation.
         await emit(session, "window_message", {THREAD: session.thread_id})
-        painters = [(turn, self._painter(question, turn)) for turn in question.turns.values()]
         for _, painter in painters:
             await send(session, painter.begin())
         await asyncio.gather(*(self._show_turn(turn, painter, session, socket) for turn, painter in painters))

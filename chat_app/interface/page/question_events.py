@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chat_app.errors import InputRejected, SessionBusy
+from chat_app.errors import AsclepiusError, InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
 from chat_app.interface.conversation.page_options import LoadedGuideline
@@ -84,6 +84,9 @@ async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: 
     """Wait until earlier questions of the conversation are saved; raise ``SessionBusy`` while one is answered."""
     own = question.turns.values()
     others = [other for other in runtime.turns.of_thread(turn.thread_id, turn.owner) if other not in own]
+    with suppress(AsclepiusError):
+        for turns in (await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)).values():
+            others += turns
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
     for other in others:

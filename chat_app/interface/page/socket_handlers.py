@@ -159,7 +159,7 @@ async def _is_known(page: ChatPage, step_id: str) -> bool:
 
 async def _stop(page: ChatPage, sid: str) -> None:
     if session := await _signed_in(page, sid):
-        page.stop(session)
+        await page.stop(session)
 
 
 async def _change(page: ChatPage, sid: str, values: Any) -> None:

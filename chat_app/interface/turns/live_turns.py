@@ -65,6 +65,8 @@ class LiveTurn:
     saved: asyncio.Event = field(default_factory=asyncio.Event)
     continues: str = ""
     """The agent's conversation that the question was asked to continue."""
+    ending: Sequence[AgentEvent] = ()
+    """How the turn ended, unless the agent has said so."""
     write_ahead: Callable[[Sequence[AgentEvent]], Awaitable[None]] | None = None
     """Stores events before any reader gets them; must not raise."""
     _unwritten: list[AgentEvent] = field(default_factory=list)
@@ -173,11 +175,15 @@ class LiveTurn:
         self.stop(outcome)
 
     def _end(self, outcome: Outcome) -> None:
+        ended = TurnEnded(outcome=outcome, answer=self.log.answer)
         if not self.log.has_references and (cited := self.log.citations):
             passages = {citation.number: citation.passage for citation in cited}
             references = tuple(Reference(number=n, passage=passages[n]) for n in sorted(passages))
-            self.log.append(ReferencesReady(references=references))
-        self.log.append(TurnEnded(outcome=outcome, answer=self.log.answer))
+            self.ending = (ReferencesReady(references=references), ended)
+        else:
+            self.ending = (ended,)
+        for event in self.ending:
+            self.log.append(event)
 
 
 class LiveTurns:

@@ -1,0 +1,146 @@
+"""Turns that other processes run, followed by their journals: shown, resumed and stopped as if they ran here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic import ValidationError
+
+from chat_app.errors import AsclepiusError
+from chat_app.events import Outcome, agent_event_adapter
+from chat_app.interface.keeping.page_question import TurnHeader
+from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns
+from chat_app.sessions.session_store import SessionStore
+from chat_app.sessions.turn_journal import TurnJournal
+
+logger = logging.getLogger(__name__)
+
+ELSEWHERE: Final = Outcome(
+    kind="incomplete",
+    reason="other",
+    code="answered_elsewhere",
+    message="This answer is still being written by another server. Reload the page to see the rest.",
+)
+_POLL_SECONDS: Final = 0.15
+_UNREAD_SECONDS: Final = 30.0
+"""Seconds for which a turn is followed without a reader."""
+
+
+@dataclass(eq=False, kw_only=True)
+class FollowedTurn(LiveTurn):
+    """A turn of another process. Its log has the same entries as there, so that a reader can resume at either."""
+
+    header: TurnHeader
+    journal: TurnJournal
+    _seen: int = 0
+    _reading_on: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _asking: asyncio.Task[None] | None = None
+
+    def stop(self, outcome: Outcome = STOPPED) -> None:
+        """Ask the process that runs the turn to stop it; that process says with which outcome."""
+        if self.log.ended is None and self._asking is None:
+            self._asking = asyncio.create_task(self._ask_to_stop())
+
+    async def follow(self) -> None:
+        """Read the journal until the turn ends or nobody reads it. A Redis that is down is tried again."""
+        while self.log.ended is None and self.unread_for() < _UNREAD_SECONDS:
+            with suppress(AsclepiusError):
+                await self.read_on()
+            await asyncio.sleep(_POLL_SECONDS)
+        self.saved.set()
+
+    async def read_on(self) -> None:
+        """Read what the journal has by now. Raises ``AsclepiusError``."""
+        async with self._reading_on:
+            lines = await self.journal.read_after(self.id, self._seen)
+            if lines is None:
+                self._end(ELSEWHERE)
+                return
+            self._seen += len(lines)
+            self._show([agent_event_adapter.validate_json(line) for line in lines])
+
+    async def _ask_to_stop(self) -> None:
+        try:
+            await self.journal.ask_to_stop(self.id)
+        except AsclepiusError as error:
+            logger.warning("The server that writes an answer could not be asked to stop it: %s", type(error).__name__)
+            self._asking = None
+
+
+class FollowedTurns:
+    """The turns of other processes that somebody reads here. Every call raises ``AsclepiusError`` without Redis.
+
+    Args:
+        sessions: Returns the session store, or None while the services start: then no turn is found.
+        own: The turns of this process.
+    """
+
+    def __init__(self, sessions: Callable[[], SessionStore | None], own: LiveTurns) -> None:
+        self._sessions, self._own = sessions, own
+        self._followed: dict[str, FollowedTurn] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
+        """Return the turns of ``owner`` in that conversation that other processes write, by question."""
+        questions: dict[str, list[FollowedTurn]] = {}
+        if (sessions := self._sessions()) is not None:
+            opened = (await sessions.journal.open_turns()).items()
+            names = [name for name, turn in opened if turn.thread_id == thread_id and not turn.released]
+            for turn in await self._read(sessions.journal, names, owner):
+                questions.setdefault(turn.question_id, []).append(turn)
+        return questions
+
+    async def of_question(self, question_id: str, owner: str) -> list[FollowedTurn]:
+        """Return the turns of that question, or the one with that id; also one that ended minutes ago."""
+        if (sessions := self._sessions()) is None:
+            return []
+        opened = (await sessions.journal.open_turns()).items()
+        names = [name for name, turn in opened if turn.question_id == question_id]
+        return await self._read(sessions.journal, names or [question_id], owner)
+
+    async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
+        """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""
+        turns = [turn for question in (await self.of_thread(thread_id, owner)).values() for turn in question]
+        for turn in turns:
+            turn.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await asyncio.gather(*(turn.saved.wait() for turn in turns))
+
+    async def _read(self, journal: TurnJournal, names: list[str], owner: str) -> list[FollowedTurn]:
+        found = [await self._turn(journal, name) for name in names if self._own.get(name) is None]
+        owned = [turn for turn in found if turn is not None and turn.owner == owner]
+        return sorted(owned, key=lambda turn: turn.header.ids.place)
+
+    async def _turn(self, journal: TurnJournal, name: str) -> FollowedTurn | None:
+        if (known := self._followed.get(name)) is not None:
+            await known.read_on()
+            return known
+        record = await journal.read(name)
+        if record is None:
+            return None
+        try:
+            header = TurnHeader.model_validate_json(record.header)
+        except ValidationError:
+            logger.warning("The journal of a turn was written by another version, and cannot be followed")
+            return None
+        turn = FollowedTurn(
+            owner=header.owner,
+            thread_id=header.ids.thread_id,
+            question_id=header.question_id,
+            id=name,
+            header=header,
+            journal=journal,
+        )
+        self._followed[name] = turn
+        await turn.read_on()
+        task = asyncio.create_task(turn.follow())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._followed.pop(name, None))
+        return turn

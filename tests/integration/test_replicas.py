@@ -1,0 +1,218 @@
+"""Two replicas with one history and one Redis: a turn that runs on one is shown, resumed and stopped on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.page_server import ServedPage, fake_page
+from tests.support.page_sockets import asking, seen, socket_of
+
+
+@pytest.fixture(scope="module")
+def replicas(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedPage, ServedPage]]:
+    """Two processes that serve the page, as behind a balancer."""
+    folder = tmp_path_factory.mktemp("replicas")
+    with pair(folder, redis_url) as both:
+        yield both
+
+
+@contextmanager
+def pair(folder: Path, redis_url: str) -> Iterator[tuple[ServedPage, ServedPage]]:
+    shared = {
+        "REDIS_URL": redis_url,
+        "DATABASE_URL": f"sqlite:///{folder / 'shared.sqlite3'}",
+        "CHAINLIT_AUTH_SECRET": "x" * 40,
+        "ASCLEPIUS_AUTH": "header",
+        "ASCLEPIUS_MODELS": "small,large",
+    }
+    with (
+        fake_page(folder / "a", environment=shared) as first,
+        fake_page(folder / "b", environment=shared) as other,
+    ):
+        yield first, other
+
+
+@asynccontextmanager
+async def signed_in(page: ServedPage, user: str = "ana") -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=page.url, headers={"x-forwarded-user": user}, timeout=30) as client:
+        (await client.post("/auth/header")).raise_for_status()
+        yield client
+
+
+@dataclass
+class Read:
+    """What was read of a stream of events: their ids and the events."""
+
+    turn_id: str = ""
+    ids: list[str] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(event.get("text", "") for event in self.events if event["type"] == "text_delta")
+
+    @property
+    def ends(self) -> list[dict[str, Any]]:
+        return [event["outcome"] for event in self.events if event["type"] == "turn_ended"]
+
+
+async def read(response: httpx.Response, *, until: str = "") -> Read:
+    """Read events until the text holds ``until``, or to the end."""
+    found = Read(turn_id=response.headers["x-turn-id"])
+    async for line in response.aiter_lines():
+        if line.startswith("id: "):
+            found.ids.append(line[4:])
+        if line.startswith("data: "):
+            found.events.append(json.loads(line[6:]))
+            if until and until in found.text:
+                break
+    return found
+
+
+async def read_of(client: httpx.AsyncClient, turn_id: str, after: str = "", *, until: str = "") -> Read:
+    headers = {"last-event-id": after} if after else {}
+    async with client.stream("GET", f"/api/v1/turns/{turn_id}/events", headers=headers) as response:
+        assert response.status_code == 200
+        return await read(response, until=until)
+
+
+async def test_a_stream_goes_on_at_the_other_replica_without_gap_or_repetition(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other) as there:
+        async with here.stream("POST", "/api/v1/consult", json={"message": "gated 40 of 100 api"}) as response:
+            begun = await read(response, until="n40 ")
+        reading = asyncio.create_task(read_of(there, begun.turn_id, begun.ids[-1]))
+        first.open_gate("api")
+        rest, whole = await reading, await read_of(here, begun.turn_id)
+        again = await read_of(there, begun.turn_id)
+    assert begun.text + rest.text == whole.text == again.text
+    assert [end["kind"] for end in rest.ends] == ["completed"]
+    assert again.ids[-1] == whole.ids[-1], "an id means the same place at both replicas"
+
+
+async def test_compared_models_go_on_at_the_other_replica(replicas: tuple[ServedPage, ServedPage]) -> None:
+    first, other = replicas
+    body = {"message": "gated 10 of 20 compared", "models": ["small", "large"]}
+    async with signed_in(first) as here, signed_in(other) as there:
+        async with here.stream("POST", "/api/v1/consult", json=body) as response:
+            turn_id = response.headers["x-turn-id"]
+            async for line in response.aiter_lines():
+                if "n10 " in line:
+                    break
+        reading = asyncio.create_task(lines_of(there, turn_id))
+        first.open_gate("compared")
+        lines = await reading
+    ends = [line for line in lines if '"turn_ended"' in line]
+    assert sorted(json.loads(line)["model"] for line in ends) == ["large", "small"]
+
+
+async def lines_of(client: httpx.AsyncClient, turn_id: str) -> list[str]:
+    async with client.stream("GET", f"/api/v1/turns/{turn_id}/events") as response:
+        assert response.status_code == 200
+        return [line[6:] async for line in response.aiter_lines() if line.startswith("data: ")]
+
+
+async def test_an_answer_is_stopped_from_the_other_replica(replicas: tuple[ServedPage, ServedPage]) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other) as there:
+        async with here.stream("POST", "/api/v1/consult", json={"message": "gated 40 of 100 never"}) as response:
+            turn_id = response.headers["x-turn-id"]
+            assert (await there.delete(f"/api/v1/turns/{turn_id}")).status_code == 204
+            stopped = await read(response)
+        there_too = await read_of(there, turn_id)
+        assert (await there.delete(f"/api/v1/turns/{turn_id}")).status_code == 204
+    assert [end["code"] for end in stopped.ends] == ["stopped"]
+    assert [end["code"] for end in there_too.ends] == ["stopped"]
+    assert there_too.text == stopped.text
+
+
+async def test_another_user_cannot_follow_or_stop_a_turn_of_the_other_replica(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other, "bob") as there:
+        async with here.stream("POST", "/api/v1/consult", json={"message": "gated 40 of 100 never"}) as response:
+            turn_id = response.headers["x-turn-id"]
+            await read(response, until="n40 ")
+        assert (await there.get(f"/api/v1/turns/{turn_id}/events")).status_code == 404
+        assert (await there.delete(f"/api/v1/turns/{turn_id}")).status_code == 404
+        assert (await here.delete(f"/api/v1/turns/{turn_id}")).status_code == 204
+
+
+async def test_a_page_that_is_open_at_the_other_replica_follows_and_stops_an_answer(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other) as there, socket_of(first, here) as (asker, sent, _):
+        await asker.emit("client_message", asking("count to 3"))
+        await seen(sent, "element")
+        thread_id = (await seen(sent, "first_interaction"))[0]["thread_id"]
+        async with socket_of(other, there, thread_id) as (reader, shown, _):
+            await seen(shown, "resume_thread")
+            await asker.emit("client_message", asking("gated 40 of 100 never"))
+            await until_shown(shown, "n40")
+            questions = [data for name, data in shown if name == "new_message" and data["type"] == "user_message"]
+            assert questions[-1]["output"] == "gated 40 of 100 never"
+            await reader.emit("stop")
+            await until_ended(shown)
+            await until_ended(sent, answers=2)
+
+
+async def test_a_page_opened_at_the_other_replica_shows_the_answer_that_is_being_written(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first) as here, signed_in(other) as there, socket_of(first, here) as (asker, sent, _):
+        await asker.emit("client_message", asking("gated 40 of 100 opened"))
+        await until_shown(sent, "n40")
+        thread_id = (await seen(sent, "first_interaction"))[0]["thread_id"]
+        async with socket_of(other, there, thread_id) as (_reader, shown, _):
+            await until_shown(shown, "n40")
+            first.open_gate("opened")
+            await until_shown(shown, "n100")
+            await until_ended(shown)
+
+
+async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_died(
+    redis_url: str, tmp_path: Path
+) -> None:
+    with pair(tmp_path, redis_url) as (first, other):
+        async with signed_in(first) as here, signed_in(other) as there:
+            async with here.stream("POST", "/api/v1/consult", json={"message": "gated 40 of 100 never"}) as response:
+                begun = await read(response, until="n40 ")
+            reading = asyncio.create_task(read_of(there, begun.turn_id))
+            os.kill(first.process.pid, signal.SIGKILL)
+            found = await reading
+    assert found.text == begun.text
+    assert [end["code"] for end in found.ends] == ["server_stopped"]
+
+
+async def until_shown(events: list[tuple[str, Any]], text: str) -> None:
+    async with asyncio.timeout(20):
+        while text not in "".join(shown_on(events)):
+            await asyncio.sleep(0.02)
+
+
+def shown_on(events: list[tuple[str, Any]]) -> list[str]:
+    starts = [data["output"] for name, data in events if name in {"stream_start", "new_message"}]
+    return [*starts, *(data["token"] for name, data in events if name == "stream_token")]
+
+
+async def until_ended(events: list[tuple[str, Any]], answers: int = 1) -> None:
+    """Wait until so many answers say how they ended."""
+    async with asyncio.timeout(20):
+        while len({data["id"] for name, data in events if name == "element"}) < answers:
+            await asyncio.sleep(0.02)
