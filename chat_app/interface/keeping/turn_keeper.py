@@ -210,8 +210,11 @@ class TurnKeeper:
         return thread
 
     async def _complete(self, thread: Any, turn_id: str) -> None:
-        """Put what another process has written of a running turn into ``thread``."""
-        found = await _restored((await self._sessions()).journal, turn_id, ELSEWHERE)
+        """Put what another process has written of a running turn, or is taking over, into ``thread``."""
+        journal = (await self._sessions()).journal
+        opened = (await journal.open_turns()).get(turn_id)
+        left = opened is None or await journal.is_abandoned(opened)
+        found = await _restored(journal, turn_id, INTERRUPTED if left else ELSEWHERE)
         if found is not None:
             steps, elements = rendered_turn(*found)
             thread["steps"] = _merged(thread["steps"], steps)
