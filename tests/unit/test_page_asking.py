@@ -15,6 +15,7 @@ from chat_app.audit import SilentAuditLog
 from chat_app.events import AgentEvent, TextDelta
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
+from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.security.identity import Identity
@@ -36,6 +37,7 @@ class Running:
         self.app = FakeApp(settings, FakeAgent())
         self.audit = SilentAuditLog()
         self.keeper = SimpleNamespace(record_question=self._recorded)
+        self.elsewhere = FollowedTurns(lambda: None, self.turns)
         self._refused = refused
 
     def admit(self, user: str, *, besides: object) -> None:
