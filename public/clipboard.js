@@ -64,6 +64,11 @@
       box.append(make('p', {}, origin(answered)));
       return write(`${text.slice(at)}\n\n${origin(answered)}`, box.innerHTML);
     },
+    // Copy what a note needs to name a passage: its reference, without the number that it has in the answer, and `address`.
+    link(reference, address) {
+      const named = (reference.citation || reference.title).replace(/^\d+\. /, '');
+      return write(`${named}\n${address}`, make('p', {}, make('a', { href: address }, named)).outerHTML);
+    },
     sentence(statement, reference, answered) {
       const cited = `${statement} [${reference.number}]`;
       const box = make('div', {}, make('p', {}, cited), listed([reference]), make('p', {}, origin(answered)));

@@ -7,6 +7,7 @@
   const make = window.asclepiusMake;
   const { show: passage, quoteBefore, statementBefore, letters } = window.asclepiusPassage;
   const MOST_QUOTES = 8;
+  const LONGEST_IN_LINK = 400;
   const ZOOMS = [1, 1.5, 2];
   const answers = new Map();
   let panel = null;
@@ -143,17 +144,29 @@
     }
   }
 
+  function copyButton(name, text, copy) {
+    const button = make('button', { type: 'button', class: `asc-action ${name}`, 'aria-live': 'polite' }, text);
+    button.addEventListener('click', async () => {
+      await copy();
+      button.textContent = t('copied');
+      setTimeout(() => (button.textContent = text), 2000);
+    });
+    return button;
+  }
+
   // A button that copies the cited sentence; none for one that was not found in its source.
   function copier(answer, reference, statement) {
     const isSaid = ({ text, numbers }) => numbers.includes(reference.number) && letters(statement).includes(letters(text));
     if (!statement || (answer.unsupported || []).some(isSaid)) return null;
-    const button = make('button', { type: 'button', class: 'asc-action asc-copy-sentence', 'aria-live': 'polite' }, t('copySentence'));
-    button.addEventListener('click', async () => {
-      await window.asclepiusClipboard.sentence(statement, reference, answer.answered);
-      button.textContent = t('copied');
-      setTimeout(() => (button.textContent = t('copySentence')), 2000);
-    });
-    return button;
+    return copyButton('asc-copy-sentence', t('copySentence'), () => window.asclepiusClipboard.sentence(statement, reference, answer.answered));
+  }
+
+  // A button that copies a link to the passage, for a note; none for a calculation, which is stored nowhere.
+  function linker(reference, quote) {
+    if (reference.kind === 'calculation') return null;
+    const query = quote && quote.length <= LONGEST_IN_LINK ? `?quote=${encodeURIComponent(quote)}` : '';
+    const address = `${location.origin}${window.asclepiusRoot}/passages/${encodeURIComponent(reference.passage_id)}${query}`;
+    return copyButton('asc-copy-link', t('copyLink'), () => window.asclepiusClipboard.link(reference, address));
   }
 
   // Open the source `number` of an answer, at the words that belong to the citation `link`.
@@ -174,6 +187,7 @@
       reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
       passage(reference, quote, statement),
       copier(answer, reference, statement),
+      linker(reference, quote),
       reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
       pageView(reference, quote)
     ].filter(Boolean));

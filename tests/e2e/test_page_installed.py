@@ -1,4 +1,4 @@
-"""The page as an installed app: its manifest, and what it shows while the app cannot be reached."""
+"""The page as an installed app and as the target of links: its manifest, its offline page, and links to passages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import httpx
 from playwright.async_api import Browser, expect
 
 from tests.support.browser import answered, ask, recorded
-from tests.support.page_server import fake_page
+from tests.support.page_server import ServedPage, fake_page
 
 CACHED = (
     "async () => (await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).keys())"
@@ -39,3 +39,20 @@ async def test_the_page_can_be_installed_and_says_when_the_app_is_gone(browser: 
         other = await context.new_page()
         await other.goto(f"{served.url}/passages/guideline:x@1:1")
         await expect(other.get_by_role("heading", name="Asclepius can't be reached")).to_be_visible()
+
+
+async def test_the_copied_link_of_a_passage_opens_it_at_the_quoted_words(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "passage-link") as context:
+        await context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "What are the contraindications for ACE inhibitors?")
+        await answered(page)
+        await page.locator("a[href^='#cite-']").first.click()
+        await page.get_by_role("button", name="Copy link to this passage").click()
+        await page.get_by_role("button", name="Copied").wait_for()
+        reference, address = (await page.evaluate("navigator.clipboard.readText()")).split("\n")
+        assert reference.startswith("Demonstration. Hypertension in adults. 2024.")
+        await page.goto(address)
+        await expect(page.locator("mark")).to_have_text("ACE inhibitors are contraindicated in pregnancy.")
+        await expect(page.get_by_role("heading", name="Hypertension in adults")).to_be_visible()

@@ -55,7 +55,7 @@ def passage_page_router(runtime: Runtime) -> APIRouter:
         image = await guidelines.page_image(
             passage.document_id, passage.page, highlight=link.quote, scale=_SCALE, scope=scope
         )
-        return Response(image, media_type="image/png", headers={"cache-control": "no-store"})
+        return Response(image.png, media_type="image/png", headers={"cache-control": "no-store"})
 
     @router.get("/passages/{passage_id:path}")
     async def page(request: Request, passage_id: str, link: LinkQuery) -> Response:
