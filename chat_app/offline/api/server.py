@@ -58,7 +58,7 @@ def create_app(config: OfflineConfig) -> FastAPI:
     app.state.vector_search = search = VectorSearch(database)
     app.state.response_store = store = ResponseStore(database)
     runner = TurnRunner(ExtractiveModel(), store, search.hosted, delta_seconds=config.delta_ms / 1000)
-    app.state.responses = ResponseService(config, store, runner)
+    app.state.responses = ResponseService(config, store, search, runner)
     app.state.embedder = embeddings_api.LocalEmbedder(config.embeddings)
     for api in (responses_api, files_api, vector_stores_api, embeddings_api):
         app.include_router(api.router, responses=ERRORS)

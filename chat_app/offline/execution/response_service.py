@@ -12,10 +12,11 @@ from chat_app.offline.execution.compaction import compacted, opened
 from chat_app.offline.execution.input_items import check_calls, fit_window, resolve_references
 from chat_app.offline.execution.response_run import ResponseTurn, TurnRunner
 from chat_app.offline.state.response_store import ResponseStore
+from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.wire import objects
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.model import prompt_of
-from chat_app.offline.wire.requests import Compact, CreateResponse, NamedToolChoice
+from chat_app.offline.wire.requests import Compact, CreateResponse, FileSearchToolIn, NamedToolChoice
 
 Json = dict[str, Any]
 Known = Mapping[str, list[Json]]
@@ -27,9 +28,10 @@ logger = logging.getLogger(__name__)
 class ResponseService:
     """Create, find, cancel and delete responses, whether in progress or stored."""
 
-    def __init__(self, config: OfflineConfig, store: ResponseStore, runner: TurnRunner) -> None:
+    def __init__(self, config: OfflineConfig, store: ResponseStore, search: VectorSearch, runner: TurnRunner) -> None:
         self._config = config
         self._store = store
+        self._search = search
         self._runner = runner
         self._live: dict[str, ResponseTurn] = {}
 
@@ -48,6 +50,8 @@ class ResponseService:
                 code="rate_limit_exceeded",
                 headers={"Retry-After": "1"},
             )
+        searched = [tool for tool in request.tools or () if isinstance(tool, FileSearchToolIn)]
+        await self._search.check([store_id for tool in searched for store_id in tool.vector_store_ids])
         history = await self._history(request.previous_response_id, known)
         given = await resolve_references(request.input, history, self._store.item)
         items = check_calls(opened([*history, *given]))

@@ -46,6 +46,11 @@ class VectorSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def check(self, store_ids: Sequence[str]) -> None:
+        """Raise ``ApiError`` when a store is unknown or has expired."""
+        if store_ids:
+            await self._database.run(lambda connection: [touch(connection, store_id) for store_id in store_ids])
+
     async def hosted(self, tool: FileSearchToolIn, queries: Sequence[str]) -> list[Found]:
         """Run a file_search tool. Raises ``ApiError`` when a store is unknown or has expired."""
         options = tool.ranking_options

@@ -90,10 +90,13 @@ def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
             return ApiError(400, f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
         case "json_invalid":
             return ApiError(400, "We could not parse the JSON body of your request.")
+        case "union_tag_invalid":
+            # pydantic's message repeats the value.
+            return invalid(f"Invalid value for '{param}': its 'type' is unknown.", param)
         case kind if kind.endswith("_type"):
             return invalid(f"Invalid type for '{param}': {first['msg']}.", param, "invalid_type")
         case _:
-            return invalid(f"Invalid value for '{param}': {first['msg']}.", param)
+            return invalid(f"Invalid value for '{param}': {first['msg'].removeprefix('Value error, ')}.", param)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

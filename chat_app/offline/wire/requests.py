@@ -218,7 +218,7 @@ class CreateResponse(Closed):
         json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
     )
 
-    model: str = "asclepius-extractive"
+    model: Annotated[str, Field(min_length=1)]
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None

@@ -22,6 +22,7 @@ _SCHEMAS: Final = ("items", "additionalProperties", "not", "if", "then", "else")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 _COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength")
 
 
@@ -62,7 +63,7 @@ def check_schema(root: Json) -> Json:
             raise ValueError("each part of a schema is an object")  # noqa: TRY004 - pydantic reports value errors
         _check_keywords(node)
         reference = node.get("$ref")
-        left -= times * (1 + node.get("minLength", 0) // _CHARACTERS_A_PART)
+        left -= times * (1 + node.get("minItems", 0) + node.get("minLength", 0) // _CHARACTERS_A_PART)
         if left < 0 or depth > DEEPEST:
             raise ValueError("the schema is too large or too deep")
         if isinstance(reference, str) and reference.startswith("#"):
@@ -98,10 +99,13 @@ def _check_keywords(node: Json) -> None:
     required = node.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         wrong.append("required")
-    if not isinstance(node.get("type", ""), str | list) or not isinstance(node.get("enum", []), list):
+    kinds = node.get("type", [])
+    if not all(kind in _TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
         wrong.append("type")
+    if not isinstance(node.get("enum", []), list):
+        wrong.append("enum")
     if wrong:
-        raise ValueError(f"the keyword '{wrong[0]}' of the schema has the wrong type")
+        raise ValueError(f"the keyword '{wrong[0]}' of the schema has a wrong value")
     if node.get("uniqueItems") and node.get("minItems", 0) > _UNIQUE:
         raise ValueError(f"more than {_UNIQUE} unique items cannot be made")
     pattern = node.get("pattern", "")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from chat_app.offline.wire.wire_base import Json, Open, kind_of
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
+_SPOKEN = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
+_DATA_URL = re.compile(r"data:[^,]*;base64,(.*)", re.DOTALL)
+
+
 class Part(Open):
-    """A part of a message's content. Only text is read; images and files are accepted."""
+    """A part of a message's content. Only text is read; images are accepted, files and sound are refused."""
 
     type: Literal[
         "input_text",
@@ -27,6 +34,20 @@ class Part(Open):
         "reasoning_text",
     ]
     text: str | None = None
+    image_url: str | None = None
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Part:
+        if self.type in _SPOKEN and self.text is None:
+            raise ValueError("'text' is missing")
+        if self.type in {"input_file", "input_audio"}:
+            raise ValueError("this server does not read it: add files to a vector store and declare 'file_search'")
+        if encoded := _DATA_URL.fullmatch(self.image_url or ""):
+            try:
+                base64.b64decode(encoded[1], validate=True)
+            except binascii.Error:
+                raise ValueError("the base64 of 'image_url' is invalid") from None
+        return self
 
 
 class MessageIn(Open):
