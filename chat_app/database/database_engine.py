@@ -26,6 +26,8 @@ _DRIVERS: Final = {
     "postgresql": _POSTGRESQL,
     _POSTGRESQL: _POSTGRESQL,
 }
+_QUEUE_SECONDS: Final = 60.0
+"""Limit of the wait for a free connection; most callers wait less."""
 # An arbitrary number that nothing else in the database locks.
 _SETUP_LOCK: Final = 6_115_202_611
 
@@ -63,7 +65,9 @@ def database_engine(url: URL) -> AsyncEngine:
     """Create the engine for the database of ``url``."""
     # Without hide_parameters an error's text would hold the question.
     sqlite = url.drivername == _SQLITE
-    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=not sqlite)
+    # SQLite has one writer: many connections that try to be it wait unfairly, some until "database is locked".
+    pool = {"pool_size": 4, "max_overflow": 0} if sqlite else {"pool_pre_ping": True}
+    engine = create_async_engine(url, hide_parameters=True, pool_timeout=_QUEUE_SECONDS, **pool)
     if sqlite:
         event.listen(engine.sync_engine, "connect", _sqlite_settings)
     return engine

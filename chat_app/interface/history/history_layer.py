@@ -254,10 +254,8 @@ class History(SQLAlchemyDataLayer):
         """Write a whole turn in one transaction. Raises ``SQLAlchemyError`` or ``OSError``."""
         async with self.engine.begin() as connection:
             await upsert_thread(connection, thread_id, metadata=metadata)
-            for step in steps:
-                await upsert(connection, "steps", STEP_COLUMNS, step)
-            for element in elements:
-                await upsert(connection, "elements", ELEMENT_COLUMNS, element)
+            await upsert(connection, "steps", STEP_COLUMNS, steps)
+            await upsert(connection, "elements", ELEMENT_COLUMNS, elements)
 
     async def create_step(self, step_dict: StepDict) -> None:
         """Write a step; log a failure once, because Chainlit calls this in the background."""

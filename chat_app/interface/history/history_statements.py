@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import text
@@ -88,15 +89,18 @@ async def upsert_thread(
     await connection.execute(text(statement), values)
 
 
-async def upsert(connection: AsyncConnection, table: str, columns: Sequence[str], values: Mapping[str, Any]) -> None:
-    """Insert or update a row with those of ``columns`` that ``values`` has; a row never moves to another thread."""
-    row = {column: encoded_value(column, values[column]) for column in columns if column in values}
-    names = ", ".join(f'"{column}"' for column in row)
-    marks = ", ".join(f":{column}" for column in row)
-    updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in row if column != "id")
-    statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
-    statement += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
-    await connection.execute(text(statement), row)
+async def upsert(
+    connection: AsyncConnection, table: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert or update rows with those of ``columns`` that each has; a row never moves to another thread."""
+    encoded = [{name: encoded_value(name, row[name]) for name in columns if name in row} for row in rows]
+    for given, alike in groupby(encoded, key=tuple):
+        names = ", ".join(f'"{column}"' for column in given)
+        marks = ", ".join(f":{column}" for column in given)
+        updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in given if column != "id")
+        statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
+        statement += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
+        await connection.execute(text(statement), list(alike))
 
 
 def like(words: str) -> str:
