@@ -24,6 +24,8 @@
     }
     // Its name would be the first letter of the user's.
     document.getElementById('user-nav-button')?.setAttribute('aria-label', t('account'));
+    // A file is named by its own name.
+    for (const node of document.querySelectorAll('.inline-pdf[aria-label]')) node.removeAttribute('aria-label');
     // Chainlit gives these buttons the role of their drop zone.
     for (const node of document.querySelectorAll('button[role="presentation"]')) node.setAttribute('role', 'button');
     // Some error messages are built into Chainlit.
@@ -57,6 +59,8 @@
     // Landmarks and a heading, and no stop at the area that takes dropped files.
     document.querySelector('.peer [data-sidebar="sidebar"]')?.setAttribute('role', 'navigation');
     document.querySelector('.dropzone[tabindex="0"]')?.setAttribute('tabindex', '-1');
+    for (const node of document.querySelectorAll('.step h3[data-orientation]:not([aria-level])')) node.setAttribute('aria-level', '2');
+    for (const node of document.querySelectorAll('.step [data-orientation][role="region"]')) node.setAttribute('role', 'group');
     const header = document.querySelector('#header:not(:has(h1))');
     if (header) header.append(window.asclepiusMake('h1', { class: 'asc-hidden' }, document.title));
     // Make a table that is wider than the screen scrollable by keyboard.

@@ -286,7 +286,7 @@ function References({ given: props }) {
   };
 
   return (
-    <section className="asc-answer-end" data-message={message} aria-label={t('endOfAnswer')}>
+    <section className="asc-answer-end" role="group" data-message={message} aria-label={t('endOfAnswer')}>
       <Outcome outcome={outcome} question={question} extracts={extracts} />
       {notices.map((notice) => (
         <p className="asc-notice" key={notice}>{notice}</p>
@@ -298,7 +298,7 @@ function References({ given: props }) {
       ))}
       {references.length ? (
         <div className="asc-references">
-          <h3>{t('references')}</h3>
+          <h3 aria-level={2}>{t('references')}</h3>
           <ol>
             {references.map((reference) => (
               <Reference key={reference.number} message={message} reference={reference} />

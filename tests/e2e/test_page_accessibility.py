@@ -33,6 +33,17 @@ THEME = """(theme) => {
   root.classList.add(theme);
   for (const [name, value] of Object.entries(window.theme[theme])) root.style.setProperty(name, value);
 }"""
+# A citation's target is larger than what is drawn.
+SMALL_TARGETS = """() => [...document.querySelectorAll('button:enabled, a[href], input')]
+  .filter((node) => node.checkVisibility() && !node.closest('[inert], .asc-hidden') && !node.matches('[type="file"]'))
+  .filter((node) => {
+    node.scrollIntoView({ block: 'center' });
+    const { left, top, width, height } = node.getBoundingClientRect();
+    const [x, y] = [left + width / 2, top + height / 2];
+    const places = [[x - 11, y], [x + 11, y], [x, y - 11], [x, y + 11]];
+    return !places.every(([across, down]) => node.contains(document.elementFromPoint(across, down)));
+  })
+  .map((node) => node.outerHTML.slice(0, 200))"""
 RUN = "(rules) => axe.run(document, {runOnly: rules})"
 
 
@@ -134,6 +145,54 @@ async def test_a_closed_sidebar_is_not_in_the_tab_order(browser: Browser, fake: 
         await expect(sidebar).to_have_js_property("inert", True)
         await page.locator("#header #sidebar-trigger-button").click()
         await expect(sidebar).to_have_js_property("inert", False)
+
+
+async def test_the_first_citation_is_near_and_every_target_is_large_enough(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "near") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        await page.locator("#chat-input").focus()
+        citation, tabs = page.locator("a[href^='#cite-']").first, 0
+        while not await citation.evaluate("link => link === document.activeElement") and tabs < 40:
+            await page.keyboard.press("Tab")
+            tabs += 1
+        assert tabs <= 12
+        assert await page.evaluate(SMALL_TARGETS) == []
+
+
+async def test_a_menu_closed_by_keyboard_gives_the_focus_back(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "menu-focus") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: the quokka answer")
+        await answered(page)
+        await page.locator("#header #sidebar-trigger-button").press("Enter")
+        entry = page.locator("#thread-history a", has_text="quokka").first
+        await entry.press("F2")
+        await page.get_by_role("menu").wait_for()
+        await page.keyboard.press("Escape")
+        await expect(entry).to_be_focused()
+
+
+async def test_less_motion_forced_colours_and_a_zoomed_page_are_respected(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "media") as context:
+        page = await context.new_page()
+        await page.emulate_media(reduced_motion="reduce", forced_colors="active")
+        await page.goto(fake.url)
+        await ask(page, "gated 20 of 40 still")
+        await page.get_by_text("n20 ").wait_for()
+        await page.wait_for_function("document.getAnimations().every(({ playState }) => playState === 'finished')")
+        await expect(page.locator("#message-composer")).to_have_css("border-top-style", "solid")
+        fake.open_gate("still")
+        await answered(page)
+        # 1280 × 860 at 200 %.
+        await page.set_viewport_size({"width": 640, "height": 430})
+        composer = await page.locator("#message-composer").bounding_box()
+        assert composer is not None
+        assert composer["height"] < 430 / 4
+        assert composer["y"] + composer["height"] > 430 - 20, "nothing is below it"
 
 
 async def test_the_end_of_an_answer_is_announced(browser: Browser, fake: ServedPage) -> None:

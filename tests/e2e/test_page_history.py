@@ -169,9 +169,8 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
         await ask_with_file(page, "say: and a question", "New sepsis.pdf", pdf)
         await answered(page)
         await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("Add file: New sepsis.pdf · 3 pages")
-        assert "“New sepsis” can now be searched: 3 pages, only in this conversation for now." in await answer_text(
-            page
-        )
+        said = "“New sepsis” can now be searched: 3 pages, only in this conversation for now."
+        await expect(page.get_by_text(said)).to_be_visible()
         assert "and a question" in await answer_text(page)
         asked_whom = page.get_by_role("group", name="Who can use “New sepsis”?")
         assert await asked_whom.get_by_role("button").all_inner_texts() == [
@@ -195,7 +194,7 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
             ("encrypted.pdf", pdf, "the file is encrypted"),
         ):
             await ask_with_file(page, "say: next", name, content)
-            await expect(page.locator(".ai-message").last).to_contain_text(reason)
+            await expect(page.locator(".ai-message [role='article']", has_text=reason)).to_be_visible()
 
 
 async def test_several_files_are_taken_and_one_is_removed_and_the_settings_in_force_are_seen(

@@ -283,3 +283,29 @@ def test_a_replaced_text_is_taken_back_below_a_notice_that_comes_first() -> None
     assert written[0].startswith("> **")
     assert written[1:] == ["Right."]
     assert page.elements[page.ids.part("references")]["props"]["plain"] == "Right."
+
+
+def test_what_is_said_of_an_added_file_stays_above_the_calls_and_out_of_what_is_copied() -> None:
+    page = painter()
+    said = TextDelta(text="“Letter” can now be searched.\n\n")
+    page.paint([said, STARTED, called(), returned(output={"results": []}), TextDelta(text="12 mg."), ENDED])
+    assert [step["type"] for step in page.steps.values()] == [
+        "assistant_message",
+        "tool",
+        "undefined",
+        "assistant_message",
+    ]
+    props = page.elements[page.ids.part("references")]["props"]
+    assert props["plain"].startswith(said.text)
+    assert props["plain"][props["answer_at"] :] == "12 mg."
+    assert props["first_part"] == 1
+
+
+def test_a_replaced_text_comes_once_below_the_notice_after_an_added_file() -> None:
+    page = painter()
+    said, emergency = TextDelta(text="Added.\n\n"), Notice(code="emergency", message="Call for help.")
+    page.paint([said, STARTED, emergency, TextDelta(text="Wrong.")])
+    page.paint([TextReplaced(), said, TextDelta(text="Right."), ENDED])
+    written = [step["output"] for step in page.steps.values() if step["type"] == "assistant_message"]
+    assert written[0].startswith("> **")
+    assert written[1:] == ["Added.\n\nRight."]
