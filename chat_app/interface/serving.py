@@ -12,6 +12,7 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
+from chat_app.interface.header_timeout import TimedHttpProtocol, raise_connection_limit
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
 
@@ -69,12 +70,13 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
 
     ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
     """
+    raise_connection_limit()
     config = uvicorn.Config(
         app,
         host=settings.server.host,
         port=settings.server.port,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http="httptools",
+        http=TimedHttpProtocol,
         ws="websockets-sansio",
         # Compressing small frames costs more processor time than it saves bytes.
         ws_per_message_deflate=False,
