@@ -8,6 +8,7 @@ from tools.drug_database.labels.label_scope import (
     asked_forms,
     asked_populations,
     covers,
+    is_of_other_route,
     scope_notes,
     scope_of,
     with_asked_label_first,
@@ -54,6 +55,21 @@ def test_a_label_of_another_form_is_named_as_such() -> None:
     assert scope.fits is False
     assert scope.routes == ("oral",)
     assert scope_notes(scope) == ["Asked for: intravenous. No label for that is loaded; the label shown is for: oral."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other"),
+    [
+        ("Give 10 mg of oral a twice daily.", True),
+        ("Intravenous a starts at 5 mg.", True),
+        ("Give 10 mg rectally or as a rectal gel.", False),
+        ("After an intravenous dose continue with rectal a.", False),
+        ("Give 10 mg twice daily.", False),
+    ],
+)
+def test_a_dose_for_another_route_than_the_asked_one_is_told_apart(sentence: str, other: bool) -> None:
+    assert is_of_other_route(sentence, asked_forms(["rectal"])) is other
+    assert not is_of_other_route(sentence, asked_forms(["xr"]))
 
 
 def test_nothing_is_claimed_where_the_source_does_not_say() -> None:

@@ -11,6 +11,7 @@ from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.calls import comparison, plan
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
+from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts
 from chat_app.offline.extraction.reading import gather
@@ -289,6 +290,36 @@ def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:
 def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
     question = "Is metformin a controlled substance?"
     assert compose(question, gather([drug("metformin", METFORMIN)])).text.startswith(phrases.CLOSEST)
+
+
+@pytest.mark.parametrize(
+    ("question", "sections"),
+    [
+        ("Dose of it in CKD?", {"renal_dosing"}),
+        ("Is it safe in pregnancy?", {"pregnancy"}),
+        ("starting dose and side effects", {"dosage", "warnings"}),
+        ("What is it used for?", {"indications"}),
+        ("How old is it?", set[str]()),
+    ],
+)
+def test_the_words_of_a_question_ask_for_sections_of_a_label(question: str, sections: set[str]) -> None:
+    assert asked_sections(question) == sections
+
+
+def test_the_asked_section_of_a_label_is_quoted_in_whatever_words() -> None:
+    label = {
+        "indications": ["Examplin relieves pain in acute gout."],
+        "warnings": ["Examplin of any dose and use harms the kidney and the liver."],
+        "renal_dosing": ["Halve the usual amount of the tablets."],
+    }
+    record = METFORMIN | {"generic_name": "examplin", "label": label, "products": []}
+    assert "acute gout" in compose("What is examplin used for?", gather([drug("examplin", record)])).text
+    assert "Halve" in compose("examplin when the kidney fails", gather([drug("examplin", record)])).text
+
+
+def test_what_is_said_of_another_drug_is_no_clear_answer() -> None:
+    told = [guideline("Examplin in Child-Pugh C: do not use.", "Metformin is an old drug."), drug("m", METFORMIN)]
+    assert compose("metformin Child-Pugh C", gather(told)).text.startswith(phrases.CLOSEST)
 
 
 def test_a_list_answers_a_question_for_its_parts_without_the_words_that_ask_for_a_list() -> None:

@@ -17,9 +17,8 @@ from chat_app.offline.extraction.drug_parts import (
     OVERVIEW,
     PRODUCTS,
     adds_nothing,
-    asks_interaction,
+    asked_sections,
     label_passages,
-    names_section,
     record_parts,
 )
 from chat_app.offline.extraction.evidence import Calculated, Evidence, EvidencePassage, EvidenceRecord, Fields, Lookup
@@ -45,7 +44,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for output in evidence.fields:
         _fields(draft, output)
         facts = True
-    if not (facts and record_parts(question) and not names_section(question)):
+    if not (facts and record_parts(question) and not asked_sections(question)):
         facts = _quotes(draft, asked, evidence, brief=facts) or facts
     _classes(draft, question, evidence, answered=bool(draft.text))
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
@@ -130,7 +129,7 @@ def _group(quote: Scored) -> object:
 
 def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
     """Adds what labels say of one another; of a pair that is silent it is said that it is."""
-    most = _MOST_ASIDE if record_parts(question) and not asks_interaction(question) else _MOST_OF_A_PAIR
+    most = _MOST_ASIDE if record_parts(question) and "interactions" not in asked_sections(question) else _MOST_OF_A_PAIR
     for pair in evidence.pairs:
         left = most
         for record in pair.said:

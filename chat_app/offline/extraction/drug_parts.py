@@ -25,17 +25,25 @@ _RECORD: Final = {
 """Fields of a record, which no guideline holds."""
 _LABEL: Final = {
     "boxed_warning": "boxed box black warning warns",
-    "indications": "indicated indications approved use uses used",
-    "dosage": "dose doses dosage dosing dosed maximum max start starting loading how much given taken titrate",
-    "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity safe",
-    "warnings": "warnings warn precautions safe safety adverse side effects reactions risk risks monitor toxicity",
-    "interactions": "interactions interact combined combine combination together",
+    "indications": "indicated indications approved use uses used treat treats conditions",
+    "dosage": "dose doses dosage dosing dosed maximum max start starting started loading how much amount regimen given"
+              " taken titrate",
+    "contraindications": "contraindicated contraindications avoid allergy allergic hypersensitivity forbidden cannot"
+                         " never safe",
+    "warnings": "warnings warn precautions safe safety adverse side effects reactions risk risks harm danger toxicity",
+    "monitoring": "monitor monitored monitoring check checked laboratory follow-up",
+    "interactions": "interactions interact combined combine combination mix together",
     "renal_dosing": "renal kidney failure impairment egfr creatinine clearance dialysis ckd dose dosing",
-    "hepatic_dosing": "hepatic liver failure impairment cirrhosis dose dosing",
+    "hepatic_dosing": "hepatic liver failure impairment cirrhosis pugh dose dosing",
     "pregnancy": "pregnancy pregnant breastfeeding lactation safe",
     "overdosage": "overdose overdosage poisoning toxicity antidote",
+}  # fmt: skip
+"""Each section of a label with the words by which it is asked for; of ``monitoring`` every section may speak."""
+_SECTIONS_OF: Final = {
+    word: [part for part, words in _LABEL.items() if word in term_set(words)]
+    for word in term_set(" ".join(_LABEL.values()))
 }
-_DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
+DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 _ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 OVERVIEW: Final = ("indications", "dosage", "contraindications", "boxed_warning")
 """The sections that answer a question that names a drug and nothing else."""
@@ -47,14 +55,14 @@ def record_parts(question: str) -> tuple[str, ...]:
     return tuple(part for part, words in _RECORD.items() if asked & term_set(words))
 
 
-def names_section(question: str) -> bool:
-    """True when ``question`` asks for a section of a label."""
-    asked = term_set(question)
-    return any(asked & term_set(words) for words in _LABEL.values())
+def asked_sections(question: str) -> frozenset[str]:
+    """Return the sections of a label that ``question`` asks for.
 
-
-def asks_interaction(question: str) -> bool:
-    return bool(term_set(question) & term_set(_LABEL["interactions"]))
+    A word that several sections share asks for the one that the question's other words ask for.
+    """
+    named = [_SECTIONS_OF[word] for word in term_set(question) if word in _SECTIONS_OF]
+    votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
+    return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
 
 def adds_nothing(question: str, record: EvidenceRecord) -> bool:
@@ -81,7 +89,7 @@ def label_passages(record: EvidenceRecord, sections: Sequence[str] = ()) -> list
             cite=record.cites.get(section, record.cite),
             about=f"{names_of(record)} label {_LABEL.get(section, '')}",
             title=phrases.LABEL.format(name=name, section=phrases.SECTION_NAMES.get(section, section)),
-            is_dose=section in _DOSES,
+            part=section,
         )
         for section, sentences in record.label.items()
         if sentences and (not sections or section in sections)

@@ -26,8 +26,8 @@ class EvidencePassage:
     """More words that say what all of the passage is about: a medicine's names, other words for a label section."""
     title: str = ""
     """The heading that an answer shows above quotes of the passage; empty for guidelines and files."""
-    is_dose: bool = False
-    """True for a label section that gives doses."""
+    part: str = ""
+    """The section of a label; empty for guidelines and files."""
 
 
 @dataclass(frozen=True)

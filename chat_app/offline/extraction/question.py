@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms
 
@@ -78,6 +79,8 @@ class Question:
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
     """The names and classes of the drugs asked about, each as its stems; empty where no drug is named."""
+    sections: frozenset[str] = frozenset()
+    """The sections of a label that are asked for."""
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -114,14 +117,16 @@ def read_question(
     stems = tuple(stem for stem in dict.fromkeys(ordered_terms(text)) if stem in told or not told)
     stems += ordered_terms(_FORBIDDEN) if _FORBIDS.search(text) else ()
     new = set(ordered_terms(newest)) if newest != text else set[str]()
+    asked = " ".join([text, *(form for stem in stems if stem in told for form in told[stem].also)])
     also = [[frozenset(ordered_terms(form)) for form in told[stem].also] if stem in told else [] for stem in stems]
     return Question(
         text,
         tuple((frozenset({stem}), *filter(None, more)) for stem, more in zip(stems, also, strict=True)),
         tuple(told[stem].weight if stem in told else None for stem in stems),
         frozenset(place for place, stem in enumerate(stems) if stem in new),
-        " ".join([text, *(form for stem in stems if stem in told for form in told[stem].also)]),
+        asked,
         tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
+        asked_sections(asked),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
@@ -43,6 +44,8 @@ WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
+ELSEWHERE: Final = 3.0
+"""Score that a unit of a label loses which is in another section than the asked ones."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 _OPENING: Final = 6
@@ -51,7 +54,7 @@ _REACH: Final = 2
 
 @dataclass(frozen=True)
 class Scored:
-    """A unit with its score; ``held`` is the share of the question that it holds with all that is above it."""
+    """A unit with its score; ``held`` is the share of the question that it holds with all above it."""
 
     unit: Unit
     passage: EvidencePassage
@@ -86,21 +89,24 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     """
     candidates = _candidates(question, passages)
     others = _others(question, candidates)
+    sections = question.sections & {passage.part for passage in passages}
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
-    known = _shares(
-        _beside_names(question, [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity)
-    )
+    known_weights = [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity
+    whole, known = _shares(known_weights), _shares(_beside_names(question, known_weights))
     found: list[Scored] = []
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         features = _features(question, each, previous, rarity)
         asked_as_list = question.list_terms if features.kind else frozenset[int]()
-        held = sum(known[term] for term in each.own | each.lent | asked_as_list)
+        # In the asked section of its label the name of a medicine is a part of the answer.
+        shares = whole if each.passage.part in sections else known
+        held = 0.0 if place in others else sum(shares[term] for term in each.own | each.lent | asked_as_list)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score -= OTHERS if place in others else 0.0
+        score -= ELSEWHERE if sections and each.passage.part and each.passage.part not in sections else 0.0
         found.append(Scored(each.unit, each.passage, place, features, held, score))
     return found
 
@@ -140,7 +146,7 @@ def _above(unit: Unit, passage: EvidencePassage) -> str:
 
 def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -> bool:
     """True for what is said of other patients; no dose is given for children that is not said to be theirs."""
-    if passage.is_dose and names_children(question):
+    if passage.part in DOSES and names_children(question):
         return not names_children(unit.text)
     return contradicts(question, text)
 

@@ -11,7 +11,7 @@ from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from tools.language.quotable_units import term_set
 
-ENOUGH_WORDS: Final = 70
+ENOUGH_WORDS: Final = 62
 """From so many words on, only the best units are added to an answer."""
 BEST: Final = 3
 """The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
@@ -47,11 +47,13 @@ def select(
     )
     if not any(each.features.own or each.unit.table for each in ranked):
         return Selection()
+    asked = [each for each in ranked if each.passage.part in question.sections][:1]
     chosen: dict[int, Scored] = {}
     length = added = 0
-    for each in ranked:
+    # One sentence of the asked section is always among the quotes: its place is kept when others score higher.
+    for each in ranked if not asked or asked[0] in ranked[:BEST] else [*asked, *ranked]:
         full = length >= (BRIEF_WORDS if brief else ENOUGH_WORDS) and (brief or added >= BEST)
-        if full or len(chosen) >= MOST or each.score < ranked[0].score - WORSE:
+        if chosen and (full or len(chosen) >= MOST or each.score < ranked[0].score - WORSE):
             break
         together = _table(each, everything) if question.asks_list and each.unit.table else _together(each, everything)
         group = [one for one in together if one.place not in chosen]

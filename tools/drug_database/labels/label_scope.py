@@ -136,6 +136,15 @@ def covers(label: Label, forms: Iterable[str]) -> bool | None:
     )
 
 
+def is_of_other_route(sentence: str, forms: Iterable[str]) -> bool:
+    """Return whether ``sentence`` names routes, and none that ``forms`` ask for."""
+    asked, said = (
+        {route for form in some for route in _ROUTES_OF[form]}
+        for some in (forms, asked_forms(fold_name(sentence).split()))
+    )
+    return bool(asked and said) and asked.isdisjoint(said)
+
+
 def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[str]) -> LabelScope | None:
     """Return what the first label of ``record`` covers of what was asked; None for a record without a label."""
     if not record.labels:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
+from tools.drug_database.labels.label_scope import is_of_other_route
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
@@ -170,7 +171,6 @@ def _shown_sections(question: str) -> tuple[SectionName, ...]:
 
 def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, JsonValue]:
     record = hit.record
-    label = record.labels[0] if record.labels else None
     source = main_source(record)
     data: dict[str, JsonValue] = {
         "cite": cite,
@@ -179,11 +179,7 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
         "drug_classes": [fact.value for fact in record.drug_classes],
         "matched": hit.matched.model_dump(),
         "products": [group.data() for group in grouped(record.products)[:_MOST_PRODUCTS]],
-        "label": {
-            name: list(label.sections.get(name, ())[:_MOST_SENTENCES]) for name in sections if label.sections.get(name)
-        }
-        if label
-        else {},
+        "label": {name: said for name in sections if (said := _sentences(hit, name))},
         "source": source.model_dump(include={"title", "publisher", "url", "date"}) if source else {},
     }
     if hit.scope is not None:
@@ -191,6 +187,14 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
     if hit.look_alikes:
         data["look_alikes"] = list(hit.look_alikes)
     return data
+
+
+def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
+    """Return the first sentences of a section of the first label; no dose for another route than the asked one."""
+    said = hit.record.labels[0].sections.get(section, ()) if hit.record.labels else ()
+    if section == "dosage" and hit.scope is not None:
+        said = tuple(sentence for sentence in said if not is_of_other_route(sentence, hit.scope.asked))
+    return list(said[:_MOST_SENTENCES])
 
 
 def _some(values: Iterable[str], most: int) -> list[JsonValue]:
