@@ -1,0 +1,119 @@
+"""The tree of all settings. ``Settings.check()`` refuses an unsafe combination and says what to set."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic_settings import BaseSettings
+
+from chat_app.errors import ConfigurationError
+from chat_app.settings.environment import load
+from chat_app.settings.model_settings import ModelSettings, OfflineSettings
+from chat_app.settings.operation_settings import DiagnosticsSettings, GovernanceSettings, StorageSettings
+from chat_app.settings.server_settings import OidcSettings, ServerSettings, is_loopback
+
+OFFLINE_MODEL = "asclepius-extractive"
+
+
+class Settings:
+    """The tree: ``model``, ``storage``, ``server``, ``oidc``, ``offline``, ``diagnostics``, ``governance``.
+
+    Values given in the constructor win over the environment:
+    ``Settings(model={"model": "gpt-5"}, storage={"data_dir": "/srv/asclepius"})``.
+    Raises ``ConfigurationError`` that names each variable that is wrong, never its value.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: dict[str, Any] | None = None,
+        storage: dict[str, Any] | None = None,
+        server: dict[str, Any] | None = None,
+        oidc: dict[str, Any] | None = None,
+        offline: dict[str, Any] | None = None,
+        diagnostics: dict[str, Any] | None = None,
+        governance: dict[str, Any] | None = None,
+    ) -> None:
+        self.model = load(ModelSettings, model)
+        self.storage = load(StorageSettings, storage)
+        self.server = load(ServerSettings, server)
+        self.oidc = load(OidcSettings, oidc)
+        self.offline = load(OfflineSettings, offline)
+        self.diagnostics = load(DiagnosticsSettings, diagnostics)
+        self.governance = load(GovernanceSettings, governance)
+
+    @cached_property
+    def uses_offline_model(self) -> bool:
+        """Whether the built-in model answers."""
+        return self.model.api_key is None and self.model.base_url is None
+
+    @cached_property
+    def default_model(self) -> str:
+        """The model that is asked when none is named."""
+        return OFFLINE_MODEL if self.uses_offline_model else self.model.model
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models that users are offered, the default one first."""
+        return tuple(dict.fromkeys((self.default_model, *self.model.models)))
+
+    def may_ask(self, model: str) -> bool:
+        """Return whether users may name ``model``; the demo user may name any unless a list is set."""
+        return model in self.models or (self.server.auth == "demo" and not self.model.models)
+
+    def check(self) -> None:
+        """Raise ``ConfigurationError`` for a combination of settings that is unsafe or cannot work."""
+        server = self.server
+        if server.auth == "demo" and not is_loopback(server.host):
+            raise ConfigurationError(
+                f"ASCLEPIUS_HOST={server.host} would let anyone on the network in as the demo user. "
+                "Set ASCLEPIUS_AUTH=password (and run `asclepius users add`), header or oidc, "
+                "or listen on 127.0.0.1."
+            )
+        has_users = server.users is not None or (self.storage.data_dir / "users.json").is_file()
+        if server.auth == "password" and not has_users:
+            raise ConfigurationError(
+                "ASCLEPIUS_AUTH=password needs users: run `asclepius users add NAME`, or set ASCLEPIUS_USERS."
+            )
+        if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
+            raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")
+        if server.cds_issuers and server.auth != "demo" and server.public_url is None:
+            raise ConfigurationError("ASCLEPIUS_CDS_ISSUERS needs ASCLEPIUS_PUBLIC_URL, which the tokens must name.")
+        if not all(_is_key_place(issuer, keys) for issuer, keys in server.cds_clients.items()):
+            raise ConfigurationError(
+                "ASCLEPIUS_CDS_ISSUERS must list `issuer=keys`, where keys is an https address or an absolute path."
+            )
+        if server.auth == "oidc":
+            self._check_oidc()
+        if "*" in server.allowed_origins:
+            raise ConfigurationError("ASCLEPIUS_ALLOWED_ORIGINS must list origins; `*` would let any site in.")
+        if self.model.base_url is not None and not self.model.base_url.startswith(("http://", "https://")):
+            raise ConfigurationError("OPENAI_BASE_URL must begin with http:// or https://.")
+
+    def _check_oidc(self) -> None:
+        issuer = urlsplit(self.oidc.oidc_issuer or "")
+        if issuer.scheme != "https" and not (issuer.scheme == "http" and is_loopback(issuer.hostname or "")):
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_ISSUER, which begins with https://.")
+        if not self.oidc.oidc_client_id:
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_CLIENT_ID.")
+        if self.server.public_url is None and not is_loopback(self.server.host):
+            raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_PUBLIC_URL, to which the provider returns.")
+
+
+SECTIONS: tuple[type[BaseSettings], ...] = (
+    ModelSettings,
+    StorageSettings,
+    ServerSettings,
+    OidcSettings,
+    OfflineSettings,
+    DiagnosticsSettings,
+    GovernanceSettings,
+)
+
+
+def _is_key_place(issuer: str, keys: str) -> bool:
+    """Return whether nobody on the network can replace the keys of ``issuer``."""
+    local = keys.startswith("http://") and is_loopback(urlsplit(keys).hostname or "")
+    return bool(issuer) and (keys.startswith(("https://", "/")) or local)
