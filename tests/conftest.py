@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
 
@@ -107,6 +108,23 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the URL of a Redis for this run, on a Unix socket."""
     with redis_server(tmp_path_factory.mktemp("redis")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Yield the URL of a PostgreSQL server, on a Unix socket."""
+    if postgres_binary("postgres") is None:
+        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
+    return await fresh_database(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(scope="session")

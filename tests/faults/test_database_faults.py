@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,12 @@ from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, api, frames
 from tests.support.engine import clinic
-from tests.support.postgres import fresh_database, postgres_binary, postgres_server
+from tests.support.postgres import fresh_database
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
 from tests.support.served import asclepius
 from tests.support.services import redis_server
 
 MODEL = "any"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server for these tests."""
-    if postgres_binary("postgres") is None:
-        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
-    with postgres_server() as url:
-        yield url
 
 
 async def allow(database: str, *, connections: bool) -> None:

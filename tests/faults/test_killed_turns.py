@@ -20,20 +20,11 @@ import pytest
 
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, socket_of
-from tests.support.postgres import fresh_database, postgres_binary, postgres_server
+from tests.support.postgres import fresh_database
 
 KILLS = int(os.environ.get("ASCLEPIUS_KILLS", "2"))
 LONGEST = 1.2
 QUESTION = "count to 3000"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server for these tests."""
-    if postgres_binary("postgres") is None:
-        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
-    with postgres_server() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

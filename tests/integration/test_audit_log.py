@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,25 +16,7 @@ from chat_app.audit.audit_table import AuditEntry, AuditFilter
 from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.errors import AuditUnavailable
-from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 from tests.support.served import asclepius
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server for these tests."""
-    if postgres_binary("postgres") is None:
-        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
-    with postgres_server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
-    return await fresh_database(request.getfixturevalue("postgres"))
 
 
 @asynccontextmanager

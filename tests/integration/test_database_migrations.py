@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -13,7 +11,6 @@ from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate, schema_problems
 from chat_app.errors import ConfigurationError
 from chat_app.interface.history.history_layer import History
-from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 
 OLD_SCHEMA = (
     """CREATE TABLE IF NOT EXISTS users (
@@ -39,23 +36,6 @@ OLD_SCHEMA = (
     """CREATE INDEX IF NOT EXISTS steps_of_thread ON steps ("threadId", "createdAt")""",
     """CREATE INDEX IF NOT EXISTS elements_of_thread ON elements ("threadId")""",
 )
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server for these tests."""
-    if postgres_binary("postgres") is None:
-        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
-    with postgres_server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
-    return await fresh_database(request.getfixturevalue("postgres"))
 
 
 async def executed(url: str, *statements: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,24 +27,6 @@ from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.sessions.session_store import SessionStore
-from tests.support.postgres import fresh_database, postgres_binary, postgres_server
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server for these tests."""
-    if postgres_binary("postgres") is None:
-        pytest.skip("no PostgreSQL on this machine (`make test-postgres` installs it)")
-    with postgres_server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite+aiosqlite:///{tmp_path / 'history.sqlite3'}"
-    return await fresh_database(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture
