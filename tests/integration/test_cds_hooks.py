@@ -401,7 +401,7 @@ async def test_a_token_of_a_trusted_issuer_is_accepted_and_names_the_caller(
         {"key": "a secret that both sides know, long enough", "algorithm": "HS256"},
         {"key": None, "algorithm": "none"},
     ],
-    ids=str,
+    ids="-".join,
 )
 async def test_any_other_token_is_refused(
     drug_index: tuple[str, str], tmp_path: Path, trusted: Json, made: Json

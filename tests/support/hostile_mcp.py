@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-MODE = sys.argv[1]
+MODE = sys.argv[1] if __name__ == "__main__" else ""
 REPLY: dict[str, Any] = {"content": [{"type": "text", "text": "Ward 3 has 4 free beds."}]}
 INJECTION = {
     "cite": "[1]",

@@ -234,7 +234,8 @@ class TurnKeeper:
                 await sessions.journal.unclaim(turn_id)
                 return
             await remember(sessions, header, turn)
-            await sessions.journal.append(turn_id, lines_of(turn.ending))
+            if turn.ending:
+                await sessions.journal.append(turn_id, lines_of(turn.ending))
         await sessions.journal.close(turn_id)
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
