@@ -6,6 +6,8 @@
   const line = document.createElement('button');
   line.type = 'button';
   line.id = 'asc-in-force';
+  // The keyboard reaches the settings by their own button, a few steps earlier.
+  line.tabIndex = -1;
   line.title = window.asclepiusSay('settings');
   line.addEventListener('click', () => document.getElementById('chat-settings-open-modal')?.click());
 
