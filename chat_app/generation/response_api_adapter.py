@@ -85,7 +85,8 @@ class ResponseAPIAdapter:
                 api_key=self._key,
                 base_url=self._base_url,
                 max_retries=0,
-                timeout=httpx2.Timeout(self._total, connect=_CONNECT_TIMEOUT),
+                # No limit for reads: it would run while the answer's reader is busy. ``read_events`` has its own.
+                timeout=httpx2.Timeout(self._total, connect=_CONNECT_TIMEOUT, read=None),
                 http_client=openai.DefaultAioHttpClient() if self._http_client == "aiohttp" else None,
             )
         return client

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chat_app.agent.event_channel import MAX_EVENTS
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import ProtocolViolation
 from chat_app.events import AgentEvent, Notice, TextDelta, TextReplaced, TurnEnded, TurnStarted
@@ -341,15 +342,21 @@ async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable
 
 
 async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
-    """Row 11 and 20."""
+    """Row 11 and 20: the rest is sent when the reader has taken longer than both limits for what came before."""
+    read, words = asyncio.Event(), ["word "] * 120
+    steps = text_reply(*words, "last")
     async with (
-        ScriptedServer([text_reply(*["word "] * 600)]) as server,
-        clinic(server, redis_url, limits={"idle_timeout": 0.2, "total_timeout": 0.4}) as agent,
+        ScriptedServer([[*steps[:124], WaitFor(read), *steps[124:]]]) as server,
+        clinic(server, redis_url, limits={"idle_timeout": 1.0, "total_timeout": 1.0}) as agent,
     ):
         events: list[AgentEvent] = []
         async for event in agent.consult("q", ConsultOptions(include_raw=True)):
             events.append(event)
-            await asyncio.sleep(0.002)
+            if text_of(events) == "".join(words):
+                read.set()
+            elif len(events) < 2 * len(words) - MAX_EVENTS:
+                # All but what the channel holds: the rest is read at once, because meanwhile the server is waited for.
+                await asyncio.sleep(0.02)
     assert ended(events).outcome.kind == "completed"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import itertools
 import logging
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -25,7 +26,7 @@ from chat_app.errors import (
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.response_api_adapter import HttpClient, ResponseAPIAdapter, _provider_error
-from chat_app.generation.stream_reader import LONGEST_PAUSE, ReadPace
+from chat_app.generation.stream_reader import LONGEST_PAUSE, ReadPace, read_events
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
@@ -355,3 +356,23 @@ async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
             sizes = [len(batch) async for batch in events]
     assert sum(sizes) == len(steps)
     assert len(sizes) < len(steps) - 5, "one batch for what came meanwhile"
+
+
+async def test_the_readers_own_time_counts_against_neither_limit() -> None:
+    steps = [step.encode() for step in text_reply("a") if isinstance(step, Event)]
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for step in steps[:2]:
+            yield step
+        # A limit that has passed ends the stream at the next turn of the event loop.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        yield b"".join(steps[2:])
+
+    until = asyncio.get_running_loop().time() + 0.3
+    sizes: list[int] = []
+    async for batch in read_events(chunks(), idle=0.3, until=until, pace=ReadPace()):
+        sizes.append(len(batch))
+        if len(sizes) == 2:
+            await asyncio.sleep(0.5)
+    assert sizes == [1, 1, len(steps) - 2]
