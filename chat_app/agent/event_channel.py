@@ -16,7 +16,7 @@ E = TypeVar("E")
 
 MAX_EVENTS = 64
 MAX_CHARS = 8_192
-"""Limit of the queued text in characters, beyond which the producer waits, and through it the server."""
+"""Limit of the queued text in characters; a producer waits until its text fits, and through it the server."""
 
 
 class EventChannel(Generic[E]):
@@ -31,18 +31,22 @@ class EventChannel(Generic[E]):
         self._writable = asyncio.Event()
 
     async def put(self, event: E) -> None:
-        """Add ``event``; wait while the channel is full."""
-        while (self._chars >= MAX_CHARS or len(self._waiting) >= self._max) and not self._ended:
+        """Add ``event``; wait while the channel is full. A text above the limit waits until no other text is queued."""
+        size = len(event.text) if isinstance(event, TextDelta) else 0
+        while not (self._fits(size) or self._ended):
             self._writable.clear()
             await self._writable.wait()
         if isinstance(event, TextDelta):
-            self._chars += len(event.text)
+            self._chars += size
             last = self._waiting[-1] if self._waiting else None
             if isinstance(last, TextDelta):
                 self._waiting[-1] = cast("E", TextDelta(text=last.text + event.text))
                 return
         self._waiting.append(event)
         self._readable.set()
+
+    def _fits(self, size: int) -> bool:
+        return len(self._waiting) < self._max and (not self._chars or self._chars + size <= MAX_CHARS)
 
     def end(self) -> None:
         """End the channel; queued events can still be read."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
-from chat_app.agent.event_channel import EventChannel
+from chat_app.agent.event_channel import MAX_CHARS, EventChannel
 from chat_app.agent.hosted_results import FILE_SEARCH, file_search_output
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunnerEvent
@@ -121,9 +121,10 @@ class StreamManager:
                 logger.info("The model server sent %d events of unknown types.", unknown)
 
     async def _take(self, batch: EventBatch, group: asyncio.TaskGroup) -> None:
-        """Pass on what the events of one read make known, their text as one delta."""
+        """Pass on what the events of one read make known, their text as few deltas."""
         fold, include_raw = self._output.fold, self._state.request.include_raw
         text: list[str] = []
+        size = 0
         for event in batch:
             updates = fold.apply(event)
             if include_raw:
@@ -132,6 +133,10 @@ class StreamManager:
             for update in updates:
                 if isinstance(update, TextUpdate):
                     text.append(self._state.add_text(update.item_id, update.text))
+                    size += len(text[-1])
+                    if size >= MAX_CHARS:
+                        # A compressed read may hold far more text than may wait for the reader.
+                        text, size = await self._flushed(text), 0
                 else:
                     text = await self._flushed(text)
                     await self._pass_on(update, group)
@@ -168,12 +173,12 @@ class StreamManager:
         function = Function(call_id=item.call_id, name=item.name, arguments=item.arguments or "{}", item_id=item.id)
         self._functions.append(function)
         if self._tools is not None:
+            self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
             await self._tool_start(function, self._tools.presentation(item.name))
             self._running.append(group.create_task(self._execute(function, self._tools), name=f"tool {item.name}"))
 
     async def _execute(self, function: Function, tools: ToolManager) -> None:
         """Run one call and pass on its progress and output."""
-        self._outputs[function.call_id] = FunctionOutput(name=function.name, input=function, error=_CANCELLED)
         request = self._state.request
         running = StreamingFunctionOutput(tools.stream(function, allowed=request.tools, given=request.given))
         async with aclosing(running.astream()) as items:
@@ -201,7 +206,7 @@ class StreamManager:
         open_calls = [(f, t) for f, t in zip(self._functions, self._running, strict=False) if not t.done()]
         for function, task in open_calls:
             task.cancel()
-            await self._tool_output(FunctionOutput(name=function.name, input=function, error=_CANCELLED))
+            await self._tool_output(self._outputs[function.call_id])
 
     async def _step_done(self) -> list[FunctionOutput]:
         fold, state = self._output.fold, self._state

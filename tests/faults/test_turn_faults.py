@@ -18,6 +18,7 @@ from chat_app.events import (
     Notice,
     ReferencesReady,
     RunItemStreamEvent,
+    StepRunItem,
     TextDelta,
     ToolOutputRunItem,
     TurnStarted,
@@ -43,6 +44,7 @@ from tests.support.scripted_server import (
     ScriptedServer,
     ScriptedTurn,
     Status,
+    Step,
     WaitFor,
     calls_reply,
     text_reply,
@@ -187,35 +189,39 @@ async def test_stop_in_the_middle_of_a_tool_leaves_no_call_open(redis_url: str, 
     assert [item["content"][0]["text"] for item in sent["input"]] == ["Two?", "Three?"]
 
 
+@pytest.mark.parametrize("begun", [True, False])
 @pytest.mark.parametrize("ending", ["cut", "failed"])
-async def test_a_response_that_breaks_off_cancels_its_tools_and_says_so(redis_url: str, ending: str) -> None:
+async def test_a_response_that_breaks_off_cancels_its_tools_and_says_so(
+    redis_url: str, ending: str, begun: bool
+) -> None:
     """Row 18."""
-    cleaned = asyncio.Event()
+    started, cleaned = asyncio.Event(), asyncio.Event()
 
     async def search_clinical_guidelines(question: str) -> str:
         """Search."""
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
             cleaned.set()
         return question
 
-    steps = calls_reply(ASK)[:-1]
+    steps: list[Step] = [*calls_reply(ASK)[:-1], *([WaitFor(started)] if begun else [])]
     if ending == "failed":
         steps.append(Event({"type": "error", "code": "overloaded", "message": ""}))
     tools = [FunctionTool(search_clinical_guidelines)]
     async with ScriptedServer([steps]) as server, clinic(server, redis_url, tools) as agent:
         events = await consult(agent)
     assert ended(events).outcome.kind == ("failed" if ending == "failed" else "incomplete")
-    assert cleaned.is_set()
-    outputs = [
-        event.item.function_output
-        for event in events
-        if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem)
-    ]
+    assert started.is_set() or not begun
+    assert cleaned.is_set() == started.is_set(), "a call that comes with the end may never begin"
+    items = [event.item for event in events if isinstance(event, RunItemStreamEvent)]
+    outputs = [item.function_output for item in items if isinstance(item, ToolOutputRunItem)]
     assert [output.error for output in outputs] == [
         "The call was cancelled because the response ended before it could be used."
     ]
+    steps_done = [item.step_output for item in items if isinstance(item, StepRunItem)]
+    assert [list(step.observations) for step in steps_done] == [outputs]
 
 
 async def test_a_slow_reader_gets_every_word_merged_and_holds_the_server_back(redis_url: str) -> None:
