@@ -154,7 +154,7 @@ async def _over_http(server: HttpServer, allowance: _Allowance) -> AsyncGenerato
 
 
 class _Transport(httpx.AsyncHTTPTransport):
-    """Counts what is received, and refuses compressed bodies, whose size is not known before."""
+    """Limits the bytes of a response; refuses compressed bodies, whose full size is unknown."""
 
     def __init__(self, allowance: _Allowance) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ _AFTER: Final = re.compile(
 
 
 class Figure(NamedTuple):
-    """A number, its unit as written (empty when there is none), what it is per, and whether it bounds from one side."""
+    """A number with its unit as written (empty for none), the unit it is per, and whether it is a one-sided bound."""
 
     value: float
     unit: str = ""

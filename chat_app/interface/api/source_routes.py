@@ -12,6 +12,7 @@ from pydantic import StringConstraints
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.own_documents import require_readable
 from chat_app.interface.runtime import Runtime
+from tools.documents.models import PageImage
 from tools.guidelines import Scope
 
 _HOUR = "private, max-age=3600"
@@ -52,9 +53,7 @@ def source_router(runtime: Runtime) -> APIRouter:
         scope = await require_readable(runtime.history, signed_in(request), document_id)
         app = await runtime.ready()
         image = await app.guidelines.page_image(document_id, page, highlight=quote, scale=scale, scope=scope)
-        marked = {"x-marked-at": "{:.4f} {:.4f}".format(*image.marked_at)} if image.marked_at else {}
-        headers = {**_kept(scope), "x-page-count": str(image.pages), **marked}
-        return Response(image.png, media_type="image/png", headers=headers)
+        return _picture(image, scope)
 
     @router.get("/guidelines/{document_id}/original.pdf")
     async def original(request: Request, document_id: str) -> FileResponse:
@@ -74,6 +73,12 @@ def source_router(runtime: Runtime) -> APIRouter:
         return Response(found.model_dump_json(), media_type="application/json")
 
     return router
+
+
+def _picture(image: PageImage, scope: Scope | None) -> Response:
+    marked = {"x-marked-at": "{:.4f} {:.4f}".format(*image.marked_at)} if image.marked_at else {}
+    headers = {**_kept(scope), "x-page-count": str(image.pages), **marked}
+    return Response(image.png, media_type="image/png", headers=headers)
 
 
 def _file(path: FilePath, name: str, scope: Scope | None) -> FileResponse:

@@ -46,7 +46,7 @@ class TurnWriter:
             self._not_before = clock.time() + _PAUSE_SECONDS
 
     async def release(self) -> bool:
-        """Leave the ended turn to whoever can write it to the history; return False when Redis is down, too."""
+        """Leave the ended turn to any process that can store it; return False when Redis is down, too."""
         return await self._finish(lambda journal: journal.release(self._turn.id, self._turn.thread_id))
 
     async def close(self) -> None:

@@ -89,7 +89,7 @@ class TurnRenderer:
     _parts: AnswerParts = field(init=False)
     _part: int = 0
     _first_part: int = 0
-    """Of the agent's answer: before it are notices and what is said about added files."""
+    """Number of the part where the agent's answer begins, after notices and the report of added files."""
     _lead: str = ""
     """A notice above the answer."""
 
@@ -174,7 +174,7 @@ class TurnRenderer:
     def _other(self, event: AgentEvent) -> list[Emission]:
         match event:
             case TurnStarted():
-                # What was said about added files stays above the tool calls.
+                # The report of added files stays above the tool calls.
                 shown = self._begin_answer() if self.written else []
                 return [*shown, *self._enter_phase(say(self.ids.language, "phase.reading"))]
             case Notice(comes_first=True):
@@ -198,7 +198,7 @@ class TurnRenderer:
         return [*self._write(self._lead), *self._begin_answer()]
 
     def _begin_answer(self) -> list[Emission]:
-        """Let the answer begin in a message of its own; in a column it goes on."""
+        """Begin the answer in a new message; in a column, continue the same one."""
         if self.ids.column:
             return []
         sealed = self._seal_part()

@@ -44,7 +44,7 @@ _ALGORITHMS: Final = frozenset(
 
 
 class SignInFailed(Exception):
-    """The provider did not sign the user in, or what it sent is not valid. The text names no user."""
+    """The provider refused the sign-in, or its response is not valid. The message names no user."""
 
 
 class _Provider(BaseModel):

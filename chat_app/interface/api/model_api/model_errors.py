@@ -87,5 +87,5 @@ def _known(error: Exception) -> JSONResponse | None:
 
 
 def _place(error: Mapping[str, Any]) -> str:
-    """Return the field of an error, such as ``messages.0.content``, without what was sent in it."""
+    """Return the field of an error, such as ``messages.0.content``, without the value that was sent."""
     return ".".join(str(part) for part in error["loc"][1:4]) or "the body"

@@ -60,7 +60,7 @@ class InfobuttonQuery(BaseModel):
 
     @property
     def name(self) -> str:
-        """The words of what is asked about; empty when there is only a code."""
+        """The name of the requested concept; empty when the request has only a code."""
         return self.display or self.original
 
     @property
@@ -79,7 +79,7 @@ class InfobuttonQuery(BaseModel):
         return tuple(dict.fromkeys((*_FIRST.get(self.task, ()), *SECTIONS)))
 
     def question(self, medicine: str = "") -> str:
-        """Return the question in words; ``medicine`` is the database's name of what is asked about."""
+        """Return the question in words; ``medicine`` is the name of the concept in the drug database."""
         about = medicine or self.name or self.drug_code or self.code
         if self.topic:
             return f"{about}: {self.topic}{self._patient()}?"
