@@ -36,6 +36,9 @@ client_address: ContextVar[str] = ContextVar("client_address", default="")
 class AuditLog(Protocol):
     """An append-only record of actions."""
 
+    failures: int
+    """Entries of this process that could not be written."""
+
     async def record(
         self,
         action: AuditAction,
@@ -70,6 +73,8 @@ class AuditLog(Protocol):
 
 class SilentAuditLog:
     """Records nothing: for parts that run without a database."""
+
+    failures = 0
 
     async def record(
         self,

@@ -106,6 +106,8 @@ class DatabaseAuditLog:
         self._required = required
         self._sinks = sinks
         self._lock = asyncio.Lock()
+        self.failures = 0
+        """Entries of this process that could not be written, or not to every sink."""
 
     async def record(
         self,
@@ -135,6 +137,7 @@ class DatabaseAuditLog:
             for sink in self._sinks:
                 await asyncio.to_thread(sink, entry.model_dump_json(exclude={"seq", "previous", "hash"}))
         except OSError as error:
+            self.failures += 1
             logger.error("The audit log could not be written: %s", type(error).__name__)  # noqa: TRY400
             if self._required:
                 raise AuditUnavailable(_UNWRITTEN) from None

@@ -66,6 +66,8 @@ class Runtime:
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
+        if self.metrics is not None:
+            self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
         self.password_login = PasswordLogin(self.identity, self.audit)
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
         self.history.before_reading = self.keeper.up_to_date

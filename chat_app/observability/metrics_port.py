@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import DiagnosticsSettings
@@ -38,7 +40,7 @@ async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettin
     if metrics is None or settings.metrics_port is None:
         yield
         return
-    from prometheus_client import start_http_server
+    from prometheus_client import make_wsgi_app, start_http_server
 
     try:
         server, thread = start_http_server(settings.metrics_port, settings.metrics_host, metrics.registry)
@@ -47,6 +49,8 @@ async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettin
             f"Port {settings.metrics_port} on {settings.metrics_host} cannot be used ({error.strerror}): "
             "set ASCLEPIUS_METRICS_PORT to a free one."
         ) from None
+    if settings.metrics_token is not None:
+        server.set_app(_guarded(make_wsgi_app(metrics.registry), settings.metrics_token.get_secret_value()))
     logger.info("Metrics are at http://%s:%s/metrics", *server.server_address[:2])
     probe = asyncio.create_task(_measure_lag(metrics))
     try:
@@ -56,6 +60,19 @@ async def metrics_served(metrics: AppMetrics | None, settings: DiagnosticsSettin
         await asyncio.to_thread(server.shutdown)
         server.server_close()
         thread.join()
+
+
+def _guarded(app: WSGIApplication, token: str) -> WSGIApplication:
+    """Return ``app`` for requests with ``token`` alone."""
+    wanted = f"Bearer {token}".encode()
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if hmac.compare_digest(str(environ.get("HTTP_AUTHORIZATION", "")).encode(), wanted):
+            return app(environ, start_response)
+        start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
+        return [b""]
+
+    return answer
 
 
 async def _measure_lag(metrics: AppMetrics) -> None:

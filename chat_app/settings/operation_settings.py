@@ -50,7 +50,9 @@ class DiagnosticsSettings(BaseSettings):
     metrics_port: int | None = Field(None, ge=0, le=65_535)
     """Port of the Prometheus metrics, at /metrics; 0 takes a free one. Unset: none. They contain no text and no ids."""
     metrics_host: str = "127.0.0.1"
-    """Address that the metrics' port listens on. It asks for no password: keep it inside your network."""
+    """Address that the metrics' port listens on. It asks for no password but the token: keep it inside your network."""
+    metrics_token: SecretStr | None = None
+    """Token that whoever reads the metrics must send, as `Authorization: Bearer TOKEN`. Unset: none is asked for."""
     trace_dir: Path | None = None
     """Directory for traces: the history of the prompt, and a record of the model's calls. Unset: none are written."""
     trace_calls: Literal["failures", "all"] = "failures"

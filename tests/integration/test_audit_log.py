@@ -117,6 +117,7 @@ async def test_an_action_that_cannot_be_recorded_anywhere_is_refused_unless_it_i
                     await log.record("question", "ada")
             else:
                 await log.record("question", "ada")
+            assert log.failures == 1
             await executed(database, "ALTER TABLE away RENAME TO audit")
 
 

@@ -119,8 +119,18 @@ async def test_a_turn_is_counted_with_its_tools_sources_and_tokens(redis_url: st
     assert found["asclepius_citations_dropped_total"] == 1
     assert found["asclepius_http_responses_total 200"] >= 1
     assert found["asclepius_service_restarts milvus"] == 2
-    assert found["asclepius_turns_active"] == 0
+    assert found["asclepius_turns_active"] == found["asclepius_audit_failures"] == 0
     assert CANARY not in shown
+
+
+async def test_metrics_with_a_token_are_for_its_owner_alone(redis_url: str, tmp_path: Path) -> None:
+    async with watched(TURN, redis_url, tmp_path, metrics_token="right") as (_, url), httpx.AsyncClient() as prometheus:
+        answers = [
+            await prometheus.get(url, headers={"authorization": f"Bearer {token}"}) for token in ("wrong", "right")
+        ]
+        answers.append(await prometheus.get(url))
+    assert [answer.status_code for answer in answers] == [401, 200, 401]
+    assert ["asclepius" in answer.text for answer in answers] == [False, True, False]
 
 
 async def test_a_turn_that_fails_is_counted_by_the_code_of_its_outcome(redis_url: str, tmp_path: Path) -> None:

@@ -117,13 +117,19 @@ def test_the_chart_refuses_the_demo_user() -> None:
     assert not Draft7Validator(SCHEMA).is_valid(VALUES | {"settings": {"ASCLEPIUS_AUTH": "demo"}})
 
 
-def test_every_metric_that_an_alert_reads_exists() -> None:
+def test_every_metric_that_an_alert_or_a_dashboard_reads_exists() -> None:
     families = text_string_to_metric_families(generate_latest(AppMetrics().registry).decode())
     known = {name for family in families for name in (family.name, f"{family.name}_total", f"{family.name}_bucket")}
-    known |= {"asclepius_service_restarts"}
+    # Gauges of the running app, which tests/integration/test_observability.py reads.
+    known |= {f"asclepius_{name}" for name in ("service_restarts", "turns_active", "sockets", "audit_failures")}
     rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
-    read = {name for rule in rules for name in re.findall(r"asclepius_\w+", rule["expr"])}
+    panels = json.loads((DEPLOY / "grafana/asclepius.json").read_text("utf-8"))["panels"]
+    queries = [rule["expr"] for rule in rules] + [query["expr"] for panel in panels for query in panel["targets"]]
+    read = {name for query in queries for name in re.findall(r"asclepius_\w+", query)}
     assert read <= known
+    shown = {name.removesuffix("_bucket") for name in read}
+    counted = set(re.findall(r"`(asclepius_\w+)`", (PROJECT / "docs/production.md").read_text("utf-8")))
+    assert counted - shown <= {"asclepius_retrieved_passages"}, "the dashboard lacks a metric"
 
 
 def test_a_replica_may_drain_before_it_is_killed() -> None:
