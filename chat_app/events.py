@@ -53,6 +53,13 @@ class LLMResponseItem(RunItem):
     text: str
 
 
+class ReasoningRunItem(RunItem):
+    """Reasoning that the model wrote before its next text or call: its own words, supported by no source."""
+
+    type: Literal["reasoning"] = "reasoning"
+    text: str
+
+
 class ToolCallRunItem(RunItem):
     type: Literal["tool_call"] = "tool_call"
     function: Function
@@ -154,11 +161,18 @@ class FinalOutputItem(RunItem):
 
 
 AnyRunItem = Annotated[
-    LLMResponseItem | ToolCallRunItem | ToolProgressRunItem | ToolOutputRunItem | StepRunItem | FinalOutputItem,
+    LLMResponseItem
+    | ReasoningRunItem
+    | ToolCallRunItem
+    | ToolProgressRunItem
+    | ToolOutputRunItem
+    | StepRunItem
+    | FinalOutputItem,
     Field(discriminator="type"),
 ]
 RunItemName = Literal[
     "agent.llm_response",
+    "agent.reasoning",
     "agent.tool_call_start",
     "agent.tool_call_progress",
     "agent.tool_call_complete",

@@ -9,6 +9,7 @@ counted. A quote is kept only when it occurs in the passage verbatim.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import orjson
@@ -29,6 +30,7 @@ PassageNumberer = Callable[[Sequence[Passage]], Awaitable[tuple[int, ...]]]
 """Returns the number of each passage in the conversation; a passage keeps its number."""
 
 CitedEvent = TextDelta | CitationAdded | Notice
+_SUBSCRIPTED = re.compile(r"(?<!\w)[a-z]\Z")
 
 DROPPED = Notice(
     code="citation_dropped",
@@ -131,6 +133,10 @@ class CitationManager:
         known = [self._retrieved[number] for number in marker.numbers if number in self._retrieved]
         if len(known) < len(marker.numbers) and (marker.ranges or (not known and len(marker.numbers) > 1)):
             # Several numbers of which none was retrieved, or a range that was not: values, not a citation.
+            self._follow(marker.raw)
+            return [TextDelta(text=marker.raw)]
+        if not known and _SUBSCRIPTED.search(self._statement):
+            # ``a[1]`` is a name with an index.
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
         events: list[CitedEvent] = [self._cite(passage, marker.raw) for passage in known]

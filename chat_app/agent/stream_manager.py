@@ -23,6 +23,7 @@ from chat_app.events import (
     Notice,
     Outcome,
     RawResponsesStreamEvent,
+    ReasoningRunItem,
     RunItemStreamEvent,
     StepOutput,
     StepRunItem,
@@ -37,6 +38,7 @@ from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
     FileSearchStarted,
+    ReasoningUpdate,
     TextReplacement,
     TextUpdate,
     ToolCallReady,
@@ -76,6 +78,8 @@ class StreamManager:
         self._functions: list[Function] = []
         self._outputs: dict[str, FunctionOutput] = {}
         self._running: list[asyncio.Task[None]] = []
+        self._reasoning: list[str] = []
+        """Reasoning that has not been passed on yet."""
 
     @property
     def outcome(self) -> Outcome:
@@ -131,6 +135,12 @@ class StreamManager:
                 text = await self._flushed(text)
                 await self._channel.put(RawResponsesStreamEvent(data=event))
             for update in updates:
+                if isinstance(update, ReasoningUpdate):
+                    self._reasoning.append(update.text)
+                    continue
+                if self._reasoning:
+                    text = await self._flushed(text)
+                    await self._reasoned()
                 if isinstance(update, TextUpdate):
                     text.append(self._state.add_text(update.item_id, update.text))
                     size += len(text[-1])
@@ -146,6 +156,13 @@ class StreamManager:
         if text:
             await self._channel.put(TextDelta(text=text[0] if len(text) == 1 else "".join(text)))
         return []
+
+    async def _reasoned(self) -> None:
+        """Pass on the reasoning so far as one item."""
+        item = ReasoningRunItem(text="".join(self._reasoning))
+        self._reasoning.clear()
+        if item.text.strip():
+            await self._channel.put(RunItemStreamEvent(name="agent.reasoning", item=item))
 
     async def _pass_on(self, update: Update, group: asyncio.TaskGroup) -> None:
         match update:
@@ -165,7 +182,6 @@ class StreamManager:
             case FileSearchDone():
                 await self._tool_output(file_search_output(update.item))
             case _:
-                # Reasoning reaches those who follow the raw events.
                 return
 
     async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup) -> None:
@@ -199,6 +215,7 @@ class StreamManager:
     async def _response_done(self) -> None:
         """Report the end of the response; cancel and report calls that can no longer be answered."""
         fold = self._output.fold
+        await self._reasoned()
         item = LLMResponseItem(step=self._number, response_id=fold.response_id, text=fold.text)
         await self._channel.put(RunItemStreamEvent(name="agent.llm_response", item=item))
         if self.outcome.kind == "completed":

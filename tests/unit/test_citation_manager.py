@@ -78,6 +78,15 @@ async def test_a_range_cites_each_of_its_passages_and_one_that_was_not_retrieved
     assert citations.references().dropped == 0
 
 
+async def test_the_index_of_a_name_is_text_and_a_number_after_a_word_is_a_citation() -> None:
+    citations = CitationManager(number, [(1, RAISE)])
+    events = run(citations, "Take a[9], then vitamin D[9] and iron[1].")
+    text = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert text == "Take a[9], then vitamin D and iron."
+    assert [event.number for event in events if isinstance(event, CitationAdded)] == [1]
+    assert citations.references().dropped == 1
+
+
 async def test_what_earlier_turns_retrieved_can_be_cited() -> None:
     citations = CitationManager(number, [(12, RAISE)])
     assert [event.passage for event in run(citations, "So [12].") if isinstance(event, CitationAdded)] == [RAISE]

@@ -13,6 +13,7 @@ from chat_app.events import (
     CitationAdded,
     Notice,
     Outcome,
+    ReasoningRunItem,
     Reference,
     ReferencesReady,
     RunItemStreamEvent,
@@ -135,6 +136,18 @@ def test_a_failure_is_told_in_the_readers_language_without_what_only_operators_n
     step = painting.steps[painting.ids.part("c1")]
     assert "Diese Quelle ist nicht erreichbar" in step["output"]
     assert "MILVUS_URI" not in step["output"]
+
+
+def test_reasoning_is_a_closed_step_that_is_kept_and_says_that_it_is_not_checked() -> None:
+    reasoned = RunItemStreamEvent(name="agent.reasoning", item=ReasoningRunItem(text="**HER2:neg** first."))
+    painting = painter()
+    (shown,) = painting.paint([reasoned])
+    step = painting.steps[shown.payload["id"]]
+    assert (step["type"], step["defaultOpen"], step["parentId"]) == ("tool", False, "run")
+    assert "not checked" in step["name"]
+    assert step["output"] == "**HER2\\:neg** first."
+    extracts = TurnRenderer(painting.ids, extracts=True)
+    assert extracts.paint([reasoned]) == [], "the offline model's reasoning only names its tool calls"
 
 
 def test_a_step_shows_each_argument_of_its_call() -> None:

@@ -225,6 +225,24 @@ async def test_a_chain_that_is_gone_is_replayed_in_the_middle_of_a_run_too() -> 
     assert "previous_response_id" not in server.requests[3].json
 
 
+async def test_reasoning_is_one_item_before_what_it_led_to_and_no_part_of_the_answer() -> None:
+    def thought(text: str, item: str = "rs") -> Event:
+        return Event({"type": "response.reasoning_summary_text.delta", "item_id": item, "delta": text})
+
+    def said(text: str) -> Event:
+        return Event({"type": "response.output_text.delta", "item_id": "m", "delta": text})
+
+    end = Event({"type": "response.completed", "response": response_body("r", "completed")})
+    answer = [said("Well. "), thought("First "), thought("the dose."), said("Yes."), thought(" \n", "x"), said(" No.")]
+    async with ScriptedServer([[*answer, thought("Done.", "y"), end]]) as server:
+        events, result = await drain(runner(server), question(include_raw=False))
+    shown = [e.text if e.type == "text_delta" else getattr(e.item, "text", "") for e in events]
+    assert "".join(shown[:2]) == "Well. First the dose."
+    reasoning = [e.item.text for e in events if e.type == "run_item_stream_event" and e.item.type == "reasoning"]
+    assert reasoning == ["First the dose.", "Done."]
+    assert result.answer == "Well. Yes. No."
+
+
 async def test_reasoning_reaches_those_who_follow_raw_events() -> None:
     thought = Event({"type": "response.reasoning_summary_text.delta", "item_id": "rs", "delta": "Hm."})
     end = Event({"type": "response.completed", "response": response_body("r", "completed")})

@@ -20,6 +20,7 @@ from chat_app.events import (
     Notice,
     Outcome,
     RawResponsesStreamEvent,
+    ReasoningRunItem,
     ReferencesReady,
     RunItemStreamEvent,
     StatementsChecked,
@@ -227,10 +228,23 @@ class TurnRenderer:
                 return self._tool_progress(item)
             case ToolOutputRunItem():
                 return self._tool_ended(item)
+            case ReasoningRunItem():
+                return self._reasoned(item)
             case LLMResponseItem() | StepRunItem() | FinalOutputItem():
                 return []
             case _:
                 assert_never(item)
+
+    def _reasoned(self, item: ReasoningRunItem) -> list[Emission]:
+        if self.extracts:
+            # The offline model's reasoning only names its calls, which are steps themselves.
+            return []
+        fold, part, name = MarkdownFold(), self.ids.part(item.id), say(self.ids.language, "step.reasoning")
+        step = empty_step(self.ids, part, name, kind="tool", parent=self.ids.holder_id, at=item.timestamp)
+        step["metadata"]["icon"] = "brain"
+        step |= {"output": fold.feed(item.text) + fold.close(), "end": iso(item.timestamp)}
+        self.steps[part] = step
+        return [Emission("new_message", dict(step))]
 
     def _tool_started(self, item: ToolCallRunItem) -> list[Emission]:
         call = item.function
