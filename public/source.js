@@ -161,9 +161,9 @@
     return copyButton('asc-copy-sentence', t('copySentence'), () => window.asclepiusClipboard.sentence(statement, reference, answer.answered));
   }
 
-  // A button that copies a link to the passage, for a note; none for a calculation, which is stored nowhere.
+  // A button that copies a link to the passage, for a note; none for a calculation or an external source, which are stored nowhere.
   function linker(reference, quote) {
-    if (reference.kind === 'calculation') return null;
+    if (['calculation', 'external'].includes(reference.kind)) return null;
     const query = quote && quote.length <= LONGEST_IN_LINK ? `?quote=${encodeURIComponent(quote)}` : '';
     const address = `${location.origin}${window.asclepiusRoot}/passages/${encodeURIComponent(reference.passage_id)}${query}`;
     return copyButton('asc-copy-link', t('copyLink'), () => window.asclepiusClipboard.link(reference, address));

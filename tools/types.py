@@ -46,7 +46,8 @@ class Passage(Frozen):
     """
 
     id: str
-    kind: Literal["guideline", "drug_record", "calculation"]
+    kind: Literal["guideline", "drug_record", "calculation", "external"]
+    """``external``: a source that an MCP server returned; like a calculation it is stored nowhere."""
     document_id: str
     title: str
     text: str

@@ -86,6 +86,12 @@ class Runtime:
         sessions = self.app.sessions if self.app else None
         return sessions.ended_logins if isinstance(sessions, RedisSessionStore) else None
 
+    async def first_use(self, token: str, expires: int) -> bool:
+        """Return whether the token of that name was never used before; it counts as used until ``expires``."""
+        await self.ready()
+        known = self._ended_logins()
+        return known is not None and await known.first_use(token, expires)
+
     @property
     def loading(self) -> str | None:
         """The part that is still loading, in English; None when everything is loaded."""

@@ -236,7 +236,7 @@ def _cited(passage: Passage) -> CitedPassage:
     return CitedPassage(
         cite=passage.id,
         uri=_uri("passages", passage.id) if passage.kind == "guideline" else None,
-        text=passage.text if passage.kind == "calculation" else None,
+        text=passage.text if passage.kind in {"calculation", "external"} else None,
         **passage.model_dump(include={"title", "issuer", "version", "section", "page", "page_label", "url"}),
     )
 

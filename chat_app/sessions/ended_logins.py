@@ -1,7 +1,7 @@
-"""Logins that were ended before they expire: one login by a log-out, all of a user's by "log out everywhere".
+"""Tokens that are refused before they expire: ended logins, and tokens for one use that were used.
 
-A login is named by a hash of its token, so that nobody who reads the keys can use it. While Redis cannot be reached,
-this process knows the logins that it ended itself.
+One login is ended by a log-out, all of a user's by "log out everywhere". A token is named by a hash, so that nobody who
+reads the keys can use it. While Redis cannot be reached, this process knows the tokens that it ended itself.
 """
 
 from __future__ import annotations
@@ -54,17 +54,36 @@ class EndedLogins:
             return False
         return one is not None or (everywhere is not None and issued <= int(everywhere))
 
+    async def first_use(self, name: str, expires: int) -> bool:
+        """Return whether the token of that name was never used before; it counts as used until ``expires``."""
+        key, now = f"asclepius:token-used:{_hashed(name)}", int(time.time())
+        if key in self._known:
+            return False
+        self._remember(key, now)
+        try:
+            return bool(await self._bounded(lambda: self._redis.set(key, now, ex=max(1, expires - now), nx=True)))
+        except SessionStoreUnavailable:
+            _logger.warning("Tokens that other processes accepted are not known while Redis cannot be reached.")
+            return True
+
     async def _keep(self, key: str) -> None:
         now = int(time.time())
+        self._remember(key, now)
+        await self._bounded(lambda: self._redis.set(key, now, ex=self._lasts))
+
+    def _remember(self, key: str, now: int) -> None:
         if len(self._known) >= _FORGET_BEYOND:
             self._known = {known: at for known, at in self._known.items() if now - at <= self._lasts}
         self._known[key] = now
-        await self._bounded(lambda: self._redis.set(key, now, ex=self._lasts))
 
 
 def _token_key(token: str) -> str:
-    return f"asclepius:login-ended:{hashlib.sha256(token.encode()).hexdigest()}"
+    return f"asclepius:login-ended:{_hashed(token)}"
 
 
 def _user_key(user: str) -> str:
-    return f"asclepius:logins-ended:{hashlib.sha256(user.encode()).hexdigest()}"
+    return f"asclepius:logins-ended:{_hashed(user)}"
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -200,6 +200,22 @@ async def test_a_result_cannot_pass_for_a_source_of_the_app(tmp_path: Path) -> N
     assert failed.output == {"server": "lab", "content": "No such ward (7).", "is_error": True}
 
 
+async def test_texts_that_a_server_embeds_are_sources_under_its_name(tmp_path: Path) -> None:
+    async with registered(tmp_path, {"ward": entry("cites")}) as manager:
+        output = await call(manager)
+    wiki, ward = output.passages
+    assert (wiki.kind, wiki.issuer, wiki.title) == ("external", "ward", "ward: https://wiki.example/beds")
+    assert (wiki.text, wiki.url, ward.url) == ("Keep one bed free [1].", "https://wiki.example/beds", None)
+    assert output.output == {
+        "server": "ward",
+        "content": "One rule.",
+        "sources": [
+            {"cite": wiki.id, "title": wiki.title, "text": "Keep one bed free (1)."},
+            {"cite": ward.id, "title": "ward: ward://3", "text": "Ward 3 has ten beds."},
+        ],
+    }
+
+
 async def test_a_turn_goes_on_when_a_server_dies_in_it(tmp_path: Path) -> None:
     async with registered(tmp_path, {"ward": entry("dies"), "good": entry("works")}) as manager:
         calls = [

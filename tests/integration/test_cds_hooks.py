@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,6 +26,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from chat_app.audit import AuditEntry, DatabaseAuditLog
 from chat_app.errors import ConfigurationError
+from chat_app.sessions import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.api_server import Api, api
 from tools.drug_database import DrugDatabase
@@ -66,18 +68,21 @@ def drug_index(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @asynccontextmanager
 async def services(
-    drug_index: tuple[str, str], folder: Path, *, governance: Json | None = None, **server: Any
+    drug_index: tuple[str, str], folder: Path, *, governance: Json | None = None, redis: str = "", **server: Any
 ) -> AsyncIterator[tuple[Api, httpx.AsyncClient]]:
-    """Serve the services to anyone, unless ``server`` says otherwise."""
+    """Serve the services to anyone, unless ``server`` says otherwise. Tokens need ``redis``."""
+    sessions = RedisSessionStore(redis) if redis else None
     uri, name = drug_index
     drugs = DrugDatabase(uri, name=name)
     given = {"cds_open": True, **server}
     async with (
-        api(None, folder / "data", drugs=drugs, governance=governance, **given) as running,
+        api(None, folder / "data", drugs=drugs, sessions=sessions, governance=governance, **given) as running,
         running.client(None) as client,
     ):
         yield running, client
     await drugs.aclose()
+    if sessions:
+        await sessions.aclose()
 
 
 def order(name: str = "", code: str = "", *, kind: str = "MedicationRequest", **more: Any) -> Json:
@@ -202,6 +207,74 @@ async def test_the_order_select_request_of_the_specification_is_answered(
     assert [card["summary"] for card in found] == [
         "amoxicillin and clavulanate + warfarin: monitor (label of amoxicillin and clavulanate)"
     ]
+
+
+def sandbox_order(fhir: str, code: str, name: str) -> Json:
+    """Return the draft order that the official sandbox makes for a server of a FHIR version."""
+    old = fhir == "DSTU2"
+    quantity = {"value": 1, "system": "http://unitsofmeasure.org", "code": "{pill}"}
+    timing = {"repeat": {"frequency": 1, "period": 1, "periodUnits" if old else "periodUnit": "d"}}
+    dose = {"doseAndRate": [{"doseQuantity": quantity}]} if fhir == "R4" else {"doseQuantity": quantity}
+    condition = {"coding": [{"system": "http://snomed.info/sct", "code": "185903001"}], "text": CANARY}
+    return {
+        "resourceType": "MedicationOrder" if old else "MedicationRequest",
+        "id": "order-123" if old else "request-123",
+        "status": "draft",
+        **({} if old else {"intent": "order"}),
+        "patient" if old else "subject": {"reference": "Patient/smart-1288992"},
+        "dateWritten" if old else "authoredOn": "2026-11-22",
+        "dosageInstruction": [{"timing": timing, **dose}],
+        "dispenseRequest": {"expectedSupplyDuration": {"value": 1, "unit": "days", "code": "d"}},
+        # The standard has lists here.
+        "category": {"coding": [{"code": "community"}]},
+        "reasonCodeableConcept" if old else "reasonCode": condition,
+        "medicationCodeableConcept": {"text": name, "coding": [{"display": name, "system": RXNORM, "code": code}]},
+    }
+
+
+def sandbox_request(hook: str, fhir: str) -> Json:
+    """Return what https://github.com/cds-hooks/sandbox sends, with the access token of its FHIR server."""
+    draft = sandbox_order(fhir, "21212", "Clarithromycin 500 MG Oral Tablet")
+    taken = {**sandbox_order(fhir, "36567", "Simvastatin 20 MG Oral Tablet"), "id": "a-1", "status": "active"}
+    orders = {"resourceType": "Bundle", "entry": [{"resource": draft}]}
+    context: Json = {"medications": orders} if hook == "medication-prescribe" else {"draftOrders": orders}
+    if hook == "order-select":
+        context["selections"] = [f"{draft['resourceType']}/{draft['id']}"]
+    found = {"fullUrl": "https://launch.smarthealthit.org/a-1", "resource": taken, "search": {"mode": "match"}}
+    return {
+        "hookInstance": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+        "hook": hook,
+        "fhirServer": "https://launch.smarthealthit.org/v/r4/fhir",
+        "context": {"patientId": "smart-1288992", "userId": "Practitioner/smart-Practitioner-71482713", **context},
+        "fhirAuthorization": {"access_token": CANARY, "token_type": "Bearer", "expires_in": 300, "subject": "cds"},
+        "prefetch": {"medications": {"resourceType": "Bundle", "type": "searchset", "total": 1, "entry": [found]}},
+    }
+
+
+async def test_the_requests_of_the_official_sandbox_are_answered(drug_index: tuple[str, str], tmp_path: Path) -> None:
+    imaging = {"resourceType": "ServiceRequest", "id": "example-request-id", "status": "draft", "intent": "plan"}
+    async with services(drug_index, tmp_path) as (_, client):
+        for hook, fhir in product(("order-select", "order-sign", "medication-prescribe"), ("R4", "STU3", "DSTU2")):
+            (card,) = await cards(client, sandbox_request(hook, fhir))
+            assert card["summary"] == "clarithromycin + simvastatin: contraindicated (label of clarithromycin)", fhir
+        selections = ["ServiceRequest/example-request-id"]
+        assert await cards(client, request(imaging, hook="order-select", selections=selections)) == []
+
+
+async def test_cards_are_in_the_language_of_the_client_and_quotes_in_their_own(
+    drug_index: tuple[str, str], tmp_path: Path
+) -> None:
+    async with services(drug_index, tmp_path) as (_, client):
+        client.headers["accept-language"] = "de-AT,de;q=0.9"
+        drafts = [order("azithromycin"), order("Zzyzxumab"), order()]
+        pair, other = await cards(client, request(*drafts, active=bundle(order("warfarin"))))
+    assert pair["summary"].startswith("azithromycin + warfarin: ")
+    assert pair["summary"].endswith("(Fachinformation azithromycin)")
+    assert "**Fachinformation azithromycin**" in pair["detail"]
+    assert pair["detail"].endswith("In der Fachinformation warfarin steht nichts über azithromycin.")
+    assert pair["links"][0]["label"] == "Zu azithromycin mit warfarin fragen"
+    assert other["summary"] == "Nicht alle Arzneimittel konnten auf Wechselwirkungen geprüft werden"
+    assert "Zzyzxumab\\, eine Verordnung ohne lesbares Arzneimittel" in other["detail"]
 
 
 async def test_the_medicines_of_medication_prescribe_are_checked(drug_index: tuple[str, str], tmp_path: Path) -> None:
@@ -353,11 +426,11 @@ def token(
 
 
 @pytest.fixture
-def trusted(tmp_path: Path) -> Json:
+def trusted(tmp_path: Path, redis_url: str) -> Json:
     """Settings that trust one issuer, whose keys are in a file."""
     keys = tmp_path / "ehr-keys.json"
     keys.write_text(key_set(one=EC_KEY, two=RSA_KEY), "utf-8")
-    return {"cds_open": False, "public_url": PUBLIC, "cds_issuers": f"{ISSUER}={keys}"}
+    return {"cds_open": False, "public_url": PUBLIC, "cds_issuers": f"{ISSUER}={keys}", "redis": redis_url}
 
 
 NO_CARD: Json = request(active=None)
@@ -424,6 +497,22 @@ async def test_neither_a_login_nor_an_unsigned_text_is_a_token(
             assert answer.status_code == 401
 
 
+async def test_a_token_is_accepted_once_by_all_replicas(
+    drug_index: tuple[str, str], tmp_path: Path, trusted: Json
+) -> None:
+    url, first, second = "/cds-services/order-sign", token(), token(key=RSA_KEY, algorithm="RS384", kid="two")
+    jti = jwt.decode(second["authorization"][7:], options={"verify_signature": False})["jti"]
+    signed_again = token(key=RSA_KEY, algorithm="PS384", kid="two", jti=jti)
+    async with (
+        services(drug_index, tmp_path / "one", **trusted) as (_, one),
+        services(drug_index, tmp_path / "two", **trusted) as (_, two),
+    ):
+        asked = [one.post(url, json=NO_CARD, headers=first), two.post(url, json=NO_CARD, headers=first)]
+        assert sorted(answer.status_code for answer in await asyncio.gather(*asked)) == [200, 401]
+        for client, headers, status in ((one, second, 200), (one, second, 401), (two, signed_again, 401)):
+            assert (await client.post(url, json=NO_CARD, headers=headers)).status_code == status
+
+
 class KeyServer(BaseHTTPRequestHandler):
     """Serves ``keys``, and counts the requests."""
 
@@ -440,13 +529,13 @@ class KeyServer(BaseHTTPRequestHandler):
 
 
 async def test_keys_come_from_the_address_of_the_issuer_and_unknown_ids_cause_no_flood(
-    drug_index: tuple[str, str], tmp_path: Path
+    drug_index: tuple[str, str], tmp_path: Path, redis_url: str
 ) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), KeyServer)
     Thread(target=server.serve_forever, daemon=True).start()
     KeyServer.keys, KeyServer.asked = key_set(one=EC_KEY), 0
     place = f"http://127.0.0.1:{server.server_port}/jwks.json"
-    settings_ = {"cds_open": False, "public_url": PUBLIC, "cds_issuers": f"{ISSUER}={place}"}
+    settings_ = {"cds_open": False, "public_url": PUBLIC, "cds_issuers": f"{ISSUER}={place}", "redis": redis_url}
     try:
         async with services(drug_index, tmp_path, **settings_) as (_, client):
             url = "/cds-services/order-sign"

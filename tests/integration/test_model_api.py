@@ -227,6 +227,42 @@ async def test_a_response_continues_a_stored_conversation_or_any_point_of_it(red
             await there.client(bert).responses.create(model="asclepius", input="?", previous_response_id=first.id)
 
 
+async def test_a_stored_response_can_be_read_and_erased_by_its_owner_alone(redis_url: str, tmp_path: Path) -> None:
+    async with facade(CITED, redis_url, tmp_path, user="gina") as there, there.client() as client:
+        made = await client.responses.create(model="asclepius", input="How much metformin?")
+        bert = there.client(create_key(api_keys_at(tmp_path / "data"), "bert", "ask", 1))
+        for refused in (bert.responses.retrieve(made.id), bert.responses.delete(made.id)):
+            with pytest.raises(openai.NotFoundError):
+                await refused
+        read = await client.responses.retrieve(made.id)
+        part = cast("Any", read.output[0]).content[0]
+        assert (read.id, read.status, read.created_at) == (made.id, "completed", pytest.approx(made.created_at, abs=60))
+        assert read.output_text.startswith(SAID)
+        assert cited(read.output_text, part.annotations) == [("[1]", "Diabetes")]
+        await client.responses.delete(made.id)
+        async with there.api.client("gina") as gina:
+            assert (await gina.get("/api/v1/conversations")).json() == {"conversations": []}
+        with pytest.raises(openai.NotFoundError):
+            await client.responses.retrieve(made.id)
+
+
+async def test_tools_of_a_client_are_never_called_and_refused_only_where_one_must_be(
+    redis_url: str, tmp_path: Path
+) -> None:
+    """Open WebUI sends tools with every question."""
+    tools: list[Any] = [{"type": "function", "function": {"name": "search_web", "parameters": {"type": "object"}}}]
+    async with facade(CITED, redis_url, tmp_path) as there, there.client() as client:
+        done = await client.chat.completions.create(model="asclepius", messages=QUESTION, tools=tools)
+        sent = json.dumps([request.json for request in there.server.requests])
+        with pytest.raises(openai.BadRequestError) as error:
+            await client.chat.completions.create(
+                model="asclepius", messages=QUESTION, tools=tools, tool_choice="required"
+            )
+    assert done.choices[0].message.tool_calls is None
+    assert "search_web" not in sent
+    assert error.value.param == "tool_choice"
+
+
 async def test_the_emergency_notice_comes_first(redis_url: str, tmp_path: Path) -> None:
     question: list[Any] = [{"role": "user", "content": "He has taken 40 tablets of paracetamol at once. What now?"}]
     async with facade([text_reply("Give acetylcysteine.")], redis_url, tmp_path) as there, there.client() as client:
@@ -316,7 +352,7 @@ async def test_models_are_listed_and_only_those_can_be_asked(redis_url: str, tmp
         ({"messages": QUESTION, "model": "asclepius/ä b"}, "model"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
-        ({"messages": QUESTION, "tools": [{"type": "function"}]}, "tools"),
+        ({"messages": QUESTION, "function_call": {"name": "f"}}, "function_call"),
         ({"messages": QUESTION, "n": 2}, "n"),
         ({"messages": QUESTION, "response_format": {"type": "json_object"}}, "response_format.type"),
         ({"messages": [*QUESTION, {"role": "assistant", "content": "x"}]}, None),

@@ -28,6 +28,8 @@ from chat_app.interface.i18n.translation import (
 )
 from chat_app.interface.page.starters import TOPICS
 from chat_app.interface.rendering.tool_steps import finished_name, progress_name
+from tools.drug_database.labels.severity import SEVERITIES
+from tools.drug_database.records import SECTIONS
 from tools.errors import ToolErrorCode
 from tools.guidelines.models import IngestStage
 from tools.search_presentation import passage_count
@@ -53,6 +55,8 @@ FAMILIES: dict[str, set[str]] = {
     "panel.": {"guidelines", "documents", "drugs", "length", "language", "models"}
     | {f"{name}.hint" for name in ("guidelines", "documents", "drugs", "models")},
     "panel.length.": {"brief", "standard", "full"},
+    "section.": set(SECTIONS),
+    "severity.": set(SEVERITIES),
     "starter.": {f"{topic}.{part}" for topic in (*TOPICS, "drugs") for part in ("label", "question")},
     "step.": {"drug", "form", "route", "strengths", "brands", "labelers", "document", "section", "page", "text"},
     "tool_error.": literals(ToolErrorCode) - {"other"},

@@ -92,18 +92,30 @@ def conversation_router(runtime: Runtime) -> APIRouter:
     @router.delete("/{conversation_id}", status_code=204, response_class=Response, responses=api_docs.NOT_FOUND)
     async def delete_conversation(request: Request, conversation_id: ConversationId) -> Response:
         """Erase a conversation, here and on the page. A question of it that is being answered is stopped."""
-        user = asker(request)
-        store = (await runtime.ready()).sessions
-        if await store.get(conversation_id, user) is None:
-            raise NotOwner
-        await runtime.audit.record("delete", user, conversation=conversation_id)
-        await runtime.turns.end_conversation(conversation_id, user)
-        # Delete the session last, so that an interrupted deletion can be repeated.
-        await runtime.history.delete_conversation(conversation_id, user)
-        await runtime.erase_conversation(conversation_id, user)
+        await erase_own(runtime, conversation_id, asker(request))
         return Response(status_code=204)
 
     return router
+
+
+async def erase_own(runtime: Runtime, conversation_id: str, user: str) -> None:
+    """Erase a user's conversation and stop its questions. Raises ``NotOwner``."""
+    if await (await runtime.ready()).sessions.get(conversation_id, user) is None:
+        raise NotOwner
+    await runtime.audit.record("delete", user, conversation=conversation_id)
+    await runtime.turns.end_conversation(conversation_id, user)
+    # Delete the session last, so that an interrupted deletion can be repeated.
+    await runtime.history.delete_conversation(conversation_id, user)
+    await runtime.erase_conversation(conversation_id, user)
+
+
+def references_of(message: Message, passages: dict[str, Passage]) -> tuple[Reference, ...]:
+    """Return the numbered passages that a stored answer cites; ``passages`` are the conversation's, by their ids."""
+    return tuple(
+        Reference(number=number, passage=passages[name])
+        for number, name in enumerate(message.citations, start=1)
+        if name in passages
+    )
 
 
 def _summary(runtime: Runtime, user: str, found: SessionSummary) -> ConversationSummary:
@@ -120,11 +132,10 @@ def _summary(runtime: Runtime, user: str, found: SessionSummary) -> Conversation
 
 
 def _message(message: Message, passages: dict[str, Passage]) -> ConversationMessage:
-    references = tuple(
-        Reference(number=number, passage=passages[name])
-        for number, name in enumerate(message.citations, start=1)
-        if name in passages
-    )
     return ConversationMessage(
-        role=message.role, content=message.content, at=message.at, outcome=message.outcome, references=references
+        role=message.role,
+        content=message.content,
+        at=message.at,
+        outcome=message.outcome,
+        references=references_of(message, passages),
     )

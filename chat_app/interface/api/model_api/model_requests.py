@@ -1,7 +1,8 @@
 """Requests of ``/v1`` as OpenAI's clients send them: one question, and the messages before it.
 
-Parameters that only tune a model, such as ``temperature``, are ignored. One that would change what the client gets
-back, such as its own tools or a JSON schema, is refused.
+Parameters that only tune a model, such as ``temperature``, are ignored, as are a client's own tools, which a model need
+not call. A parameter that would change what the client gets back, such as a JSON schema or a tool that it must get a
+call of, is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from chat_app.interface.api.model_api.model_answer import without_references
 from chat_app.sessions.session_store import Message
 
 Verbosity = Literal["low", "medium", "high"]
-Nothing = Annotated[tuple[object, ...], Field(max_length=0)]
 _LENGTHS: Final[dict[Verbosity | None, AnswerLength]] = {"low": "brief", "high": "full"}
 
 
@@ -85,7 +85,7 @@ class AnswerTextOptions(_Given):
 class _ModelRequest(_Given):
     model: ModelName
     stream: bool | None = None
-    tools: Nothing | None = None
+    tool_choice: Literal["auto", "none"] | None = None
 
     def named_model(self) -> str | None:
         """Return the model behind ``asclepius/NAME``; None for ``asclepius``, the default one.
@@ -105,7 +105,7 @@ class ChatRequest(_ModelRequest):
     stream_options: ChatStreamOptions | None = None
     verbosity: Verbosity | None = None
     n: Literal[1] | None = None
-    functions: Nothing | None = None
+    function_call: Literal["auto", "none"] | None = None
     response_format: PlainText | None = None
 
     @property

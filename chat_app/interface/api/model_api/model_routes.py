@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
+from chat_app.interface.api.conversation_routes import erase_own, references_of
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import (
@@ -43,7 +45,8 @@ from chat_app.sessions.session_store import Message
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _RESPONSE_ID: Final = re.compile(r"resp_([0-9a-f]{32})_([0-9a-f]{32})")
-_STREAM_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_NO_STORE: Final = {"cache-control": "no-store"}
+_STREAM_HEADERS: Final = {**_NO_STORE, "x-accel-buffering": "no"}
 
 
 def model_router(runtime: Runtime) -> APIRouter:
@@ -83,11 +86,26 @@ def model_router(runtime: Runtime) -> APIRouter:
         """Answer the last message, or the text."""
         question, turn = await turns.begin(request, body)
         answer = turns.answer(request, streamed=bool(body.stream))
-        frames = ResponseFrames(turn, body.model, answer, body.previous_response_id)
+        frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
         if body.stream:
             return _stream(frames.events(_pieces(question, answer)))
         await unless_left(request, question, _drained(question, answer))
         return _whole(answer, frames.response().model_dump(mode="json"))
+
+    @router.get("/responses/{response_id}")
+    async def stored(request: Request, response_id: str) -> Response:
+        """Return a response of a stored conversation."""
+        return JSONResponse(
+            (await turns.stored(request, response_id)).response().model_dump(mode="json"), headers=_NO_STORE
+        )
+
+    @router.delete("/responses/{response_id}")
+    async def erase(request: Request, response_id: str) -> Response:
+        """Erase the conversation of a response."""
+        user = asker(request)
+        conversation, _, _ = await turns.place_of(user, response_id)
+        await erase_own(runtime, conversation, user)
+        return JSONResponse({"id": response_id, "object": "response", "deleted": True})
 
     @router.api_route("/{path:path}", methods=_METHODS)
     async def nothing_else(path: str) -> Response:
@@ -154,17 +172,34 @@ class ModelTurns:
         """Return the conversation whose last answer ``previous`` is, or else the messages up to that answer."""
         if previous is None:
             return None, ()
-        named = _RESPONSE_ID.fullmatch(previous)
+        conversation, messages, end = await self.place_of(user, previous)
+        return (conversation if end == len(messages) else None), messages[:end]
+
+    async def place_of(self, user: str, response_id: str) -> tuple[str, Sequence[Message], int]:
+        """Return a response's conversation, its messages, and how many end with the response.
+
+        Raises ``UnknownResponse``.
+        """
+        named = _RESPONSE_ID.fullmatch(response_id)
         store = (await self._runtime.ready()).sessions
         session = await store.get(f"session_{named[1]}", user) if named else None
         if named is None or session is None:
             raise UnknownResponse
         turn, messages = str(UUID(named[2])), await store.messages(session.session_id)
-        ends = [at for at, message in enumerate(messages) if message.turn_id == turn]
+        ends = [at for at, message in enumerate(messages, start=1) if message.turn_id == turn]
         if not ends:
             raise UnknownResponse
-        last = ends[-1] + 1
-        return (session.session_id if last == len(messages) else None), messages[:last]
+        return session.session_id, messages, ends[-1]
+
+    async def stored(self, request: Request, response_id: str) -> ResponseFrames:
+        """Return a stored response: its words, and its citations at their end. Raises ``UnknownResponse``."""
+        user = self._runtime.identity.from_cookies(request.cookies)
+        conversation, messages, end = await self.place_of(user, response_id)
+        store, said = (await self._runtime.ready()).sessions, messages[end - 1]
+        passages = {found.passage.id: found.passage for found in await store.retrieved(conversation)}
+        answer = self.answer(request, streamed=False)
+        answer.see_stored(conversation, said, references_of(said, passages))
+        return ResponseFrames(str(said.turn_id), OWN_NAME, answer, None, said.at)
 
     async def _made(self, user: str, messages: Sequence[Message]) -> str | None:
         """Return a new conversation of these messages; None for none, which needs no store."""
@@ -213,4 +248,4 @@ def _whole(answer: ModelAnswer, body: dict[str, Any]) -> Response:
         # A retry would ask the question again, which the client's user decides.
         again = {"x-should-retry": "false"}
         return error_response(503, answer.error, code=answer.outcome.code, headers=again)
-    return JSONResponse(body, headers={"cache-control": "no-store"})
+    return JSONResponse(body, headers=_NO_STORE)

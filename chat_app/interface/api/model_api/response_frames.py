@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from openai.types import responses as wire
@@ -16,16 +16,16 @@ _STATUS = {"completed": "completed", "refused": "completed", "incomplete": "inco
 
 
 class ResponseFrames:
-    """Writes one response. ``previous`` is the response that it continues."""
+    """Writes one response, begun ``at`` a time. ``previous`` is the response that it continues."""
 
-    def __init__(self, turn_id: str, model: str, answer: ModelAnswer, previous: str | None) -> None:
+    def __init__(self, turn_id: str, model: str, answer: ModelAnswer, previous: str | None, at: datetime) -> None:
         self._turn_id = turn_id.replace("-", "")
         self._answer = answer
         self._sequence = 0
         self._message_id = f"msg_{self._turn_id}"
         self._fixed = {
             "object": "response",
-            "created_at": int(time.time()),
+            "created_at": int(at.timestamp()),
             "model": model,
             "previous_response_id": previous,
             "parallel_tool_calls": False,

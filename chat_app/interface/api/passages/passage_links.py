@@ -28,9 +28,9 @@ class PassageLinks:
         self._clock = clock
 
     def of(self, reference: Reference, base: str) -> str | None:
-        """Return the address of the reference's passage below ``base``; a calculation has its source's."""
+        """Return the address of the reference's passage below ``base``; one that is stored nowhere has its source's."""
         passage = reference.passage
-        if passage.kind == "calculation":
+        if passage.kind in {"calculation", "external"}:
             return passage.url
         shown = [one for one in reference.quotes if len(one) <= LONGEST_QUOTE][:MOST_QUOTES]
         query = [("quote", one) for one in shown]

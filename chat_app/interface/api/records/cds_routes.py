@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from chat_app.interface.api.records.cds_cards import Card, cards_of
 from chat_app.interface.api.records.client_tokens import TrustedIssuers
 from chat_app.interface.api.records.fhir_medicines import Coding, FhirModel, OrderedMedicine, medicines_in
 from chat_app.interface.api.records.order_check import check_orders
+from chat_app.interface.i18n.translation import language_of
 from chat_app.interface.runtime import Runtime
 
 PATH: Final = "/cds-services"
@@ -116,7 +118,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
     server = runtime.settings.server
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     problems.install(app)
-    issuers = TrustedIssuers(server.cds_clients)
+    issuers = TrustedIssuers(server.cds_clients, runtime.first_use)
 
     async def client(request: Request) -> str:
         """Return who calls. Raises ``Unauthenticated``."""
@@ -140,7 +142,7 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
         """Return the cards for the orders of a request."""
         if body.hook != service_id:
             raise HTTPException(400 if service_id in SERVICES else 404, "This service is for another hook.")
-        return {"cards": await _cards(runtime, body, caller, base_address(runtime, request))}
+        return {"cards": await _cards(runtime, request, body, caller)}
 
     @app.post(PATH + "/{service_id}/feedback")
     async def feedback(service_id: str, body: FeedbackList, caller: str = Depends(client)) -> dict[str, str]:
@@ -160,14 +162,18 @@ def cds_app(runtime: Runtime) -> CORSMiddleware:
     )
 
 
-async def _cards(runtime: Runtime, body: HookRequest, caller: str, base: str) -> list[Card]:
+async def _cards(runtime: Runtime, request: Request, body: HookRequest, caller: str) -> list[Card]:
     ordered, others = body.medicines()
     if not ordered:
         return []
     check = await check_orders((await runtime.ready()).drugs, ordered, others)
     if not check.pairs and not body.names_active():
         raise HTTPException(412, "The prefetch of active medications is missing, so there is nothing to compare.")
-    cards = cards_of(check, lambda question: page_link(base, question), active_given=body.names_active())
+    language, link = (
+        language_of(request.headers.get("accept-language")),
+        partial(page_link, base_address(runtime, request)),
+    )
+    cards = cards_of(check, link, language, active_given=body.names_active())
     shown = "; ".join(f"{card.uuid} {card.indicator} {card.summary}" for card in cards)
     await runtime.audit.record("order_check", caller, detail=f"{body.hook}: {shown or 'no card'}")
     return cards

@@ -1,7 +1,8 @@
 """Tokens by which record systems sign their CDS Hooks requests (CDS Hooks 2.0, "Trusting CDS Clients").
 
 A token is a JSON web token, signed with a private key of its issuer and made out to one address. The operator names the
-trusted issuers and where their public keys are; an address of keys inside a token (``jku``) is never opened.
+trusted issuers and where their public keys are; an address of keys inside a token (``jku``) is never opened. A token is
+accepted once: its id (``jti``) is remembered until it expires.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ _ALGORITHMS: Final = [f"{family}{bits}" for family in ("ES", "RS", "PS") for bit
 """Asymmetric ones alone, as the specification demands."""
 _CLAIMS: Final = ["iss", "aud", "exp", "iat", "jti"]
 _LEEWAY: Final = 60
+FirstUse = Callable[[str, int], Awaitable[bool]]
 _FRESH_SECONDS: Final = 3_600.0
 _PAUSE_SECONDS: Final = 30.0
 """Between two readings of the keys, so that tokens with made-up key ids cause no traffic."""
@@ -31,10 +33,14 @@ _READ_SECONDS: Final = 5.0
 
 
 class TrustedIssuers:
-    """The issuers whose tokens are accepted: their names with the https address or the file of their keys."""
+    """The issuers whose tokens are accepted: their names with the https address or the file of their keys.
 
-    def __init__(self, issuers: Mapping[str, str]) -> None:
+    ``first_use`` returns whether a name was never used before the Unix time at which it expires.
+    """
+
+    def __init__(self, issuers: Mapping[str, str], first_use: FirstUse) -> None:
         self._keys = {issuer: _KeySet(place) for issuer, place in issuers.items()}
+        self._first_use = first_use
 
     async def issuer_of(self, authorization: str, audience: Sequence[str]) -> str:
         """Return the issuer of the token in an ``Authorization`` header. Raises ``Unauthenticated``.
@@ -50,7 +56,7 @@ class TrustedIssuers:
             key = await keys.find(kid) if keys else None
             if key is None:
                 raise Unauthenticated
-            jwt.decode(
+            claims = jwt.decode(
                 token.strip(),
                 key,
                 algorithms=_ALGORITHMS,
@@ -61,6 +67,8 @@ class TrustedIssuers:
             )
         except (jwt.PyJWTError, TypeError, ValueError):
             raise Unauthenticated from None
+        if not await self._first_use(f"{issuer} {claims['jti']}", int(claims["exp"]) + _LEEWAY):
+            raise Unauthenticated
         return issuer
 
 

@@ -14,7 +14,8 @@ from pydantic.alias_generators import to_camel
 
 Resource = Mapping[str, Any]
 _CODES: Final = {"http://www.nlm.nih.gov/research/umls/rxnorm": "RxCUI", "http://hl7.org/fhir/sid/ndc": "NDC"}
-_MEDICINES: Final = frozenset({"MedicationRequest", "MedicationStatement"})
+_MEDICINES: Final = frozenset({"MedicationRequest", "MedicationStatement", "MedicationOrder"})
+"""The last is a MedicationRequest of DSTU2."""
 _NOT_TAKEN: Final = frozenset({"cancelled", "completed", "entered-in-error", "stopped", "not-taken"})
 _LONGEST: Final = 300
 _DEEPEST: Final = 4

@@ -18,7 +18,6 @@ from tools.drug_database.labels.severity import SEVERITIES
 
 MOST_PAIRS: Final = 300
 _MOST_ORDERS: Final = 100
-_UNNAMED: Final = "an order without a readable medicine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class OrderCheck:
     shared_risks: tuple[Statement, ...]
     """Risks that labels of medicines without such a statement have in common."""
     unknown: tuple[str, ...]
-    """Names of medicines that are not in the drug database."""
+    """Names of medicines that are not in the drug database; an empty one is that of an unreadable order."""
     unlabelled: tuple[str, ...]
     """Medicines in the drug database without a label."""
     pairs: int
@@ -58,7 +57,7 @@ async def check_orders(
     held = _distinct(named[len(ordered) :], besides=new)
     pairs = [*combinations(new, 2), *product(new, held)]
     unread = len(ordered) + len(others) - len(asked)
-    unknown = [next(iter(one.names), _UNNAMED) for one, found in zip(asked, named, strict=True) if not found]
+    unknown = [next(iter(one.names), "") for one, found in zip(asked, named, strict=True) if not found]
     # Reading labels takes processor time, which other requests must not wait for.
     findings, risks = await asyncio.to_thread(_statements, pairs[:MOST_PAIRS])
     return OrderCheck(
