@@ -36,6 +36,9 @@ Embeddings = Annotated[
     str | None,
     typer.Option(help="Also search by meaning; default: the setting ASCLEPIUS_EMBEDDINGS."),
 ]
+Limit = Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")]
+Parallel = Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")]
+Model = Annotated[str | None, typer.Option(help="Ask this model.")]
 EmbeddingModel = Annotated[str, typer.Option(help="Model of the embedding server.")]
 
 
@@ -114,9 +117,9 @@ async def citations(
         Path | None,
         typer.Argument(help='JSON list of {"question"}; default: the demonstration questions.', exists=True),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")] = 4,
-    model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
+    limit: Limit = None,
+    parallel: Parallel = 4,
+    model: Model = None,
     json: shell.Json = False,
 ) -> None:
     """Ask each question; check every quote and number against the page it is cited with.
@@ -156,9 +159,9 @@ async def answers(
             exists=True,
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")] = 4,
-    model: Annotated[str | None, typer.Option(help="Ask this model.")] = None,
+    limit: Limit = None,
+    parallel: Parallel = 4,
+    model: Model = None,
     json: shell.Json = False,
 ) -> None:
     """Ask each question; check that the answer holds the fact, cites it, and claims nothing where there is none."""

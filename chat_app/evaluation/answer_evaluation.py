@@ -6,24 +6,20 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-import orjson
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.naive_ranker import naive_quotes
-from chat_app.evaluation.parallel_questions import ask_in_parallel
-from chat_app.events import ReferencesReady, TextDelta, TextReplaced, TurnEnded, TurnStarted
-from tools.errors import SourceRejected
+from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
+from chat_app.evaluation.question_files import read_rows
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import folded
 from tools.types import Frozen
 
-USER = "evaluation"
 _UNCLEAR = re.compile(
     r"\bno (?:sentence |passage )?clear(?:ly)?\b|\bclosest passages?\b|\bkeine klare\b|\bnothing (?:was )?found\b",
     re.IGNORECASE,
@@ -48,6 +44,12 @@ class AnswerQuestion(BaseModel):
     any_of: bool = Field(False, alias="any")
     answerable: bool = True
     after: str | None = None
+
+    @model_validator(mode="after")
+    def _facts_of_an_answerable_question(self) -> Self:
+        if self.answerable and not self.facts:
+            raise ValueError
+        return self
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -92,47 +94,26 @@ class AnswersReport(Frozen):
 
 
 @dataclass(slots=True)
-class _Answer:
-    text: str = ""
-    cited: list[str] = field(default_factory=list[str])
-    outcome: str = "failed"
-    conversation_id: str = ""
+class _Judged:
+    question: AnswerQuestion
+    answer: ObservedAnswer
+    in_answer: bool = False
+    in_cited: bool = False
+    naive: bool = False
 
     @property
     def plain(self) -> str:
-        return " ".join(_TABLE.sub(" ", self.text).split())
+        return " ".join(_TABLE.sub(" ", self.answer.text).split())
 
     @property
     def unclear(self) -> bool:
-        return not self.cited or _UNCLEAR.search(self.text) is not None
-
-
-@dataclass(slots=True)
-class _Judged:
-    question: AnswerQuestion
-    answer: _Answer
-    in_answer: bool
-    in_cited: bool
-    naive: bool
+        return not self.answer.references or _UNCLEAR.search(self.answer.text) is not None
 
 
 def read_answer_questions(file: Path) -> list[AnswerQuestion]:
     """Read questions, one JSON object a line or one JSON list. Raises ``SourceRejected``."""
-    try:
-        text = file.read_bytes()
-        rows = orjson.loads(text) if text.lstrip()[:1] == b"[" else [orjson.loads(line) for line in _lines(text)]
-        found = TypeAdapter(list[AnswerQuestion]).validate_python(rows)
-    except (OSError, ValueError, ValidationError):
-        reason = f'{file.name} has no questions: each line needs "question", "must", "answerable".'
-        raise SourceRejected(reason) from None
-    lacking = next((each.question for each in found if each.answerable and not each.facts), None)
-    if lacking is not None or not found:
-        raise SourceRejected(f'{file.name}: an answerable question needs the facts that answer it in "must".')
-    return found
-
-
-def _lines(text: bytes) -> Iterable[bytes]:
-    return filter(bytes.strip, text.splitlines())
+    needs = '"question", and "must" with the facts that answer it or "answerable": false'
+    return read_rows(file, AnswerQuestion, needs)
 
 
 async def evaluate_answers(
@@ -148,49 +129,21 @@ async def evaluate_answers(
     started = time.monotonic()
 
     async def judge(question: AnswerQuestion) -> _Judged:
-        return await _judge(question, await _ask(agent, question, model), library)
+        return await _judge(question, await ask(agent, question.question, after=question.after, model=model), library)
 
     judged = await ask_in_parallel(questions, judge, parallel=parallel, progress=progress)
     return _report(judged, time.monotonic() - started)
 
 
-async def _ask(agent: AsclepiusHealthcareAgent, question: AnswerQuestion, model: str | None) -> _Answer:
-    answer = _Answer()
-    for text in filter(None, (question.after, question.question)):
-        conversation = answer.conversation_id or None
-        answer = _Answer()
-        turn = agent.consult(text, ConsultOptions(conversation_id=conversation, user_id=USER, model=model))
-        async with aclosing(turn) as events:
-            async for event in events:
-                match event:
-                    case TurnStarted():
-                        answer.conversation_id = event.conversation_id
-                    case TextDelta():
-                        answer.text += event.text
-                    case TextReplaced():
-                        answer.text = ""
-                    case ReferencesReady():
-                        answer.cited = [f"{each.passage.section}\n{each.passage.text}" for each in event.references]
-                    case TurnEnded():
-                        answer.outcome = event.outcome.kind
-                    case _:
-                        continue
-    await agent.chats.delete(answer.conversation_id, USER)
-    return answer
-
-
-async def _judge(question: AnswerQuestion, answer: _Answer, library: GuidelineLibrary) -> _Judged:
-    if not question.answerable:
-        return _Judged(question, answer, in_answer=False, in_cited=False, naive=False)
-    found = await library.search(question.question, limit=6)
-    naive = "\n".join(naive_quotes(question.question, found.passages))
-    return _Judged(
-        question,
-        answer,
-        in_answer=question.held_by(answer.plain),
-        in_cited=question.held_by("\n".join(answer.cited)),
-        naive=question.held_by(naive),
-    )
+async def _judge(question: AnswerQuestion, answer: ObservedAnswer, library: GuidelineLibrary) -> _Judged:
+    judged = _Judged(question, answer)
+    if question.answerable:
+        cited = (f"{each.passage.section}\n{each.passage.text}" for each in answer.references)
+        found = await library.search(question.question, limit=6)
+        judged.in_answer = question.held_by(judged.plain)
+        judged.in_cited = question.held_by("\n".join(cited))
+        judged.naive = question.held_by("\n".join(naive_quotes(question.question, found.passages)))
+    return judged
 
 
 def _report(judged: Sequence[_Judged], seconds: float) -> AnswersReport:
@@ -201,12 +154,12 @@ def _report(judged: Sequence[_Judged], seconds: float) -> AnswersReport:
         fact_in_answer=_share(each.in_answer for each in answerable),
         fact_in_cited_passage=_share(each.in_cited for each in answerable),
         naive_ranker=_share(each.naive for each in answerable),
-        said_unclear=_share(bool(each.answer.cited) and each.answer.unclear for each in answerable),
-        falsely_denied=_share(not each.answer.cited for each in answerable),
+        said_unclear=_share(bool(each.answer.references) and each.unclear for each in answerable),
+        falsely_denied=_share(not each.answer.references for each in answerable),
         unanswerable=len(unanswerable),
-        unanswerable_handled=_share(each.answer.unclear for each in unanswerable),
-        median_words=statistics.median(len(each.answer.plain.split()) for each in judged),
-        failed=sum(each.answer.outcome not in {"completed", "refused"} for each in judged),
+        unanswerable_handled=_share(each.unclear for each in unanswerable),
+        median_words=statistics.median(len(each.plain.split()) for each in judged),
+        failed=sum(not each.answer.whole for each in judged),
         seconds=round(seconds, 1),
         misses=tuple(miss for each in judged if (miss := _miss(each)) is not None),
     )
@@ -214,10 +167,10 @@ def _report(judged: Sequence[_Judged], seconds: float) -> AnswersReport:
 
 def _miss(each: _Judged) -> AnswerMiss | None:
     if each.question.answerable:
-        what = "" if each.in_answer else "fact not in the answer" if each.answer.cited else "denied"
+        what = "" if each.in_answer else "fact not in the answer" if each.answer.references else "denied"
     else:
-        what = "" if each.answer.unclear else "claimed an answer"
-    return AnswerMiss(question=each.question.question, what=what, answer=each.answer.plain) if what else None
+        what = "" if each.unclear else "claimed an answer"
+    return AnswerMiss(question=each.question.question, what=what, answer=each.plain) if what else None
 
 
 def _share(values: Iterable[bool]) -> float | None:

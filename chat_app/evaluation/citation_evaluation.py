@@ -11,34 +11,17 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.agent.citations.passage_choice import STORED
-from chat_app.answer_options import ConsultOptions
 from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, Finding, Kind
-from chat_app.evaluation.parallel_questions import ask_in_parallel
-from chat_app.events import (
-    AgentEvent,
-    CitationAdded,
-    Reference,
-    ReferencesReady,
-    RunItemStreamEvent,
-    StatementsChecked,
-    TextDelta,
-    TextReplaced,
-    ToolOutputRunItem,
-    TurnEnded,
-    TurnStarted,
-    UnsupportedStatement,
-)
+from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
 from tools.documents.page_words import page_texts, stands_on
 from tools.documents.row_places import row_stands_on
 from tools.guidelines import GuidelineLibrary
 from tools.types import Passage
 
-USER = "evaluation"
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+|>]\s*)*(?:\d{1,3}[.)]\s+)?")
@@ -58,69 +41,15 @@ async def evaluate_citations(
     sources = _Sources(library)
 
     async def check(question: CitationQuestion) -> _Checked:
-        return await _check(question, await _ask(agent, question, model), sources)
+        return await _check(question, await ask(agent, question.question, after=question.after, model=model), sources)
 
     checked = await ask_in_parallel(questions, check, parallel=parallel, progress=progress)
     return _report(questions, checked, time.monotonic() - started)
 
 
 @dataclass(slots=True)
-class _Statement:
-    """A part of the answer and the citations that follow it."""
-
-    text: str = ""
-    cited: list[CitationAdded] = field(default_factory=list[CitationAdded])
-
-
-@dataclass(slots=True)
-class _Answer:
-    """One turn as the reader saw it."""
-
-    statements: list[_Statement] = field(default_factory=lambda: [_Statement()])
-    references: tuple[Reference, ...] = ()
-    dropped: int = 0
-    unsupported: tuple[UnsupportedStatement, ...] = ()
-    outcome: str = "failed"
-    tool_errors: list[str] = field(default_factory=list[str])
-    conversation_id: str = ""
-
-    def take(self, event: AgentEvent) -> None:
-        match event:
-            case TurnStarted():
-                self.conversation_id = event.conversation_id
-            case TextDelta():
-                self._text(event.text)
-            case TextReplaced():
-                self.statements = [_Statement()]
-            case CitationAdded():
-                self.statements[-1].cited.append(event)
-            case ReferencesReady():
-                self.references, self.dropped = event.references, event.dropped
-            case StatementsChecked():
-                self.unsupported = event.unsupported
-            case TurnEnded():
-                self.outcome = event.outcome.kind
-            case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)) if output.error is not None:
-                self.tool_errors.append(f"{output.name}: {output.error}")
-            case _:
-                return
-
-    def _text(self, text: str) -> None:
-        for line in text.splitlines(keepends=True):
-            last = self.statements[-1]
-            if last.text.endswith("\n") or (last.cited and line.strip(" .,;:|\n")):
-                last = _Statement()
-                self.statements.append(last)
-            last.text += line
-
-    @property
-    def citations(self) -> list[CitationAdded]:
-        return [citation for statement in self.statements for citation in statement.cited]
-
-
-@dataclass(slots=True)
 class _Checked:
-    answer: _Answer
+    answer: ObservedAnswer
     quotes: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
 
@@ -161,29 +90,17 @@ class _Sources:
         return texts
 
 
-async def _ask(agent: AsclepiusHealthcareAgent, question: CitationQuestion, model: str | None) -> _Answer:
-    answer = _Answer()
-    for text in filter(None, (question.after, question.question)):
-        conversation = answer.conversation_id or None
-        answer = _Answer()
-        turn = agent.consult(text, ConsultOptions(conversation_id=conversation, user_id=USER, model=model))
-        async with aclosing(turn) as events:
-            async for event in events:
-                answer.take(event)
-    await agent.chats.delete(answer.conversation_id, USER)
-    return answer
-
-
-async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources) -> _Checked:
+async def _check(question: CitationQuestion, answer: ObservedAnswer, sources: _Sources) -> _Checked:
     checked = _Checked(answer)
 
     def found(what: Kind, number: int = 0, detail: str = "") -> None:
         checked.findings.append(Finding(what=what, question=question.question, number=number, detail=detail))
 
-    if answer.outcome not in {"completed", "refused"}:
+    if not answer.whole:
         found("no answer", detail=answer.outcome)
-    for error in answer.tool_errors:
-        found("a tool failed", detail=error)
+    for output in answer.tool_outputs:
+        if output.error is not None:
+            found("a tool failed", detail=f"{output.name}: {output.error}")
     for number, detail in _wrong_numbers(answer):
         found("wrong number", number, detail)
     for number, figure in _unsupported_figures(answer):
@@ -202,7 +119,7 @@ async def _check(question: CitationQuestion, answer: _Answer, sources: _Sources)
     return checked
 
 
-def _wrong_numbers(answer: _Answer) -> list[tuple[int, str]]:
+def _wrong_numbers(answer: ObservedAnswer) -> list[tuple[int, str]]:
     """Return numbers that open another passage or are out of order, and references that nothing cites."""
     listed = {reference.number: reference.passage.id for reference in answer.references}
     first_uses = list(dict.fromkeys(citation.number for citation in answer.citations))
@@ -220,14 +137,14 @@ def _wrong_numbers(answer: _Answer) -> list[tuple[int, str]]:
     return wrong
 
 
-def _unsupported_figures(answer: _Answer) -> list[tuple[int, str]]:
+def _unsupported_figures(answer: ObservedAnswer) -> list[tuple[int, str]]:
     wrong: list[tuple[int, str]] = []
-    for statement in answer.statements:
-        if statement.cited:
-            passages = [citation.passage for citation in statement.cited]
+    for part in answer.parts:
+        if part.cited:
+            passages = [citation.passage for citation in part.cited]
             known = {figure for p in passages for figure in _figures(f"{p.title} {p.version} {p.section} {p.text}")}
-            said = _figures(_LIST_MARK.sub("", statement.text))
-            wrong += [(statement.cited[0].number, figure) for figure in said if figure not in known]
+            said = _figures(_LIST_MARK.sub("", part.text))
+            wrong += [(part.cited[0].number, figure) for figure in said if figure not in known]
     return wrong
 
 

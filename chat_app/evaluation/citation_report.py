@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from tools.errors import SourceRejected
+from chat_app.evaluation.question_files import read_rows
 from tools.guidelines.library import DEMO_FOLDER
 from tools.types import Frozen
 
@@ -79,12 +79,5 @@ class CitationReport(Frozen):
 
 
 def read_questions(file: Path | None) -> list[CitationQuestion]:
-    """Read a JSON list of questions, by default the demonstration's. Raises ``SourceRejected``."""
-    path = file or DEMO_FOLDER / "questions.json"
-    try:
-        found = TypeAdapter(list[CitationQuestion]).validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        raise SourceRejected(f'{path.name} is no list of questions: each needs a "question".') from None
-    if not found:
-        raise SourceRejected(f"{path.name} holds no question.")
-    return found
+    """Read questions, by default the demonstration's. Raises ``SourceRejected``."""
+    return read_rows(file or DEMO_FOLDER / "questions.json", CitationQuestion, 'a "question"')

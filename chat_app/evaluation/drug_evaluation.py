@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
+from chat_app.evaluation.question_files import read_rows
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.names.name_keys import base_moiety, class_name
 from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.queries import DrugQuery
-from tools.errors import SourceRejected
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
@@ -86,21 +86,8 @@ class DrugEvaluation(Frozen):
 
 
 def read_queries(file: Path) -> list[EvaluationQuery]:
-    """Read a file of queries. Raises ``SourceRejected`` that names the bad line."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise SourceRejected(f"{file} cannot be read as a text file of queries.") from None
-    queries: list[EvaluationQuery] = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                queries.append(EvaluationQuery.model_validate_json(line))
-            except ValidationError:
-                raise SourceRejected(f"{file.name}, line {number}: this is no query in JSON.") from None
-    if not queries:
-        raise SourceRejected(f"{file.name} holds no query.")
-    return queries
+    """Read a file of queries. Raises ``SourceRejected``."""
+    return read_rows(file, EvaluationQuery, 'a "query"')
 
 
 async def evaluate(database: DrugDatabase, queries: Sequence[EvaluationQuery]) -> DrugEvaluation:

@@ -7,17 +7,16 @@ A sentence counts as quoted when it is inside a quote, or a quote holds the grea
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.answer_options import ConsultOptions
-from chat_app.events import RunItemStreamEvent, TextDelta, TextReplaced, ToolOutputRunItem
+from chat_app.evaluation.observed_answer import ask, ask_in_parallel
+from chat_app.evaluation.question_files import read_rows
 from tools.drug_database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
 from tools.drug_database.records.queries import DrugQuery
@@ -97,9 +96,8 @@ Case = tuple[AnnotatedLabel, DocumentedPair]
 
 
 def read_labels(file: Path) -> list[AnnotatedLabel]:
-    """Read the annotated labels of a JSON-lines file."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [AnnotatedLabel.model_validate_json(line) for line in lines if line.strip()]
+    """Read the annotated labels of a JSON-lines file. Raises ``SourceRejected``."""
+    return read_rows(file, AnnotatedLabel, '"label", "generic", "text" and "pairs"')
 
 
 def cases_of(labels: Sequence[AnnotatedLabel], kinds: Sequence[str] = KINDS) -> list[Case]:
@@ -179,8 +177,10 @@ async def evaluate_asked(
     total = len(cases) * len(PHRASINGS)
     for label, pair in cases:
         questions = [phrasing.format(a=label.label, b=pair.other) for phrasing in PHRASINGS]
-        for question, (answer, was_called) in zip(questions, await _answers(agent, questions), strict=True):
-            missed = _missed(pair.sentences, [answer])
+        answers = await ask_in_parallel(questions, partial(ask, agent), parallel=len(questions))
+        for question, answer in zip(questions, answers, strict=True):
+            missed = _missed(pair.sentences, [answer.text])
+            was_called = any(output.name == _TOOL and output.error is None for output in answer.tool_outputs)
             checked += was_called
             found += was_called and len(missed) < len(pair.sentences)
             quoted += not missed
@@ -197,28 +197,6 @@ async def evaluate_asked(
             "misses": (*called.misses, *misses),
         }
     )
-
-
-async def _answers(agent: AsclepiusHealthcareAgent, questions: Sequence[str]) -> list[tuple[str, bool]]:
-    return await asyncio.gather(*(_answer(agent, question) for question in questions))
-
-
-async def _answer(agent: AsclepiusHealthcareAgent, question: str) -> tuple[str, bool]:
-    """Return the text of an answer, and whether the interaction checker was called for it."""
-    text: list[str] = []
-    called = False
-    async with aclosing(agent.consult(question, ConsultOptions(user_id="evaluation"))) as events:
-        async for event in events:
-            match event:
-                case TextDelta():
-                    text.append(event.text)
-                case TextReplaced():
-                    text.clear()
-                case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)):
-                    called = called or (output.name == _TOOL and output.error is None)
-                case _:
-                    continue
-    return "".join(text), called
 
 
 def _quotes(data: object) -> list[str]:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from chat_app.evaluation.question_files import read_rows
 from tools.errors import SourceRejected
 from tools.guidelines.library import GuidelineLibrary
 from tools.guidelines.models import Document, GuidelineSearchResult
@@ -50,9 +51,6 @@ class _PageQuestion(BaseModel):
     gold_pages: tuple[int, ...] = ()
 
 
-_QUESTIONS = TypeAdapter(list[_PageQuestion])
-
-
 async def evaluate_pages(library: GuidelineLibrary, questions: Path, *, within_document: bool = False) -> PagesReport:
     """Ask each question of a JSON list of ``{"question", "document", "gold_pages"}`` (pages from 1).
 
@@ -60,12 +58,8 @@ async def evaluate_pages(library: GuidelineLibrary, questions: Path, *, within_d
     guidelines do not answer. All loaded documents are searched, unless ``within_document``. Raises
     ``SourceRejected`` for a file of another shape or a document that is not loaded.
     """
-    try:
-        asked = _QUESTIONS.validate_json(await asyncio.to_thread(questions.read_bytes))
-    except (OSError, ValidationError):
-        raise SourceRejected(
-            f"{questions.name} is no list of questions: each needs `question`, `document` and `gold_pages`."
-        ) from None
+    needs = '"question", and "document" and "gold_pages" where a page answers it'
+    asked = await asyncio.to_thread(read_rows, questions, _PageQuestion, needs)
     documents = await library.documents()
     ids = {question.document: _find(documents, question) for question in asked}
     trials: list[_Trial] = []

@@ -1,0 +1,135 @@
+"""Ask an agent the questions of an evaluation, and keep each answer as its reader saw it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
+from chat_app.answer_options import ConsultOptions
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    Reference,
+    ReferencesReady,
+    RunItemStreamEvent,
+    StatementsChecked,
+    TextDelta,
+    TextReplaced,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+    UnsupportedStatement,
+)
+from tools.types import FunctionOutput
+
+USER = "evaluation"
+Question = TypeVar("Question")
+Judged = TypeVar("Judged")
+
+
+@dataclass(slots=True)
+class CitedText:
+    """A part of the answer and the citations that follow it."""
+
+    text: str = ""
+    cited: list[CitationAdded] = field(default_factory=list[CitationAdded])
+
+
+@dataclass(slots=True)
+class ObservedAnswer:
+    """One turn as the reader saw it."""
+
+    parts: list[CitedText] = field(default_factory=lambda: [CitedText()])
+    references: tuple[Reference, ...] = ()
+    dropped: int = 0
+    unsupported: tuple[UnsupportedStatement, ...] = ()
+    outcome: str = "failed"
+    tool_outputs: list[FunctionOutput] = field(default_factory=list[FunctionOutput])
+    conversation_id: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the whole text."""
+        return "".join(part.text for part in self.parts)
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the turn came to its end."""
+        return self.outcome in {"completed", "refused"}
+
+    @property
+    def citations(self) -> list[CitationAdded]:
+        """Return the citations in the order of the text."""
+        return [citation for part in self.parts for citation in part.cited]
+
+    def see(self, event: AgentEvent) -> None:
+        """Add what the reader sees of ``event``."""
+        match event:
+            case TurnStarted():
+                self.conversation_id = event.conversation_id
+            case TextDelta():
+                self._add(event.text)
+            case TextReplaced():
+                self.parts = [CitedText()]
+            case CitationAdded():
+                self.parts[-1].cited.append(event)
+            case ReferencesReady():
+                self.references, self.dropped = event.references, event.dropped
+            case StatementsChecked():
+                self.unsupported = event.unsupported
+            case TurnEnded():
+                self.outcome = event.outcome.kind
+            case RunItemStreamEvent(item=ToolOutputRunItem(function_output=output)):
+                self.tool_outputs.append(output)
+            case _:
+                return
+
+    def _add(self, text: str) -> None:
+        for line in text.splitlines(keepends=True):
+            last = self.parts[-1]
+            if last.text.endswith("\n") or (last.cited and line.strip(" .,;:|\n")):
+                last = CitedText()
+                self.parts.append(last)
+            last.text += line
+
+
+async def ask(
+    agent: AsclepiusHealthcareAgent, question: str, *, after: str | None = None, model: str | None = None
+) -> ObservedAnswer:
+    """Ask ``question``, in the conversation that ``after`` began, and delete the conversation."""
+    answer = ObservedAnswer()
+    for text in filter(None, (after, question)):
+        options = ConsultOptions(conversation_id=answer.conversation_id or None, user_id=USER, model=model)
+        answer = ObservedAnswer()
+        async with aclosing(agent.consult(text, options)) as events:
+            async for event in events:
+                answer.see(event)
+    await agent.chats.delete(answer.conversation_id, USER)
+    return answer
+
+
+async def ask_in_parallel(
+    questions: Sequence[Question],
+    judge: Callable[[Question], Awaitable[Judged]],
+    *,
+    parallel: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Judged]:
+    """Return what ``judge`` finds for each question, in their order, ``parallel`` questions at a time."""
+    limit = asyncio.Semaphore(parallel)
+    done = 0
+
+    async def one(question: Question) -> Judged:
+        nonlocal done
+        async with limit:
+            judged = await judge(question)
+        done += 1
+        if progress is not None:
+            progress(done, len(questions))
+        return judged
+
+    return await asyncio.gather(*map(one, questions))
