@@ -41,14 +41,9 @@ class FileStore:
             part.unlink(missing_ok=True)
         created = now()
         expires_at = created + expires_in if expires_in else None
-
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
-                (file_id, created, expires_at, filename, purpose, size),
-            )
-
-        await self._database.run(write)
+        await self._database.write(
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", (file_id, created, expires_at, filename, purpose, size)
+        )
         return await self.get(file_id)
 
     async def _write(self, part: Path, pieces: AsyncIterator[bytes]) -> int:
@@ -68,29 +63,21 @@ class FileStore:
         Raises:
             ApiError: 404 for an unknown or expired file.
         """
-
-        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(
-                "SELECT * FROM files WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (file_id, now())
-            ).fetchone()
-            return row
-
-        row = await self._database.run(read)
+        row = await self._database.row(
+            "SELECT * FROM files WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (file_id, now())
+        )
         if row is None:
             raise not_found("File", file_id)
         return _file(row)
 
     async def all(self, purpose: str | None) -> list[Json]:
         """Return all files, oldest first."""
-
-        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            return connection.execute(
-                "SELECT * FROM files WHERE (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR purpose = ?) "
-                "ORDER BY created_at, id",
-                (now(), purpose, purpose),
-            ).fetchall()
-
-        return [_file(row) for row in await self._database.run(read)]
+        rows = await self._database.rows(
+            "SELECT * FROM files WHERE (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR purpose = ?) "
+            "ORDER BY created_at, id",
+            (now(), purpose, purpose),
+        )
+        return [_file(row) for row in rows]
 
     def path(self, file_id: str) -> Path:
         """Return the path of a file's bytes; ``file_id`` must come from this store."""

@@ -95,13 +95,9 @@ class ResponseStore:
         return (await self._row(response_id))[1]
 
     async def _row(self, response_id: str) -> tuple[Json, list[Json]]:
-        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(
-                "SELECT body, input FROM responses WHERE id = ? AND expires_at > ?", (response_id, now())
-            ).fetchone()
-            return row
-
-        row = await self._database.run(read)
+        row = await self._database.row(
+            "SELECT body, input FROM responses WHERE id = ? AND expires_at > ?", (response_id, now())
+        )
         if row is None:
             raise not_found("Response", response_id)
         return orjson.loads(row["body"]), orjson.loads(row["input"])
@@ -112,11 +108,7 @@ class ResponseStore:
         Raises:
             ApiError: 400 ``previous_response_not_found`` for an unknown response.
         """
-
-        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            return connection.execute(_CHAIN, {"id": response_id, "longest": LONGEST_CHAIN}).fetchall()
-
-        rows = await self._database.run(read)
+        rows = await self._database.rows(_CHAIN, {"id": response_id, "longest": LONGEST_CHAIN})
         if not rows:
             raise ApiError(
                 400,
@@ -132,15 +124,9 @@ class ResponseStore:
 
     async def item(self, item_id: str) -> Json | None:
         """Return an input or output item of any stored response, or None."""
-
-        def read(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(
-                "SELECT r.body, r.input FROM items i JOIN responses r ON r.id = i.response_id WHERE i.id = ?",
-                (item_id,),
-            ).fetchone()
-            return row
-
-        row = await self._database.run(read)
+        row = await self._database.row(
+            "SELECT r.body, r.input FROM items i JOIN responses r ON r.id = i.response_id WHERE i.id = ?", (item_id,)
+        )
         if row is None:
             return None
         items = [*orjson.loads(row["input"]), *orjson.loads(row["body"])["output"]]
@@ -161,14 +147,10 @@ class ResponseStore:
 
     async def unfinished(self) -> list[Unfinished]:
         """Return the background responses that the last run of the server left unfinished."""
-
-        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            return connection.execute(
-                "SELECT body, input, request FROM responses "
-                "WHERE status IN ('queued', 'in_progress') AND request IS NOT NULL ORDER BY created_at"
-            ).fetchall()
-
-        rows = await self._database.run(read)
+        rows = await self._database.rows(
+            "SELECT body, input, request FROM responses "
+            "WHERE status IN ('queued', 'in_progress') AND request IS NOT NULL ORDER BY created_at"
+        )
         return [Unfinished(orjson.loads(r["body"]), orjson.loads(r["input"]), r["request"]) for r in rows]
 
     async def expire(self) -> int:

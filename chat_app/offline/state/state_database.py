@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from chat_app.errors import ConfigurationError
 
 T = TypeVar("T")
+Values = Sequence[object] | Mapping[str, object]
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
 CREATE TABLE responses (
@@ -69,6 +70,18 @@ class Database:
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in a transaction: all of its writes are kept, or none if it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+
+    async def rows(self, sql: str, values: Values = ()) -> list[sqlite3.Row]:
+        """Return the rows of one statement."""
+        return await self.run(lambda connection: connection.execute(sql, values).fetchall())
+
+    async def row(self, sql: str, values: Values = ()) -> sqlite3.Row | None:
+        """Return the first row of one statement, if there is one."""
+        return next(iter(await self.rows(sql, values)), None)
+
+    async def write(self, sql: str, values: Values = ()) -> int:
+        """Run one statement; return the number of rows it changed."""
+        return await self.run(lambda connection: connection.execute(sql, values).rowcount)
 
     async def erase(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work``, which deletes, and remove what it deleted from the log as well."""

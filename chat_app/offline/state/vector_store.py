@@ -38,14 +38,10 @@ class VectorStoreState:
     async def create(self, name: str, metadata: Json, expire_days: int | None) -> str:
         """Create an empty store; return its id."""
         store_id = new_id("vs")
-
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO vector_stores VALUES (?, ?, ?, ?, ?, ?)",
-                (store_id, now(), now(), expire_days, name, orjson.dumps(metadata)),
-            )
-
-        await self._database.run(write)
+        await self._database.write(
+            "INSERT INTO vector_stores VALUES (?, ?, ?, ?, ?, ?)",
+            (store_id, now(), now(), expire_days, name, orjson.dumps(metadata)),
+        )
         return store_id
 
     async def get(self, store_id: str) -> Json:
@@ -84,11 +80,7 @@ class VectorStoreState:
         Raises:
             ApiError: 404 for an unknown store.
         """
-
-        def remove(connection: sqlite3.Connection) -> int:
-            return connection.execute("DELETE FROM vector_stores WHERE id = ?", (store_id,)).rowcount
-
-        if not await self._database.run(remove):
+        if not await self._database.write("DELETE FROM vector_stores WHERE id = ?", (store_id,)):
             raise not_found("Vector store", store_id)
 
     async def check_files(self, file_ids: Sequence[str]) -> None:
@@ -157,14 +149,10 @@ class VectorStoreState:
 
     async def _fail(self, store_id: str, file_id: str, code: str, message: str) -> None:
         error = orjson.dumps({"code": code, "message": message})
-
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE vector_store_files SET status = 'failed', error = ? WHERE store_id = ? AND file_id = ?",
-                (error, store_id, file_id),
-            )
-
-        await self._database.run(write)
+        await self._database.write(
+            "UPDATE vector_store_files SET status = 'failed', error = ? WHERE store_id = ? AND file_id = ?",
+            (error, store_id, file_id),
+        )
 
     async def file(self, store_id: str, file_id: str) -> Json:
         """Return a file of a store."""
@@ -176,60 +164,40 @@ class VectorStoreState:
         Raises:
             ApiError: 404 for an unknown store.
         """
-
-        def read(connection: sqlite3.Connection) -> list[Json]:
-            _store(connection, store_id)
-            rows = connection.execute(
-                "SELECT * FROM vector_store_files WHERE store_id = ? AND (? IS NULL OR status = ?) "
-                "ORDER BY created_at, file_id",
-                (store_id, status, status),
-            ).fetchall()
-            return [_file_object(row) for row in rows]
-
-        return await self._database.run(read)
+        await self.get(store_id)
+        rows = await self._database.rows(
+            "SELECT * FROM vector_store_files WHERE store_id = ? AND (? IS NULL OR status = ?) "
+            "ORDER BY created_at, file_id",
+            (store_id, status, status),
+        )
+        return [_file_object(row) for row in rows]
 
     async def set_attributes(self, store_id: str, file_id: str, attributes: Json) -> Json:
         """Replace the attributes of a file."""
-
-        def write(connection: sqlite3.Connection) -> Json:
-            connection.execute(
-                "UPDATE vector_store_files SET attributes = ? WHERE store_id = ? AND file_id = ?",
-                (orjson.dumps(attributes), store_id, file_id),
-            )
-            return _file(connection, store_id, file_id)
-
-        return await self._database.run(write)
+        await self._database.write(
+            "UPDATE vector_store_files SET attributes = ? WHERE store_id = ? AND file_id = ?",
+            (orjson.dumps(attributes), store_id, file_id),
+        )
+        return await self.file(store_id, file_id)
 
     async def remove_file(self, store_id: str, file_id: str) -> None:
         """Remove a file and its chunks from a store."""
-
-        def remove(connection: sqlite3.Connection) -> None:
-            _file(connection, store_id, file_id)
-            connection.execute("DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id))
-
-        await self._database.run(remove)
+        await self.file(store_id, file_id)
+        await self._database.write(
+            "DELETE FROM vector_store_files WHERE store_id = ? AND file_id = ?", (store_id, file_id)
+        )
 
     async def content(self, store_id: str, file_id: str) -> list[str]:
         """Return the chunks of a file in order."""
-
-        def read(connection: sqlite3.Connection) -> list[str]:
-            _file(connection, store_id, file_id)
-            rows = connection.execute(
-                "SELECT text FROM chunks WHERE store_id = ? AND file_id = ? ORDER BY ordinal", (store_id, file_id)
-            ).fetchall()
-            return [row["text"] for row in rows]
-
-        return await self._database.run(read)
+        await self.file(store_id, file_id)
+        rows = await self._database.rows(
+            "SELECT text FROM chunks WHERE store_id = ? AND file_id = ? ORDER BY ordinal", (store_id, file_id)
+        )
+        return [row["text"] for row in rows]
 
     async def take_up(self) -> None:
         """Resume the indexing that the last run of the server left unfinished."""
-
-        def read(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            return connection.execute(
-                "SELECT store_id, file_id FROM vector_store_files WHERE status = 'in_progress'"
-            ).fetchall()
-
-        for row in await self._database.run(read):
+        for row in await self._database.rows("SELECT * FROM vector_store_files WHERE status = 'in_progress'"):
             self._begin(row["store_id"], row["file_id"])
 
     async def aclose(self) -> None:
