@@ -1,7 +1,7 @@
 """The body of a streamed response as batches of events, with its time limits and the pace of its reads.
 
-Events that arrived together are one batch. While the process is idle, each read is handled at once. While its thread
-computes most of the time, streams wait between reads, so that one pass through the app carries several deltas.
+Events that arrived together are one batch. While the process is idle, each read is handled at once. The more its thread
+computes, the longer streams wait between reads, so that one pass through the app carries several deltas.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
 from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
 
-LONGEST_PAUSE: Final = 0.04
+LONGEST_PAUSE: Final = 0.06
 _MEASURED_SECONDS: Final = 0.1
-_CALM, _FULL = 0.5, 0.9
+_CALM, _FULL = 0.1, 0.6
 """Shares of the time at which the pauses begin and reach their longest."""
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
@@ -69,33 +69,35 @@ async def read_events(
     now = asyncio.get_running_loop().time
     decoder = SSEDecoder()
     deadline = min(now() + idle, until)
-    while True:
-        try:
-            async with asyncio.timeout_at(deadline):
+    try:
+        async with asyncio.timeout_at(deadline) as limit:
+            while True:
                 chunk = await anext(chunks, None)
-        except TimeoutError:
-            raise StreamStalled(
-                "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until
-            ) from None
-        except httpx2.HTTPError:
-            raise StreamTruncated("The connection to the model server broke off.") from None
-        # Some servers omit the last blank line; a partial event is a broken connection.
-        batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
-        if batch:
-            given = now()
-            yield batch
-            if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
-                await _read_to_end(chunks)
-                return
-            if pause := pace.pause():
-                await asyncio.sleep(pause)
-            # The reader's own pace counts against neither deadline.
-            until += now() - given
-            deadline = min(now() + idle, until)
-        if violation is not None and chunk is not None:
-            raise violation
-        if chunk is None:
-            return
+                # Some servers omit the last blank line; a partial event is a broken connection.
+                batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
+                if batch:
+                    # The reader's own pace counts against neither deadline.
+                    limit.reschedule(None)
+                    given = now()
+                    yield batch
+                    if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                        await _read_to_end(chunks)
+                        return
+                    if pause := pace.pause():
+                        await asyncio.sleep(pause)
+                    until += now() - given
+                    deadline = min(now() + idle, until)
+                    limit.reschedule(deadline)
+                if violation is not None and chunk is not None:
+                    raise violation
+                if chunk is None:
+                    return
+    except TimeoutError:
+        raise StreamStalled(
+            "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until
+        ) from None
+    except httpx2.HTTPError:
+        raise StreamTruncated("The connection to the model server broke off.") from None
 
 
 def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], ProtocolViolation | None]:

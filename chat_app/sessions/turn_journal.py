@@ -7,15 +7,18 @@ whose writer has died, or has released it, is *abandoned*: any process may claim
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
 
+from chat_app.errors import SessionStoreUnavailable
 from chat_app.sessions.session_lock import Bounded
 from tools.types import Frozen
 
@@ -50,12 +53,20 @@ class JournalRecord(Frozen):
     events: tuple[str, ...] = ()
 
 
+class _Append(NamedTuple):
+    turn_id: str
+    events: Sequence[str]
+    done: asyncio.Future[bool]
+
+
 class TurnJournal:
     """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
 
     def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded, self._ttl = redis, bounded, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
+        self._waiting: list[_Append] = []
+        self._appending: asyncio.Task[None] | None = None
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str) -> None:
         """Open a turn's journal."""
@@ -68,8 +79,34 @@ class TurnJournal:
         await self._run(lambda: self._redis.expire(_key(turn_id), self._ttl))
 
     async def append(self, turn_id: str, events: Sequence[str]) -> bool:
-        """Append events; return False when the journal no longer exists."""
-        return bool(await self._run(lambda: self._redis.rpushx(_key(turn_id), *events)))
+        """Append events; return False when the journal no longer exists.
+
+        What the turns append during one round trip to Redis goes into the next one, together.
+        """
+        append = _Append(turn_id, events, asyncio.get_running_loop().create_future())
+        self._waiting.append(append)
+        if self._appending is None or self._appending.done():
+            self._appending = asyncio.create_task(self._append_waiting())
+        return await append.done
+
+    async def _append_waiting(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            pipeline = self._redis.pipeline(transaction=False)
+            for append in batch:
+                pipeline.rpushx(_key(append.turn_id), *append.events)
+            try:
+                lengths: list[Any] = await self._run(partial(pipeline.execute, raise_on_error=False))
+            except SessionStoreUnavailable as error:
+                lengths = [error] * len(batch)
+            for append, length in zip(batch, lengths, strict=True):
+                if append.done.done():
+                    # The turn was cancelled meanwhile.
+                    continue
+                if isinstance(length, Exception):
+                    append.done.set_exception(SessionStoreUnavailable("Redis does not keep a running answer."))
+                else:
+                    append.done.set_result(bool(length))
 
     async def read(self, turn_id: str) -> JournalRecord | None:
         """Return what was written; None for a turn that has been dropped."""

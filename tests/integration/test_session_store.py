@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from redis.asyncio import Redis
 
-from chat_app.errors import ChainConflict, ConfigurationError, SessionBusy
+from chat_app.errors import ChainConflict, ConfigurationError, SessionBusy, SessionStoreUnavailable
 from chat_app.sessions import Message, RedisSessionStore, StreamingState, is_session_id, new_session_id
 from tools.types import Passage
 
@@ -299,3 +299,34 @@ async def test_only_its_holder_gives_a_lock_back(store: RedisSessionStore, redis
 def test_a_url_that_is_not_for_redis_is_a_configuration_error(url: str) -> None:
     with pytest.raises(ConfigurationError, match="REDIS_URL"):
         RedisSessionStore(url)
+
+
+async def test_turns_that_append_at_once_share_a_round_trip_and_each_gets_its_own_answer(
+    store: RedisSessionStore, redis: Redis
+) -> None:
+    journal = store.journal
+    for turn in ("t0", "t1", "t2"):
+        await journal.begin(turn, "thread", "question", "header")
+    sent = (await redis.info("stats"))["total_reads_processed"]
+    names = ["t0", "t1", "lost", "t2"]
+    known = await asyncio.gather(*(journal.append(name, [f"{name} a", f"{name} b"]) for name in names))
+    assert (await redis.info("stats"))["total_reads_processed"] - sent <= 3, "one read, and those of INFO"
+    assert known == [True, True, False, True]
+    for turn in ("t0", "t1", "t2"):
+        assert await journal.append(turn, [f"{turn} c"])
+        assert await journal.read_after(turn, 0) == [f"{turn} a", f"{turn} b", f"{turn} c"]
+
+
+async def test_a_turn_whose_journal_redis_refuses_disturbs_no_other(store: RedisSessionStore, redis: Redis) -> None:
+    journal = store.journal
+    await journal.begin("good", "thread", "question", "header")
+    await redis.set("asclepius:{turn:bad}", "not a list")
+    given = await asyncio.gather(*(journal.append(n, ["a"]) for n in ("bad", "good")), return_exceptions=True)
+    assert [type(value) for value in given] == [SessionStoreUnavailable, bool]
+    assert "bad" not in str(given[0])
+
+
+async def test_a_redis_that_is_down_fails_all_that_append() -> None:
+    journal = RedisSessionStore("unix:///nonexistent/redis.sock").journal
+    given = await asyncio.gather(*(journal.append(n, ["a"]) for n in ("one", "two")), return_exceptions=True)
+    assert [type(value) for value in given] == [SessionStoreUnavailable] * 2

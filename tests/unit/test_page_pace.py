@@ -60,6 +60,16 @@ async def test_a_browser_that_is_behind_gets_no_third_window_before_it_has_taken
     assert browser.windows == [WINDOW, WINDOW]
 
 
+async def test_a_browser_that_keeps_up_is_asked_once_in_four_windows(browser: Browser) -> None:
+    pace = browser.pace()
+    for _ in range(10):
+        assert (await window(pace, browser)).done()
+        if browser.marks:
+            pace.handed_back(browser.session, {MARK: browser.marks[-1]})
+    assert len(browser.marks) == 4
+    assert len(browser.windows) == 10
+
+
 async def test_a_browser_that_hands_nothing_back_is_waited_for_once(browser: Browser) -> None:
     pace = browser.pace(patience=0.05)
     await (await window(pace, browser))

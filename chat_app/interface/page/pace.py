@@ -1,9 +1,10 @@
 """Pace of the text sent to a browser: in windows, no faster than the browser renders them.
 
 One message per token makes a page lag seconds behind, because it renders the whole message with every piece, and the
-server cannot see the browser's backlog. So every window ends with a mark, which Chainlit's page returns
-(``window_message``) after rendering what came before; the next window but one waits for it. A client that returns
-nothing is waited for once and then paced by the clock.
+server cannot see the browser's backlog. So windows end with a mark, which Chainlit's page returns
+(``window_message``) after rendering what came before; the next mark but one waits for it. Every window of a browser
+that is behind is marked, and every fourth one otherwise. A client that returns nothing is waited for once and then
+paced by the clock.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ LONGEST_WINDOW: Final = 1.0
 LONG_PART: Final = 8_000
 PATIENCE: Final = 2.0
 MARK: Final = "asclepius_mark"
+_MARK_EVERY: Final = 4
 _MOST_WAITING: Final = 64
 _BACKLOG_PAUSE: Final = 0.05
 Sleep = Callable[[float], Awaitable[None]]
@@ -31,10 +33,11 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass
 class _Marks:
-    """Number of marks sent to and returned by one browser."""
+    """Number of marks sent to and returned by one browser, and of windows since the last one."""
 
     sent: int = 0
     back: int = 0
+    windows: int = 0
     silent: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -62,8 +65,10 @@ class Pace:
         # A table or list is rendered again with each row: the longer it is, the longer the window.
         window = min(LONGEST_WINDOW, LONG_WINDOW * growing / LONG_PART) if growing > LONG_PART else WINDOW
         marks = self._marks.setdefault(session, _Marks())
-        marks.sent += 1
-        await emit(session, "window_message", {MARK: marks.sent})
+        marks.windows += 1
+        if marks.sent <= 1 or marks.back < marks.sent or marks.windows >= _MARK_EVERY:
+            marks.sent, marks.windows = marks.sent + 1, 0
+            await emit(session, "window_message", {MARK: marks.sent})
         await self._sleep(max(0.0, window - spent))
         await self._taken(marks, marks.sent - 1)
         while waiting(session) > _MOST_WAITING:  # noqa: ASYNC110 - the socket's queue tells nobody that it shrank

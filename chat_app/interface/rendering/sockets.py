@@ -8,6 +8,7 @@ from typing import Any
 
 from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
+from socketio.packet import EVENT, Packet
 
 from chat_app.interface.rendering.chainlit_renderer import Emission
 
@@ -42,16 +43,25 @@ def is_there(session: WebsocketSession, socket: str) -> bool:
 
 def waiting(session: WebsocketSession) -> int:
     """Return how many messages wait for this browser; 0 when its socket is gone."""
-    manager: Any = sio.manager
-    engine_id = manager.eio_sid_from_sid(session.socket_id, "/")
-    socket = sio.eio.sockets.get(engine_id) if engine_id else None
+    socket = sio.eio.sockets.get(_engine_id(session))
     return socket.queue.qsize() if socket is not None else 0
 
 
 async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
-    """Send one message to one browser. Chainlit's ``emit`` returns an awaitable, unlike its annotation."""
-    sending: Any = session.emit
-    await sending(event, payload)
+    """Send one message to one browser, without the Socket.IO manager, which starts a task for every message."""
+    if engine_id := _engine_id(session):
+        await sio.eio.send(engine_id, Packet(EVENT, data=[event, payload], namespace="/").encode())
+    else:
+        # Chainlit's ``emit`` returns an awaitable, unlike its annotation.
+        sending: Any = session.emit
+        await sending(event, payload)
+
+
+def _engine_id(session: WebsocketSession) -> str | None:
+    """Return the id of the browser's WebSocket; None when it is gone."""
+    manager: Any = sio.manager
+    found: str | None = manager.eio_sid_from_sid(session.socket_id, "/")
+    return found
 
 
 async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:

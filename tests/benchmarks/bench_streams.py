@@ -1,0 +1,215 @@
+"""Streams that one process serves, over HTTP and on the page, beside plain servers in the same run.
+
+    python -m tests.benchmarks.bench_streams [STREAMS]...
+
+A model server sends every stream a delta each 20 ms, one in a read; each delta is the time at which it was sent. Every
+server answers over the same upstream. Printed are the processor time of the server's process per delta while all
+streams run, that of its child processes (Redis, Milvus), and the delay from upstream to client. The server has one core
+and the load another; processor time, unlike delay, depends little on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import psutil
+
+from chat_app.interface.page.pace import MARK
+from tests.benchmarks.bench_page import percentile, plain_chainlit
+from tests.benchmarks.replay_server import replay_server
+from tests.support.page_server import PROJECT
+from tests.support.page_sockets import asking, socket_of
+from tests.support.served import serve
+from tests.support.services import accepts, free_port, running
+
+EVERY_MS = 20
+SECONDS = 6.0
+"""Length of the measured part of every run."""
+_LEAD_SECONDS = 8.0
+_TURN = re.compile(r"x-turn-id: (\S+)")
+_STAMP = re.compile(rb"\d{12,}")
+
+
+Client = Callable[[str, str, "Load"], Awaitable[None]]
+"""Reads one stream of the server at an address, with a cookie."""
+
+
+class Load:
+    """What the clients of one run have received."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.turns: list[str] = []
+        self.delays: list[float] | None = None
+
+    def read(self, text: bytes) -> None:
+        now = time.monotonic_ns()
+        if self.delays is not None:
+            self.delays.extend((now - int(stamp)) / 1e6 for stamp in _STAMP.findall(text))
+
+
+async def _over_http(url: str, cookie: str, load: Load) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+    body = b'{"message": "question"}'
+    head = f"POST /api/v1/consult HTTP/1.1\r\nHost: {url[7:]}\r\nCookie: {cookie}\r\nContent-Type: application/json\r\n"
+    writer.write(head.encode() + b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    first = True
+    try:
+        while chunk := await reader.read(65_536):
+            load.turns += _TURN.findall(chunk.decode()) if first else ()
+            if first and b"delta" in chunk:
+                first, load.begun = False, load.begun + 1
+            load.read(b"".join(line for line in chunk.split(b"\n") if b"delta" in line))
+    finally:
+        writer.close()
+
+
+async def _on_page(url: str, cookie: str, load: Load) -> None:
+    cookies = dict(part.split("=", 1) for part in cookie.split("; ") if part)
+    async with (
+        httpx.AsyncClient(cookies=cookies) as client,
+        socket_of(SimpleNamespace(url=url), client) as (socket, _, _),
+    ):
+
+        def token(data: Any) -> None:
+            load.read(str(data["token"]).encode())
+
+        async def mark(data: Any) -> None:
+            if MARK in data:
+                await socket.emit("window_message", data)
+
+        async def start(_: Any) -> None:
+            load.begun += 1
+
+        socket.on("stream_token", token)
+        socket.on("window_message", mark)
+        socket.on("stream_start", start)
+        await socket.emit("client_message", asking("question"))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await socket.emit("stop")
+
+
+async def measure(url: str, pid: int, streams: int, client: Client) -> str:
+    load, process = Load(), psutil.Process(pid)
+    async with httpx.AsyncClient(base_url=url, timeout=60) as visitor:
+        await visitor.post("/auth/header")
+        cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
+    clients = [asyncio.ensure_future(client(url, cookie, load)) for _ in range(streams)]
+    try:
+        async with asyncio.timeout(120):
+            while load.begun < streams:
+                await asyncio.sleep(0.1)
+        before, load.delays = _seconds(process), []
+        await asyncio.sleep(SECONDS)
+        after, delays = _seconds(process), load.delays
+    finally:
+        for task in clients:
+            task.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
+        # Turns go on without their readers.
+        async with httpx.AsyncClient(base_url=url, headers={"cookie": cookie}, timeout=60) as visitor:
+            await asyncio.gather(*(visitor.delete(f"/api/v1/turns/{turn}") for turn in load.turns))
+    own, children = ((b - a) / len(delays) * 1e6 for a, b in zip(before, after, strict=True))
+    due = streams * SECONDS * 1000 / EVERY_MS
+    return (
+        f"{own:6.0f} µs a token, {children:4.0f} µs in its services; {(after[0] - before[0]) / SECONDS:4.0%} busy, "
+        f"delay p50 {percentile(delays, 0.5):6.0f} ms, p99 {percentile(delays, 0.99):6.0f} ms; "
+        f"{len(delays) / due:4.0%} of the tokens on time"
+    )
+
+
+def _seconds(process: psutil.Process) -> tuple[float, float]:
+    children = [child.cpu_times() for child in process.children(recursive=True)]
+    own = process.cpu_times()
+    return own.user + own.system, sum(spent.user + spent.system for spent in children)
+
+
+@contextmanager
+def _ours(folder: Path) -> Iterator[tuple[str, int]]:
+    settings = {
+        "ASCLEPIUS_LOAD_DEMO": "false",
+        "ASCLEPIUS_QUESTIONS_PER_MINUTE": "100000",
+        "ASCLEPIUS_CONCURRENT_TURNS": "1000",
+        **{name: os.environ[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASCLEPIUS_MODEL")},
+    }
+    with serve(folder / "data", loaded=False, **settings) as served:
+        yield served.url, served.process.pid
+
+
+@contextmanager
+def _fastapi(_: Path) -> Iterator[tuple[str, int]]:
+    port = free_port()
+    command = [sys.executable, "-m", "tests.benchmarks.plain_fastapi", str(port)]
+    os.environ["PYTHONPATH"] = str(PROJECT)
+    with running(command, lambda: accepts(("127.0.0.1", port)), what="plain FastAPI"):
+        yield f"http://127.0.0.1:{port}", _listener(port)
+
+
+@contextmanager
+def _chainlit(folder: Path) -> Iterator[tuple[str, int]]:
+    with plain_chainlit(folder / "plain") as url:
+        yield url, _listener(int(url.rpartition(":")[2]))
+
+
+def _listener(port: int) -> int:
+    return next(
+        int(child.pid)
+        for child in psutil.Process().children(recursive=True)
+        for socket in child.net_connections("inet")
+        if socket.status == psutil.CONN_LISTEN and socket.laddr.port == port
+    )
+
+
+CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, int]]], Client]] = {
+    "Asclepius, HTTP": (_ours, _over_http),
+    "FastAPI + SDK": (_fastapi, _over_http),
+    "Asclepius, page": (_ours, _on_page),
+    "stock Chainlit + SDK": (_chainlit, _on_page),
+}
+
+
+def _pin(core: int, pid: int = 0) -> None:
+    if (os.cpu_count() or 1) > 1 and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(pid, {core})
+
+
+async def compare(sizes: list[int], names: list[str]) -> None:
+    deltas = int((SECONDS + _LEAD_SECONDS) * 1000 / EVERY_MS * 3)
+    _pin(1)
+    with replay_server() as upstream:
+        os.environ |= {
+            "OPENAI_BASE_URL": upstream,
+            "OPENAI_API_KEY": "none",
+            "ASCLEPIUS_MODEL": f"paced:{deltas}:{EVERY_MS}",
+        }
+        for name in names:
+            server, client = CONTENDERS[name]
+            with tempfile.TemporaryDirectory() as folder:
+                _pin(0)
+                with server(Path(folder)) as (url, pid):
+                    _pin(1)
+                    for streams in sizes:
+                        print(f"{name:21}{streams:4} streams: {await measure(url, pid, streams, client)}", flush=True)
+
+
+def main() -> None:
+    sizes = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
+    names = [name for name in CONTENDERS if any(word in name for word in sys.argv[1:])]
+    asyncio.run(compare(sizes or [50, 100, 200], names or list(CONTENDERS)))
+
+
+if __name__ == "__main__":
+    main()
