@@ -152,7 +152,8 @@ class FunctionTool:
                     else:
                         result = item
             output = self._bounded(result)
-            fields = {"output": output.data, "passages": output.passages, "summary": str(output.summary)}
+            fields = {"output": output.data, "passages": output.passages, "subject": output.subject}
+            fields["summary"] = str(output.summary)
             if isinstance(output.summary, Phrase):
                 fields["summary_phrase"] = output.summary
         except ToolError as failure:

@@ -127,6 +127,8 @@ class ToolResult(Frozen):
     data: JsonValue
     passages: tuple[Passage, ...] = ()
     summary: str | Phrase = ""
+    subject: str = ""
+    """What the call was found to be about, for the step's title in place of its arguments."""
 
 
 class FunctionOutput(Frozen):
@@ -146,6 +148,8 @@ class FunctionOutput(Frozen):
     """A few words on the result, in English."""
     summary_phrase: Phrase | None = None
     """The same words for translation, where the tool gave a phrase."""
+    subject: str = ""
+    """What the call was found to be about, where the tool says it."""
     duration_ms: float = Field(default=0.0, ge=0)
     finished_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 

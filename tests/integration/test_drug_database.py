@@ -32,6 +32,15 @@ async def search(drugs: DrugDatabase, name: str, **filters: str) -> ToolResult:
     return tool_result(await drugs.search(DrugQuery(name=name, **filters)))  # type: ignore[arg-type]
 
 
+async def test_a_search_says_which_names_it_found_and_none_that_is_only_spelt_alike(drugs: DrugDatabase) -> None:
+    for question, subject in (
+        ("What is the dose of metformin or Zestril?", "metformin, Zestril"),
+        ("metfromin", ""),
+        ("How is the weather?", ""),
+    ):
+        assert (await search(drugs, question)).subject == subject
+
+
 @pytest.mark.parametrize(
     ("typed", "found", "how"),
     [

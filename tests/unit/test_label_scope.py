@@ -88,5 +88,19 @@ def test_an_asked_population_that_the_label_leaves_out_is_named() -> None:
     assert asked_populations("Dosis in der Schwangerschaft") == ("pregnancy",)
 
 
+def test_a_label_whose_doses_are_all_for_other_routes_says_so() -> None:
+    for doses, without in (
+        (("Give 10 mg of oral a twice daily.",), ("rectal",)),
+        (("Give 10 mg of oral a twice daily.", "Reduce the dose in the elderly."), ()),
+        (("Give 10 mg rectally.",), ()),
+        ((), ()),
+    ):
+        label = ORAL.model_copy(update={"sections": {"dosage": doses}})
+        scope = scope_of(RECORD.model_copy(update={"labels": (label,)}), asked_forms(["rectally"]), ())
+        assert scope is not None
+        assert scope.no_dose_for == without
+        assert len(scope_notes(scope)) == (scope.fits is False) + bool(without)
+
+
 def test_a_record_without_a_label_has_no_scope() -> None:
     assert scope_of(RECORD.model_copy(update={"labels": ()}), ("oral",), ()) is None

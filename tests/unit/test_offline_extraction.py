@@ -13,7 +13,7 @@ from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.followups import standalone
-from chat_app.offline.extraction.question import contradicts
+from chat_app.offline.extraction.question import contradicts, read_question
 from chat_app.offline.extraction.reading import gather
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
@@ -94,6 +94,27 @@ def test_a_follow_up_is_completed_from_the_question_before(
     first: str, names: tuple[str, ...], second: str, expected: str
 ) -> None:
     assert standalone([Exchange(first, outputs=found(*names)), Exchange(second)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("and intravenously?", "ondansetron dose in an adult intravenously?"),
+        ("what about IV", "ondansetron dose in an adult IV?"),
+        ("and IV metformin?", "IV metformin oral dose in an adult"),
+    ],
+)
+def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: str) -> None:
+    products = [{"dosage_form": "tablet", "routes": ["oral"]}, {"dosage_form": "injection", "routes": ["intravenous"]}]
+    row = {"generic_name": "ondansetron", "matched": {"how": "exact", "on": "ondansetron"}, "products": products}
+    first = Exchange("ondansetron oral dose in an adult", outputs=[drug("ondansetron", row)])
+    assert standalone([first, Exchange(second)]) == expected
+
+
+def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:
+    text = "What is the dose of lithium in pregnancy?"
+    assert read_question(text, newest="and in pregnancy?").sections == {"pregnancy"}
+    assert read_question(text).sections == {"dosage", "pregnancy"}
 
 
 @pytest.mark.parametrize("reply", ["yes", "Yes, metformin", "metformin", "that one"])
@@ -250,6 +271,10 @@ def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
     answer = compose("What is the dose of IV metformin?", gather([told]))
     assert "label for: oral; no label for: intravenous" in answer.text
     assert "does not mention children" in answer.text
+    row["label_scope"] = {"asked": ["intravenous"], "fits": True, "no_dose_for": ["intravenous"]}
+    told = ToolOutput("search_drug_database", '{"drug_name": "iv metformin dose"}', json.dumps(body))
+    answer = compose("What is the dose of IV metformin?", gather([told]))
+    assert "metformin (this label text gives no dose for: intravenous), dosage:" in answer.text
 
 
 def test_what_belongs_together_stays_together() -> None:

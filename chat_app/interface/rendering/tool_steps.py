@@ -17,16 +17,21 @@ _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
 
 
-def step_name(call: Function, tool: ToolPresentation | None = None, language: Language = ENGLISH) -> str:
-    """Return a step's title, the tool and the subject of the call: ``Drug database: metformin``."""
+def step_name(
+    call: Function, tool: ToolPresentation | None = None, language: Language = ENGLISH, *, found: str = ""
+) -> str:
+    """Return a step's title, the tool and what the call is about: ``Drug database: metformin``.
+
+    ``found`` is what the call was found to be about; before that, its arguments tell.
+    """
     tool = tool or ToolPresentation.of_name(call.name)
-    name, subject = _told(tool, language, tool.title), _subject(_arguments(call), tool.subjects)
+    name, subject = _told(tool, language, tool.title), found or _subject(_arguments(call), tool.subjects)
     return f"{name}: {subject}" if subject else name
 
 
 def finished_name(output: FunctionOutput, tool: ToolPresentation | None = None, language: Language = ENGLISH) -> str:
     """Return the title of a finished step: ``Drug database: metformin · 5 products · 40 ms``."""
-    parts = [step_name(output.input, tool, language)]
+    parts = [step_name(output.input, tool, language, found=_short(output.subject))]
     if output.error is not None:
         parts.append(say(language, "step.failed"))
     elif output.summary:
@@ -88,9 +93,13 @@ def _subject(arguments: dict[str, Any], preferred: tuple[str, ...]) -> str:
     for key in preferred or arguments:
         value = arguments.get(key)
         if value and isinstance(value, str | list):
-            words = " ".join(cell(ENGLISH, value).split())
-            return words if len(words) <= _LONGEST_SUBJECT else words[: _LONGEST_SUBJECT - 1].rstrip() + "…"
+            return _short(cell(ENGLISH, value))
     return ""
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST_SUBJECT else words[: _LONGEST_SUBJECT - 1].rstrip() + "…"
 
 
 def _result(output: JsonValue, language: Language) -> str:

@@ -18,7 +18,9 @@ from chat_app.offline.extraction.drug_parts import only_parts
 from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
 from chat_app.offline.extraction.reading import gather
+from tools.language.quotable_units import term_set
 from tools.language.terms import terms
+from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
@@ -89,6 +91,8 @@ def _resolve(question: str, before: str, evidence: Evidence) -> str:
         )
     if known and only_parts(rest):
         return f"{rest} ({', '.join(known)})?"
+    if known and (other := _by_route(before, rest, evidence)):
+        return other
     if known and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
         return _replaced(before, known, rest)
     return f"{_ENDING.sub('', before)}, {rest}?"
@@ -121,6 +125,18 @@ def _narrowed(before: str, rest: str) -> str:
     phrase = re.search(rf"\b(?:in|for|of|with)?\s*{re.escape(before[match.start() : match.end()])}[\w-]*", before)
     start, end = phrase.span() if phrase else match.span()
     return f"{_ENDING.sub('', before[:start] + before[end:])} {joined}?".replace("  ", " ")
+
+
+def _by_route(before: str, rest: str, evidence: Evidence) -> str:
+    """``before`` asked of the form or route that ``rest`` names instead; empty when it names anything else."""
+    records = [record for lookup in evidence.lookups for record in lookup.records]
+    products = [product for record in records for product in record.products]
+    ways = term_set(" ".join(f"{product.dosage_form} {product.routes}" for product in products))
+    named = term_set(" ".join(part for word in rest.split() for part in abbreviation_meanings(word) or (word,)))
+    if not named or not named <= ways:
+        return ""
+    kept = [word for word in before.split() if not term_set(word) or not term_set(word) <= ways]
+    return f"{_ENDING.sub('', ' '.join(kept))} {rest}?"
 
 
 def is_follow_up(question: str) -> bool:

@@ -126,7 +126,7 @@ def read_question(
         frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
         tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
-        asked_sections(asked),
+        (asked_sections(newest) if new else frozenset()) or asked_sections(asked),
     )
 
 

@@ -169,6 +169,8 @@ def _scope(scope: object) -> str:
         said.append(phrases.OTHER_FORM.format(shown=shown, asked=phrases.listed(list(_texts(scope.get("asked"))))))
     if left_out := _texts(scope.get("not_mentioned")):
         said.append(phrases.NOT_MENTIONED.format(names=phrases.listed(list(left_out), "or")))
+    if scope.get("fits") is not False and (without := _texts(scope.get("no_dose_for"))):
+        said.append(phrases.NO_DOSE.format(names=phrases.listed(list(without), "or")))
     return "; ".join(said)
 
 

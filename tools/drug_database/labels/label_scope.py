@@ -101,7 +101,7 @@ _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     """Return the forms and routes that folded ``words`` ask for, in FDA's words."""
-    usual = (FORM_WORDS.get(word, word) for word in words)
+    usual = (FORM_WORDS.get(word, word.removesuffix("ly")) for word in words)
     return tuple(dict.fromkeys(word for word in usual if word in _ROUTES_OF))
 
 
@@ -151,12 +151,14 @@ def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[str
         return None
     label = record.labels[0]
     text = " ".join(sentence for sentences in label.sections.values() for sentence in sentences)
+    doses = label.sections.get("dosage", ())
     return LabelScope(
         asked=tuple(forms),
         dosage_forms=label.dosage_forms,
         routes=label.routes,
         fits=covers(label, forms),
         not_mentioned=tuple(name for name in populations if not _mentions(text, name)),
+        no_dose_for=tuple(forms) if doses and all(is_of_other_route(dose, forms) for dose in doses) else (),
     )
 
 
@@ -168,6 +170,8 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
         notes.append(f"Asked for: {joined(scope.asked)}. No label for that is loaded; the label shown is for: {shown}.")
     if scope is not None and scope.not_mentioned:
         notes.append(f"The label text here does not mention {joined(scope.not_mentioned)}.")
+    if scope is not None and scope.no_dose_for:
+        notes.append(f"The label text here gives doses for other routes, none for: {joined(scope.no_dose_for)}.")
     return notes
 
 

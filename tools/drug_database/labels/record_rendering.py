@@ -34,7 +34,9 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
         "did_you_mean": list(result.did_you_mean),
         "note": result.note,
     }
-    return ToolResult(data=data, passages=passages, summary=summary(result))
+    names = [hit.matched.on for hit in result.hits if hit.matched.how not in {"spelling", "text"}]
+    subject = ", ".join({name.lower(): name for name in names}.values())
+    return ToolResult(data=data, passages=passages, summary=summary(result), subject=subject)
 
 
 def summary(result: DrugSearchResult) -> Phrase:

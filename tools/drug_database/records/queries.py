@@ -51,6 +51,8 @@ class LabelScope(Frozen):
     """Whether the label covers what was asked; None where the question or the source does not say."""
     not_mentioned: tuple[str, ...] = ()
     """Asked populations that the label's text does not mention."""
+    no_dose_for: tuple[str, ...] = ()
+    """The asked forms and routes, where every dose of the label is for another route."""
 
 
 class DrugHit(Frozen):
