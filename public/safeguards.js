@@ -1,4 +1,5 @@
-// Says what an edit removes before it is confirmed, and keeps a thumb whose comment is closed.
+// Says what an edit removes before it is confirmed, keeps a thumb whose comment is closed, and makes addresses in
+// answers plain text: nobody has checked where they lead.
 (() => {
   'use strict';
 
@@ -12,7 +13,12 @@
     const count = questions.length - 1 - questions.indexOf(field.closest(QUESTION));
     if (count) field.after(window.asclepiusMake('p', { class: 'asc-edit-warning', role: 'alert' }, t('editRemoves', { count })));
   }
-  new MutationObserver(warn).observe(document.documentElement, { childList: true, subtree: true });
+  const unlink = () => document.querySelectorAll('.prose a[href]:not([href^="#"])').forEach((link) => link.removeAttribute('href'));
+
+  new MutationObserver(() => {
+    warn();
+    unlink();
+  }).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ['href'] });
 
   // -- thumbs -------------------------------------------------------------------------------------------------------
 

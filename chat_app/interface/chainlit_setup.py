@@ -49,8 +49,8 @@ def attach() -> tuple[Runtime, ChatPage]:
     setattr(chainlit_data, "_data_layer_initialized", True)  # noqa: B010
     page = ChatPage(runtime)
     socket_handlers.install(page)
+    problems.install(chainlit_app)
     if alone:
-        problems.install(chainlit_app)
         install_routes(chainlit_app, api_router(runtime))
         chainlit_app.add_middleware(
             RequestGuard,

@@ -73,6 +73,8 @@ async def test_three_hundred_hostile_and_clinical_texts_are_shown_as_they_were_s
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         shown = await _shown(page, fake, PLAIN)
+        assert await page.locator("#probe a:not([href])").count() > 10, "addresses are shown as text"
+        assert await page.locator("#probe a[href]").count() == 0
     wrong = [
         (sent, seen) for sent, seen in zip(PLAIN, shown, strict=True) if _lines(sent.expandtabs(4)) != _lines(seen)
     ]

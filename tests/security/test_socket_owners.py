@@ -12,21 +12,9 @@ import httpx
 import pytest
 
 from tests.support.page_server import ServedPage, fake_page
-from tests.support.page_sockets import asked, asking, seen, socket_of
+from tests.support.page_sockets import NAMING, asked, asking, seen, socket_of
 
 SECRET = "private words of ada"
-# Events that Chainlit accepts, and whether they name something. A new one has to be added here with its payload.
-NAMELESS = {"connect", "disconnect", "connection_successful", "clear_session", "stop", "audio_start", "audio_end"}
-NAMING = {
-    "client_message",
-    "edit_message",
-    "window_message",
-    "message_favorite",
-    "fetch_favorites",
-    "chat_settings_change",
-    "chat_settings_edit",
-    "audio_chunk",
-}
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +45,6 @@ def payload(event: str, step: str, thread: str) -> dict[str, Any]:
         body["message"] |= {"id": step, "threadId": thread, "parentId": step, "metadata": {"favorite": True}}
         return body
     return {"id": step, "threadId": thread, "message": {"id": step}, "data": SECRET}
-
-
-def test_every_event_of_chainlit_has_a_case() -> None:
-    import chainlit.socket  # noqa: F401
-    from chainlit.server import sio
-
-    assert set(sio.handlers["/"]) == NAMELESS | NAMING
 
 
 @pytest.mark.parametrize("event", sorted(NAMING))

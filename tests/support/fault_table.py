@@ -18,7 +18,7 @@ _ROW = re.compile(r"^\| (\d+) \|.*\|$", re.MULTILINE)
 def cited_rows() -> dict[int, set[str]]:
     """Return the test modules that cite each row in a docstring."""
     found: dict[int, set[str]] = defaultdict(set)
-    for folder in ("unit", "integration", "faults", "properties", "e2e"):
+    for folder in ("unit", "integration", "faults", "properties", "security", "e2e"):
         for path in (PROJECT / "tests" / folder).glob("test_*.py"):
             for docstring in re.findall(r'"""(.*?)"""', path.read_text("utf-8"), re.DOTALL):
                 for numbers in _CITED.findall(docstring):

@@ -13,6 +13,19 @@ import socketio
 
 from tests.support.page_server import ServedPage
 
+# Events that Chainlit accepts, and whether they name something.
+NAMELESS = {"connect", "disconnect", "connection_successful", "clear_session", "stop", "audio_start", "audio_end"}
+NAMING = {
+    "client_message",
+    "edit_message",
+    "window_message",
+    "message_favorite",
+    "fetch_favorites",
+    "chat_settings_change",
+    "chat_settings_edit",
+    "audio_chunk",
+}
+
 
 class Addressed(Protocol):
     """A page that is served."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3.0
 _MODEL_SECONDS = 30.0
-_DISPENSABLE = frozenset({"history", "sessions"})
-"""Parts without which questions are still answered, with a notice."""
+_DISPENSABLE = frozenset({"history", "sessions", "drugs"})
+"""Parts without which questions are still answered, with a notice. An index that is down takes the guidelines along."""
 
 
 def health_router(runtime: Runtime) -> APIRouter:

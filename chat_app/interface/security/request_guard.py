@@ -28,7 +28,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _CLOSED = re.compile(
-    r"^/(?:mcp/|copilot(?:/.*)?|auth/jwt|auth/oauth/.*|project/share/.*|project/thread/share|project/element|project/action)/?$"
+    r"^/(?:mcp/|copilot(?:/.*)?|docs(?:/.*)?|redoc|openapi\.json|auth/jwt|auth/oauth/.*|project/share/.*"
+    r"|project/thread/share|project/element|project/action)/?$"
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
