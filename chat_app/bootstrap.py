@@ -235,7 +235,6 @@ def _adapter(settings: Settings, base_url: str | None, key: str) -> ResponseAPIA
         base_url=base_url,
         idle_timeout=model.idle_timeout,
         total_timeout=model.total_timeout,
-        http_client=model.http_client,
     )
 
 

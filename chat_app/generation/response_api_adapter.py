@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -39,7 +39,6 @@ _PING_TIMEOUT = 5.0
 _SIDE_TIMEOUT = 2.0
 """Limit in seconds of requests beside the stream, which must not delay the turn."""
 _UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
-HttpClient = Literal["aiohttp", "httpx"]
 _CODE = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
@@ -51,7 +50,6 @@ class ResponseAPIAdapter:
         base_url: The server's address; ``OPENAI_BASE_URL`` when missing, or else OpenAI's own.
         idle_timeout: Seconds without an event, not counting comments, after which a stream has stalled.
         total_timeout: Limit of one response in seconds; a resumed response has that limit again.
-        http_client: What carries the requests; aiohttp reads a stream at about half of httpx's cost.
     """
 
     def __init__(
@@ -61,7 +59,6 @@ class ResponseAPIAdapter:
         base_url: str | None = None,
         idle_timeout: float = 60.0,
         total_timeout: float = 600.0,
-        http_client: HttpClient = "aiohttp",
     ) -> None:
         self._idle = idle_timeout
         self._total = total_timeout
@@ -69,7 +66,6 @@ class ResponseAPIAdapter:
         # The client insists on a key; servers that need none get this one.
         self._key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
         self._base_url = base_url
-        self._http_client = http_client
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
         with suppress(RuntimeError):
             # Created now if a loop is running: loading certificates would delay the first question.
@@ -87,7 +83,7 @@ class ResponseAPIAdapter:
                 max_retries=0,
                 # No limit for reads: it would run while the answer's reader is busy. ``read_events`` has its own.
                 timeout=httpx2.Timeout(self._total, connect=_CONNECT_TIMEOUT, read=None),
-                http_client=openai.DefaultAioHttpClient() if self._http_client == "aiohttp" else None,
+                http_client=openai.DefaultAioHttpClient(),
             )
         return client
 

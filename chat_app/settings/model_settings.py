@@ -33,8 +33,6 @@ class ModelSettings(BaseSettings):
     """Seconds without an event before a stream counts as stalled."""
     total_timeout: float = Field(600.0, gt=0)
     """Seconds that one response may take in all."""
-    http_client: Literal["aiohttp", "httpx"] = "aiohttp"
-    """What carries requests to the model server; httpx costs about twice the processor time for each token."""
     max_retries: int = Field(2, ge=0, le=10)
     """Retries of a request that failed, or whose connection broke, before the first word of its answer."""
     background: bool = False

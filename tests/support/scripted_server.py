@@ -25,6 +25,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -138,9 +139,12 @@ class _HangUpError(Exception):
 class ScriptedServer:
     """Plays ``turns`` in order on 127.0.0.1; with ``repeat`` the last turn answers all further requests."""
 
-    def __init__(self, turns: Iterable[ScriptedTurn], *, repeat: bool = False) -> None:
+    def __init__(
+        self, turns: Iterable[ScriptedTurn], *, repeat: bool = False, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._turns = list(turns)
         self._repeat = repeat
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._arrived = asyncio.Condition()
@@ -152,7 +156,7 @@ class ScriptedServer:
     @property
     def base_url(self) -> str:
         assert self._server is not None, "use `async with ScriptedServer(...)`"
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def add(self, *turns: ScriptedTurn) -> None:
         """Append turns to the script."""
@@ -176,7 +180,7 @@ class ScriptedServer:
             still = still + 1 if request.progress[0] == before else 0
 
     async def __aenter__(self) -> ScriptedServer:
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, ssl=self._tls)
         return self
 
     async def __aexit__(

@@ -7,8 +7,10 @@ import gzip
 import itertools
 import logging
 from collections.abc import AsyncIterator
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -25,9 +27,10 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
-from chat_app.generation.response_api_adapter import HttpClient, ResponseAPIAdapter, _provider_error
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _provider_error
 from chat_app.generation.stream_reader import LONGEST_PAUSE, ReadPace, read_events
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
+from tests.support.certificates import server_certificate
 from tests.support.engine import KEY, adapter
 from tests.support.scripted_server import (
     Disconnect,
@@ -310,16 +313,13 @@ async def test_a_response_that_cannot_be_deleted_is_an_error() -> None:
         await client.aclose()
 
 
-@pytest.mark.parametrize("http_client", ["aiohttp", "httpx"])
-async def test_each_http_client_reads_compressed_streams_through_the_environments_proxy(
-    http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_compressed_streams_are_read_through_the_environments_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     body = gzip.compress(b"".join(step.encode() for step in text_reply("a", "b") if isinstance(step, Event)))
     turn = Turn([Raw(body)], headers={"Content-Type": "text/event-stream", "Content-Encoding": "gzip"})
     async with ScriptedServer([turn, [*text_reply("a")[:4], Disconnect()], [Status(503)]]) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
         monkeypatch.delenv("NO_PROXY", raising=False)
-        client = ResponseAPIAdapter(api_key=KEY, base_url="http://model.invalid/v1", http_client=http_client)
+        client = ResponseAPIAdapter(api_key=KEY, base_url="http://model.invalid/v1")
         proxy.closing.append(client.aclose)
         request = ResponseRequest(model="m", input=(ITEM,))
         async with client.stream(request) as events:
@@ -331,6 +331,45 @@ async def test_each_http_client_reads_compressed_streams_through_the_environment
             async with client.stream(request):
                 pass
     assert {request.path for request in proxy.requests} == {"http://model.invalid/v1/responses"}
+
+
+async def test_a_stream_is_read_over_tls_and_a_tunnel_when_the_certificate_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tunnelled: list[bytes] = []
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tunnelled.append((await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0])
+        far_reader, far_writer = await asyncio.open_connection(
+            "127.0.0.1", int(server.base_url.split(":")[2].partition("/")[0])
+        )
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+
+    tls, authority = server_certificate("model.test", tmp_path)
+    async with (
+        ScriptedServer([text_reply("a")], tls=tls) as server,
+        await asyncio.start_server(tunnel, "127.0.0.1", 0) as proxy,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        for trusted in (False, True):
+            if trusted:
+                monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+            client = ResponseAPIAdapter(api_key=KEY, base_url="https://model.test/v1")
+            server.closing.append(client.aclose)
+            with nullcontext() if trusted else pytest.raises(ProviderUnavailable):
+                async with client.stream(ResponseRequest(model="m", input=(ITEM,))) as events:
+                    assert len([event async for batch in events for event in batch]) == len(text_reply("a"))
+            assert len(server.requests) == trusted
+            assert tunnelled == [b"CONNECT model.test:443 HTTP/1.1"] * (1 + trusted)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+    writer.close()
 
 
 def test_reads_pause_by_how_busy_the_thread_is() -> None:
