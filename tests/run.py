@@ -37,12 +37,17 @@ def run_fast() -> bool:
     return run_pytest(*PARALLEL, "-m", FAST, "tests/integration", "tests/properties", "tests/unit")
 
 
+def serial_files() -> list[str]:
+    """Return the files with serial tests: importing all others would take longer than these tests."""
+    return [str(path) for path in (PROJECT / "tests").rglob("test_*.py") if "mark.serial" in path.read_text("utf-8")]
+
+
 def run_all() -> bool:
     """Run every test and check the coverage of the engine."""
     passed = [
         run_pytest(*PARALLEL, "-m", "not serial", "--engine", "without"),
         run_pytest(*PARALLEL, "-m", "not serial", "--engine", "only", *TRACED),
-        run_pytest("-m", "serial", *TRACED, "--cov-append"),
+        run_pytest("-m", "serial", *TRACED, "--cov-append", *serial_files()),
     ]
     report = [sys.executable, "-m", "coverage", "report", "--show-missing", "--skip-covered", "--fail-under=100"]
     covered = subprocess.run(report, cwd=PROJECT, check=False).returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
@@ -73,10 +74,24 @@ def pdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def filled(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory, pdf: Path) -> tuple[Path, str]:
+    """Return the folder and the collection of a library with one guideline."""
+    folder, collection = tmp_path_factory.mktemp("library"), f"test_{uuid4().hex[:12]}"
+
+    async def fill() -> None:
+        library = GuidelineLibrary(milvus_uri, folder, collection=collection)
+        await library.add(pdf)
+        await library.aclose()
+
+    asyncio.run(fill())
+    return folder, collection
+
+
 @pytest.fixture
-async def library(milvus_uri: str, tmp_path: Path, pdf: Path) -> AsyncIterator[GuidelineLibrary]:
-    library = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}")
-    await library.add(pdf)
+async def library(milvus_uri: str, filled: tuple[Path, str]) -> AsyncIterator[GuidelineLibrary]:
+    folder, collection = filled
+    library = GuidelineLibrary(milvus_uri, folder, collection=collection)
     yield library
     await library.aclose()
 
