@@ -44,12 +44,7 @@ def audit_log(settings: Settings, engine: AsyncEngine) -> AuditLog:
 @asynccontextmanager
 async def open_audit_log(settings: Settings) -> AsyncGenerator[AuditLog]:
     """Open the audit log of the configured database, migrated, until the block ends."""
-    from chat_app.database.database_engine import configured_url, database_engine, database_url
-    from chat_app.database.migrations import migrate
+    from chat_app.database.migrations import migrated_database
 
-    engine = database_engine(database_url(configured_url(settings)))
-    try:
-        await migrate(engine)
+    async with migrated_database(settings) as engine:
         yield audit_log(settings, engine)
-    finally:
-        await engine.dispose()

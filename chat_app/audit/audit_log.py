@@ -76,17 +76,7 @@ class SilentAuditLog:
 
     failures = 0
 
-    async def record(
-        self,
-        action: AuditAction,
-        actor: str,
-        *,
-        conversation: str = "",
-        turn: str = "",
-        model: str = "",
-        detail: str = "",
-        text: str = "",
-    ) -> None:
+    async def record(self, action: AuditAction, actor: str, **_details: str) -> None:
         """Do nothing."""
 
     async def catch_up(self) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chat_app.cli import shell
-from chat_app.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -71,22 +70,10 @@ async def usage(
 @asynccontextmanager
 async def _history(read: str = "") -> AsyncGenerator[AsyncEngine, None]:
     """Open the history's database; the audit log records that ``read`` was read. Raises ``ConfigurationError``."""
-    from sqlalchemy.exc import SQLAlchemyError
-
     from chat_app.audit import audit_log
-    from chat_app.database.database_engine import configured_url, database_engine, database_url
-    from chat_app.database.migrations import migrate
 
     settings = shell.settings()
-    engine = database_engine(database_url(configured_url(settings)))
-    try:
-        await migrate(engine)
+    async with shell.opened_database("history", settings) as engine:
         if read:
             await audit_log(settings, engine).record("export", shell.shell_user(settings), detail=read)
         yield engine
-    except (SQLAlchemyError, OSError) as error:
-        raise ConfigurationError(
-            f"The history cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
-        ) from None
-    finally:
-        await engine.dispose()

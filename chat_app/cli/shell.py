@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, ConfigurationError
 from chat_app.settings import Settings
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
     from chat_app.bootstrap import App
     from chat_app.content import Content
 
@@ -133,6 +135,22 @@ async def opened_content() -> AsyncGenerator[Content, None]:
     guard_logs()
     async with open_content(settings(), on_progress=note_if_terminal) as content:
         yield content
+
+
+@asynccontextmanager
+async def opened_database(what: str, loaded: Settings) -> AsyncGenerator[AsyncEngine, None]:
+    """Open the database of history and audit log to read ``what``. Raises ``ConfigurationError``."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from chat_app.database.migrations import migrated_database
+
+    try:
+        async with migrated_database(loaded) as engine:
+            yield engine
+    except (SQLAlchemyError, OSError) as error:
+        raise ConfigurationError(
+            f"The {what} cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
+        ) from None
 
 
 def note_if_terminal(message: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,14 +15,26 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.database.database_engine import lock_database
+from chat_app.database.database_engine import configured_url, database_engine, database_url, lock_database
 from chat_app.database.versions.r0001_history import TABLES
 from chat_app.errors import ConfigurationError
+from chat_app.settings import Settings
 
 _FOLDER: Final = Path(__file__).parent
 _NEWER: Final = (
     "The database was written by a newer version of Asclepius: install that version, or restore a backup of this one."
 )
+
+
+@asynccontextmanager
+async def migrated_database(settings: Settings) -> AsyncGenerator[AsyncEngine]:
+    """Open the configured database with this version's schema until the block ends."""
+    engine = database_engine(database_url(configured_url(settings)))
+    try:
+        await migrate(engine)
+        yield engine
+    finally:
+        await engine.dispose()
 
 
 async def migrate(engine: AsyncEngine) -> None:

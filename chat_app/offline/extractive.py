@@ -34,7 +34,7 @@ class ExtractiveModel:
     """Answers any prompt; keeps nothing between calls."""
 
     async def respond(self, prompt: ModelInput, search: FileSearch) -> AsyncIterator[ModelStep]:
-        """The steps of one response: what is being done, then calls, or a search and the answer."""
+        """Yield the steps of one response: the reasoning, then calls, or a search and the answer."""
         turns = exchanges(prompt.items)
         async for step in self._steps(turns, prompt, search):
             yield (

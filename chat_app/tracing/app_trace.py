@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from chat_app.generation.generator import Generator
 from chat_app.settings import DiagnosticsSettings
@@ -17,6 +17,9 @@ from chat_app.tracing.call_logger import GeneratorCallLogger
 from chat_app.tracing.state_logger import GeneratorStateLogger
 from chat_app.tracing.trace_files import TraceFolder
 from chat_app.tracing.writer import TraceWriter
+
+_PROJECT: Final = "Asclepius"
+_NAME: Final = "generator"
 
 
 class GeneratorTrace:
@@ -41,24 +44,16 @@ class GeneratorTrace:
         await asyncio.to_thread(self.close)
 
 
-def trace_app_generator(
-    generator: Generator[Any],
-    settings: DiagnosticsSettings,
-    *,
-    project_name: str = "Asclepius",
-    name: str = "generator",
-) -> GeneratorTrace:
+def trace_app_generator(generator: Generator[Any], settings: DiagnosticsSettings) -> GeneratorTrace:
     """Trace ``generator`` into ``settings.trace_dir``; do nothing when that is unset.
 
-    The files are ``generator_state_trace.json``, ``logger_metadata.json`` and ``<name>_call.jsonl`` in
-    ``<trace_dir>/<project_name>/``. A directory that cannot be written to is logged once; nothing is raised.
+    The files are ``generator_state_trace.json``, ``logger_metadata.json`` and ``generator_call.jsonl`` in
+    ``<trace_dir>/Asclepius/``. A directory that cannot be written to is logged once; nothing is raised.
     """
     if settings.trace_dir is None:
         return GeneratorTrace()
     writer = TraceWriter()
-    folder = TraceFolder(settings.trace_dir, project_name, keep_text=settings.trace_text, writer=writer)
+    folder = TraceFolder(settings.trace_dir, _PROJECT, keep_text=settings.trace_text, writer=writer)
     states = GeneratorStateLogger(folder=folder)
     calls = GeneratorCallLogger(folder=folder, error_only=settings.trace_calls == "failures")
-    return GeneratorTrace(
-        writer, (states.register_generator(name, generator), calls.register_generator(name, generator))
-    )
+    return GeneratorTrace(writer, tuple(logger.register_generator(_NAME, generator) for logger in (states, calls)))

@@ -83,21 +83,11 @@ def _filter(actor: str, action: str, conversation: str, since: str, until: str) 
 @asynccontextmanager
 async def _opened() -> AsyncGenerator[DatabaseAuditLog, None]:
     """Open the audit log of the configured database. Raises ``ConfigurationError``."""
-    from sqlalchemy.exc import SQLAlchemyError
-
     from chat_app.audit import DatabaseAuditLog, audit_log
-    from chat_app.database.database_engine import configured_url, database_engine, database_url
 
     settings = shell.settings()
-    engine = database_engine(database_url(configured_url(settings)))
-    log = audit_log(settings, engine)
-    try:
+    async with shell.opened_database("audit log", settings) as engine:
+        log = audit_log(settings, engine)
         if not isinstance(log, DatabaseAuditLog):
             raise ConfigurationError("There is no audit log: ASCLEPIUS_AUDIT is off.")
         yield log
-    except (SQLAlchemyError, OSError) as error:
-        raise ConfigurationError(
-            f"The audit log cannot be read ({type(error).__name__}): check DATABASE_URL and ASCLEPIUS_DATA_DIR."
-        ) from None
-    finally:
-        await engine.dispose()

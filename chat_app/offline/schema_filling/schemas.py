@@ -23,16 +23,16 @@ FORMATS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "duration": (re.compile(r"\bP\d+[DWMY]\b"), "P0D"),
     "email": (re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b", re.ASCII), "unknown@example.invalid"),
     "hostname": (re.compile(r"(?!)"), "example.invalid"),
-    "ipv4": (re.compile(r"(?!)"), "0.0.0.0"),  # noqa: S104 - the address that stands for none
+    "ipv4": (re.compile(r"(?!)"), "0.0.0.0"),  # noqa: S104 - the unspecified address
     "ipv6": (re.compile(r"(?!)"), "::"),
     "uuid": (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "00000000-0000-0000-0000-000000000000"),
     "uri": (re.compile(r"\bhttps?://[\w./?=&%#-]*[\w/]", re.ASCII), "about:blank"),
 }
-"""What a text may hold in each format, and what stands for nothing known."""
+"""For each format, the pattern that finds a value in a text, and the value that means none is known."""
 
 
 def resolve(schema: object, root: Json) -> Json:
-    """The schema behind ``$ref``s, with the parts of an ``allOf`` in one; ``True`` allows anything."""
+    """Return the schema behind ``$ref``s, with the parts of an ``allOf`` merged; ``True`` allows anything."""
     found: Json = schema if isinstance(schema, dict) else {}
     for _ in range(_LONGEST_REFERENCE):
         reference = found.get("$ref")
@@ -96,7 +96,7 @@ def is_only_null(schema: object) -> bool:
 
 
 def branch(schema: Json, root: Json) -> Json | None:
-    """The first branch of a choice that is not just null, with what is demanded beside the choice; not resolved."""
+    """Return the first branch of a choice that is not just null, merged with the constraints beside the choice."""
     for key in ("anyOf", "oneOf"):
         for part in schema.get(key, ()):
             if not is_only_null(resolve(part, root)):
@@ -155,7 +155,7 @@ def pattern_of(schema: Json) -> re.Pattern[str] | None:
 
 
 def default_text(schema: Json) -> str:
-    """A string that stands for nothing known: a format's or a pattern's emptiest, filled up with spaces."""
+    """Return a valid text that means nothing is known: the format's or the pattern's shortest, padded with spaces."""
     default = schema.get("default")
     if isinstance(default, str) and fits_text(default, schema):
         return default

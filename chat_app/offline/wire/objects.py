@@ -99,10 +99,10 @@ def _tool(tool: Any) -> Json:
     return body
 
 
-def message_item(text: str, annotations: list[Json], *, status: str = "completed") -> Json:
+def message_item(text: str, annotations: list[Json]) -> Json:
     """Return a message with one text part."""
     part = {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
-    return {"type": "message", "id": new_id("msg"), "role": "assistant", "status": status, "content": [part]}
+    return {"type": "message", "id": new_id("msg"), "role": "assistant", "status": "completed", "content": [part]}
 
 
 def function_call_item(name: str, arguments: str) -> Json:
@@ -157,7 +157,7 @@ def usage(input_tokens: int, output: list[Json]) -> Json:
 
 
 def text_of(item: Json) -> str:
-    """Return the text of any item: what the model reads and what is counted."""
+    """Return the text of any item, which the model reads and whose tokens count."""
     match item.get("type", "message"):
         case "message":
             return text_of_content(item.get("content", ""))

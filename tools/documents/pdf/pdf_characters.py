@@ -33,7 +33,7 @@ class PageCharacters:
     def __init__(self, text_page: Any) -> None:
         self._page = address_of(text_page.raw)
         self._unused = array("d", [0.0])
-        """PDFium writes the bottoms and tops of boxes, too."""
+        """Receives the bottoms and tops of boxes, which PDFium writes too."""
 
     def origins(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
         """Return the left end and base line of each character."""
@@ -41,17 +41,17 @@ class PageCharacters:
         return values[::2], values[1::2]
 
     def sides(self, indices: Sequence[int]) -> tuple[array[float], array[float]]:
-        """Return the left and the right sides of their boxes."""
+        """Return the left and right edges of the characters' boxes."""
         unused, _ = self._unused.buffer_info()
         values = self._filled(_BOX, indices, 2, repeat(unused), repeat(unused))
         return values[::2], values[1::2]
 
     def weights(self, indices: Sequence[int]) -> list[int]:
-        """Return the weight of each one's font: 400 is regular, 700 bold."""
+        """Return the font weight of each character: 400 is regular, 700 bold."""
         return list(map(_WEIGHT, repeat(self._page), indices))
 
     def sizes(self, indices: Sequence[int]) -> list[float]:
-        """Return the height of each one's type, to a tenth of a point."""
+        """Return the type size of each character, to a tenth of a point."""
         matrices = array("f", bytes(6 * FLOAT * len(indices)))
         address, _ = matrices.buffer_info()
         step = 6 * FLOAT
