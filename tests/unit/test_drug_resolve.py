@@ -110,6 +110,23 @@ def test_what_is_typed_leads_to_its_medicine(typed: str, key: str, how: str) -> 
     assert found(typed)[:1] == ([(key, how)] if key else [])
 
 
+@pytest.mark.parametrize(
+    ("asked", "keys"),
+    [
+        ("Does Glucovance interact with metformin?", ["glyburide+metformin", "metformin"]),
+        ("metformin on top of Glucovance?", ["metformin", "glyburide+metformin"]),
+        ("May I add dipyridamole to aspirin?", ["dipyridamole", "aspirin"]),
+        ("Can I take aspirin and dipyridamole together?", ["aspirin", "dipyridamole"]),
+        ("Wechselwirkung von aspirin und dipyridamole?", ["aspirin", "dipyridamole"]),
+        ("dose of aspirin and dipyridamole capsules", ["aspirin+dipyridamole"]),
+    ],
+)
+def test_two_medicines_of_a_question_are_not_taken_for_the_product_that_combines_them(
+    asked: str, keys: list[str]
+) -> None:
+    assert [key for key, _ in found(asked)] == keys
+
+
 def test_a_medicine_beside_a_misspelt_one_is_not_taken_for_it() -> None:
     reading = read(INDEX, aliases(), understand("metformin and estradoil"))
     assert [(INDEX.keys[one.entry], one.how) for one in reading.candidates[:2]] == [

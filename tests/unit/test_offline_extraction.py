@@ -142,6 +142,22 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
     assert comparison(question, gather(found("sildenafil", "tadalafil", how="class")), (compare,)) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What should not be taken with lithium?", True),
+        ("drugs to avoid while on lithium", True),
+        ("Was darf man bei Einnahme von Lithium nicht dazu nehmen?", True),
+        ("Neben Lithium zu meidende Medikamente", True),
+        ("Is lithium safe in pregnancy?", False),
+        ("Which dose of lithium at an eGFR of 40?", False),
+    ],
+)
+def test_one_drug_is_checked_alone_where_the_question_asks_about_others(question: str, asks: bool) -> None:
+    compare = function("check_drug_interactions", "Medicines", names={"type": "array", "items": TEXT})
+    assert bool(comparison(question, gather(found("lithium")), (compare,))) == asks
+
+
 def test_a_unit_of_measurement_is_no_second_drug() -> None:
     asked = ToolOutput(
         "search_drug_database", '{"drug_name": "metformin below 30 mL/min?"}', found("metformin", "MIN")[0].output

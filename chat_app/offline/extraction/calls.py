@@ -30,9 +30,11 @@ _VERBS: Final = re.compile(
     r"|current|new|all|data|info|information|tool|function)\b"
 )
 _ABOUT_OTHERS: Final = re.compile(
-    r"\binteract\w*|\bwechselwirk\w*|\b(?:what|which|was|welche\w*)\b.*\b(?:not|avoid\w*|never|nicht|vermeid\w*|vermieden)\b"
-    r".*\b(?:with|mit|on|while|zu|unter)\b",
-    re.IGNORECASE,
+    r"\binteract\w*|\bwechselwirk\w*"
+    r"|\A(?=.*\b(?:what|which|anything|drugs|medicines|medications|was|welche\w*|medikamente|arzneimittel)\b)"
+    r"(?=.*\b(?:not|avoid\w*|never|nicht|\w*meide\w*|vermieden)\b)"
+    r"(?=.*\b(?:with|together|on|while|alongside|mit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)",
+    re.IGNORECASE | re.DOTALL,
 )
 """Asks what may not be taken with a medicine."""
 _MOST_CALLS: Final = 8

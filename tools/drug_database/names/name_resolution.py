@@ -161,11 +161,16 @@ def _part(index: NameIndex, aliases: Aliases, text: str) -> list[NameCandidate]:
 
 
 def together(index: NameIndex, parts: Sequence[NameCandidate]) -> NameCandidate | None:
-    """Return the record of exactly the ingredients of two or more records."""
+    """Return the record of exactly the ingredients of two or more other records.
+
+    A combination that is named beside one of its ingredients is no part of itself: two medicines are named.
+    """
     if len({one.entry for one in parts}) < 2:
         return None
     entry = index.ingredient_set([name for one in parts for name in index.ingredients[one.entry]])
-    return None if entry is None else NameCandidate(entry, "exact", index.generics[entry], 99.0)
+    if entry is None or any(one.entry == entry and one.how == "brand" for one in parts):
+        return None
+    return NameCandidate(entry, "exact", index.generics[entry], 99.0)
 
 
 def with_combinations(index: NameIndex, found: Sequence[NameCandidate], note: str) -> tuple[str, ...]:

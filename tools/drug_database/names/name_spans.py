@@ -10,7 +10,7 @@ from tools.drug_database.names.aliases import Aliases
 from tools.drug_database.names.class_members import class_named
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import LONGEST_NAME, NameCandidate, named_alone, together
-from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, TypedQuery
+from tools.drug_database.names.query_words import CONTEXT, JOINING, NOISE, PRODUCT_WORDS, TypedQuery
 
 _SHORTEST = 3
 
@@ -33,12 +33,13 @@ def find_spans(index: NameIndex, aliases: Aliases, question: TypedQuery) -> list
     start = 0
     while start < len(words):
         ends = range(min(len(words), start + LONGEST_NAME), start, -1)
-        tried = (_span(index, aliases, words[start:end], start) for end in ends)
+        parts = (words[start:end] for end in ends)
+        tried = (_span(index, aliases, part, start) for part in parts if question.may_be_name(part))
         span = next((one for one in tried if one), None)
         if span:
             spans.append(span)
         start = span.end if span else start + 1
-    return _joined(index, spans, words)
+    return spans if question.asks_together else _joined(index, spans, words)
 
 
 def _span(index: NameIndex, aliases: Aliases, part: Sequence[str], start: int) -> NameSpan | None:
@@ -70,6 +71,6 @@ def _joined(index: NameIndex, spans: list[NameSpan], words: Sequence[str]) -> li
 
 
 def _adjacent(run: Sequence[NameSpan], words: Sequence[str]) -> bool:
-    """Return whether only joining words and noise, such as strengths, separate the names."""
+    """Return whether only joining words, forms and strengths separate the names."""
     between = [word for one, other in pairwise(run) for word in words[one.end : other.start]]
-    return all(word in JOINING or word in NOISE or word[0].isdigit() for word in between)
+    return all(word in JOINING or word in PRODUCT_WORDS or word[0].isdigit() for word in between)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.name_keys import word_list
@@ -12,7 +13,8 @@ from tools.language.folding import fold_name
 LONGEST: Final = 300
 """Characters of the typed text that are looked at; no name of a medicine is longer."""
 FORMS: Final = word_list("forms")
-NOISE: Final = FORMS | word_list("units") | word_list("asking")
+PRODUCT_WORDS: Final = FORMS | word_list("units")
+NOISE: Final = PRODUCT_WORDS | word_list("asking")
 CONTEXT: Final = word_list("context")
 """What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
 JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})
@@ -25,6 +27,10 @@ _STRENGTH = re.compile(
 _GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNORECASE)
 """``metformin500mg`` is two words."""
 _OWNS = re.compile(r"\b(what|how|who|where|when|it|that|patient)['\u2019]s\b", re.IGNORECASE)
+_TOGETHER = re.compile(
+    r"together|interact\w*|combin(?:e|ed|ing)|con(?:comitant|current)\w*|simultaneous\w*|coadminist\w*"
+    r"|zusammen|gemeinsam|gleichzeitig\w*|wechselwirk\w*|kombinier\w*|junt[oa]s|interac\w*"
+)
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " "})
 """Trade marks that folding would turn into letters."""
 
@@ -39,6 +45,20 @@ class TypedQuery(NamedTuple):
     """``whole`` without noise at its ends: ``phosphodiesterase 5 inhibitor drugs`` keeps its number."""
     strength: str
     """The first strength named, as typed; empty without one."""
+
+    @property
+    def product(self) -> str:
+        """``trimmed`` without forms and strengths: the words of one product, if no others are left."""
+        return " ".join(word for word in self.trimmed.split() if word not in PRODUCT_WORDS and not _AMOUNT.match(word))
+
+    @property
+    def asks_together(self) -> bool:
+        """Whether medicines are asked about that are taken together; each is meant, also where a product has both."""
+        return any(_TOGETHER.fullmatch(word) for word in self.words)
+
+    def may_be_name(self, words: Sequence[str]) -> bool:
+        """Return whether ``words`` can be one name: where medicines are taken together, "and" separates two."""
+        return not self.asks_together or JOINING.isdisjoint(words)
 
     @property
     def subject(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from tools.drug_database.names.foreign_names import salt_in_english
 from tools.drug_database.names.guesses import Guess, guess, guess_words
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_keys import joined
-from tools.drug_database.names.name_resolution import NameCandidate, distinct, named, with_combinations
+from tools.drug_database.names.name_resolution import NameCandidate, distinct, named, named_alone, with_combinations
 from tools.drug_database.names.name_spans import NameSpan, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import PERHAPS
@@ -52,8 +52,10 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     members = _class_at_end(index, aliases, question)
     if members:
         return Reading(members)
-    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, core))):
-        found, note = named(index, aliases, text)
+    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, core))):
+        # Of the core it is not known whether words of a question were between two names.
+        find = named_alone if question.asks_together or (text == core and core != question.product) else named
+        found, note = find(index, aliases, text) if question.may_be_name(text.split()) else ([], "")
         if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, aliases, text)):
             return Reading(distinct(found), notes=with_combinations(index, found, note))
         members = classed(index, aliases, text)
