@@ -113,8 +113,18 @@
     }
   }
 
+  // Marks for the style sheet, before the next paint. With `:has()` of what every answer contains, the browser would
+  // compute the style of the whole conversation again with each piece of text.
+  function mark() {
+    const steps = document.querySelector('.step')?.parentElement;
+    steps?.toggleAttribute('data-columns', steps.querySelector(':scope > [data-step-type="llm"]') !== null);
+    for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.rounded-3xl')?.setAttribute('data-empty', '');
+    for (const node of document.querySelectorAll('#chat-settings [role="switch"]')) node.closest('.space-y-2')?.setAttribute('data-switch', '');
+  }
+
   let due = false;
   function mendSoon() {
+    mark();
     if (due) return;
     due = true;
     setTimeout(() => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -21,6 +22,7 @@ from chat_app.database.database_engine import database_url
 from chat_app.errors import ConfigurationError, SessionStoreUnavailable
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
 from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.history_layer import History, asking_user
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
@@ -125,6 +127,22 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
         assert await order() == ["user_message", "run", *models]
 
 
+async def test_a_conversation_that_begins_with_files_alone_is_named_after_them(history: History) -> None:
+    async def sessions() -> SessionStore:
+        raise SessionStoreUnavailable
+
+    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
+    files = [Upload(name, Path(name)) for name in ("Sepsis.pdf", "Gout.pdf")]
+    for asked, named in ((" ", "Sepsis.pdf, Gout.pdf"), ("What is new?", None)):
+        thread = str(uuid4())
+        question = PageQuestion("ada", thread, str(uuid4()), asked, str(uuid4()), PageOptions(), ["a"], uploads=files)
+        question.shown = dict(question.step)
+        assert await keeper.begin(question)
+        found = await history.get_thread(thread)
+        assert found is not None
+        assert found["name"] == named, "Chainlit names a conversation by its question"
+
+
 async def test_a_turn_is_written_whole_or_not_at_all(history: History) -> None:
     thread = await owned(history, "ada")
     broken = step(thread, "x") | {"name": None}
@@ -182,6 +200,10 @@ async def test_lists_are_newest_first_in_pages_and_searched_in_answers(history: 
     async def found(words: str) -> int:
         return len((await history.list_threads(Pagination(first=9), ThreadFilter(userId=ada.id, search=words))).data)
 
+    three = ThreadFilter(userId=ada.id, search="ANSWER 3")
+    (hit,) = (await history.list_threads(Pagination(first=9), three)).data
+    assert hit["name"] is not None
+    assert re.fullmatch(r"(?:.+\n)?\d{4}-\d\d-\d\d · .*answer 3 with 50% of it_all.*", hit["name"])
     await owned(history, "ada", "Übelkeit unter Χάπι")
     assert [await found(words) for words in ("übelkeit", "ÜBELKEIT", "ΧΆΠΙ")] == [1, 1, 1]
     assert [await found(words) for words in ("ANSWER 3", "50%", "t_a", "%_%", "eve")] == [1, 5, 5, 0, 0]

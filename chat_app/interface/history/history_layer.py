@@ -28,6 +28,7 @@ from chat_app.interface.history.branches import MAIN, conversations_of, is_conve
 from chat_app.interface.history.history_rows import (
     decoded_value,
     element_of,
+    hit,
     kept,
     step_of,
     thread_of,
@@ -36,6 +37,7 @@ from chat_app.interface.history.history_schema import ELEMENT_COLUMNS, STEP_COLU
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,
+    FOUND,
     NAME_THREAD,
     NEWEST_FIRST,
     OWNERS,
@@ -169,8 +171,9 @@ class History(SQLAlchemyDataLayer):
             raise ValueError("userId is required")
         first = min(pagination.first, _MOST_THREADS)
         parameters: dict[str, Any] = {"user": filters.userId, "limit": first + 1}
-        where = ['t."userId" = :user']
+        where, found = ['t."userId" = :user'], ""
         if filters.search:
+            found = f', {FOUND} AS "found"'
             where.append(SEARCH)
             parameters["search"] = f"%{like(filters.search.lower())}%"
         if filters.feedback is not None:
@@ -180,9 +183,13 @@ class History(SQLAlchemyDataLayer):
             where.append(AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor
         async with self.engine.connect() as connection:
-            query = f"SELECT * FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
+            query = f"SELECT t.*{found} FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
             rows = await rows_of(connection, query, **parameters)
         page = [thread_of(row) for row in rows[:first]]
+        if filters.search:
+            # Chainlit's search shows nothing but the name.
+            for thread, row in zip(page, rows, strict=False):
+                thread["name"] = hit(row, filters.search)
         info = PageInfo(
             hasNextPage=len(rows) > first,
             startCursor=page[0]["id"] if page else None,

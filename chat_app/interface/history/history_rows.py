@@ -13,6 +13,8 @@ from chainlit.types import ThreadDict
 from chat_app.interface.history.history_schema import STEP_COLUMNS
 
 Row = dict[str, Any]
+_CITATION = re.compile(r"\[\\\[(\d+)\\\]\]\(#cite-[^)]*\)")
+_BEFORE, _SNIPPET = 40, 110
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
@@ -60,6 +62,14 @@ def thread_of(row: Row) -> ThreadDict:
         steps=[],
         elements=[],
     )
+
+
+def hit(row: Row, words: str) -> str:
+    """Return the name of a conversation that a search found, with its day and the text around ``words``."""
+    shown = " ".join(_CITATION.sub(r"[\1]", row["found"] or "").replace("\\", "").replace("*", "").split())
+    at = max(0, shown.lower().find(words.lower()) - _BEFORE)
+    snippet = f"{'…' if at else ''}{shown[at : at + _SNIPPET]}{'…' if shown[at + _SNIPPET :] else ''}"
+    return "\n".join(filter(None, (row["name"], " · ".join(filter(None, (row["updatedAt"][:10], snippet))))))
 
 
 def step_of(row: Row) -> StepDict:

@@ -101,7 +101,9 @@ class TurnKeeper:
             elements += rendered[1]
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                name = title_of(question.text) if question.shown is None else None
+                # Chainlit names the page's conversations, but not by their files.
+                named = question.text.strip() or ", ".join(upload.name for upload in question.uploads)
+                name = title_of(named) if question.shown is None or not question.text.strip() else None
                 await self._history.claim_thread(question.thread_id, question.owner, name=name)
                 await self._history.save_turn(question.thread_id, steps, elements, metadata)
         except HISTORY_ERRORS as error:

@@ -54,6 +54,9 @@ _OWN_SCRIPTS = tuple(
 )
 _OWN_SCRIPT = re.compile(r'<script src="([^"]*/public/)asclepius\.js"')
 _INSTALLABLE = r'<link rel="manifest" href="\1manifest.webmanifest"><link rel="apple-touch-icon" href="\1icon-192.png">'
+_EMPTY_ROOT = '<div id="root"></div>'
+_FIRST_PAINT = '<div id="root"><p class="asc-starting" aria-hidden="true">Asclepius</p></div>'
+"""Shown until the page's script has run, which takes a slow machine more than a second."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -93,7 +96,7 @@ def own_page(html: str, nonce: str, texts: str) -> str:
     """
     before = f'{_INSTALLABLE}<script src="{texts}" defer></script>'
     before += "".join(rf'<script src="\1{name}" defer></script>' for name in _OWN_SCRIPTS)
-    html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html))
+    html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html)).replace(_EMPTY_ROOT, _FIRST_PAINT)
     return html.replace("<script>", f'<script nonce="{nonce}">')
 
 
