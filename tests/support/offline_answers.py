@@ -12,6 +12,7 @@ import orjson
 
 from chat_app.agent.citation_manager import CitationManager
 from chat_app.offline.extraction import phrases
+from tools.language.vocabulary.common_words import LANGUAGES
 from tools.tool_manager import ToolManager
 from tools.types import Function, Passage
 
@@ -36,12 +37,13 @@ class Answered:
     @property
     def declined(self) -> bool:
         """True when the answer says that nothing answers clearly, or that nothing was found."""
-        return phrases.CLOSEST in self.text or phrases.NOTHING.partition(".")[0] in self.text
+        return self.denied or any(phrases.said(phrases.CLOSEST, language) in self.text for language in LANGUAGES)
 
     @property
     def denied(self) -> bool:
         """True when the answer says that nothing was found."""
-        return phrases.NOTHING.partition(".")[0] in self.text
+        nothing = (phrases.said(phrases.NOTHING, language) for language in LANGUAGES)
+        return any(said.partition(".")[0] in self.text for said in nothing)
 
 
 class Asker:

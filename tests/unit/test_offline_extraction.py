@@ -271,7 +271,25 @@ def test_quotes_in_another_language_than_the_question_are_headed_so() -> None:
         output = json.loads(guideline(text).output) | {"terms": terms, "question_language": "de"}
         told = ToolOutput("search_clinical_guidelines", "{}", json.dumps(output))
         answer = compose("Gabapentin bei Niereninsuffizienz?", gather([told]))
-        assert answer.text.startswith(heading), answer.text
+        assert answer.text.startswith(phrases.said(heading, "de")), answer.text
+
+
+def test_the_models_own_words_are_in_the_language_of_the_question() -> None:
+    for question, text, closest in (
+        (
+            "Welche ambulanten Patienten kommen heute für eine bariatrische Chirurgie infrage?",
+            "Metabolische Chirurgie wird ab einem Body-Mass-Index von 30 erwogen.",
+            "Kein Satz beantwortet das klar.",
+        ),
+        (
+            "¿Qué pacientes ambulatorios deben recibir hoy una cirugía bariátrica?",
+            "La cirugía metabólica se considera desde un índice de masa corporal de 30.",
+            "Ninguna frase responde con claridad.",
+        ),
+    ):
+        assert compose(question, gather([guideline(text)])).text.startswith(closest)
+    said = compose("Welche Dosis soll man bei dieser Krankheit geben?", gather([guideline(), drug("Krankheit")])).text
+    assert said == "Nichts gefunden. Durchsucht wurden: die Leitlinien und die Arzneimitteldatenbank."
 
 
 def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:

@@ -27,6 +27,7 @@ from chat_app.offline.extraction.scoring import Scored
 from chat_app.offline.extraction.selection import Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit, units
+from tools.language.vocabulary.common_words import language_of
 
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 2
@@ -35,7 +36,7 @@ _MOST_ASIDE: Final = 2
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """The answer to ``question`` from ``evidence``; ``newest`` are the user's last words, of which it was made."""
-    draft = Draft()
+    draft = Draft(language_of(newest or question))
     asked = read_question(question, evidence.terms, newest=newest or question, subjects=evidence.subjects(question))
     _pairs(draft, question, evidence)
     facts = bool(draft.text)
@@ -61,7 +62,7 @@ def _quotes(draft: Draft, question: Question, evidence: Evidence, *, brief: bool
     if not selection.quotes:
         return False
     if not (selection.answers or draft.text):
-        draft.block(phrases.CLOSEST)
+        draft.say(phrases.CLOSEST)
     elif draft.text and not selection.answers:
         return False
     _show(draft, selection.quotes, titled=selection.answers)
@@ -87,7 +88,7 @@ def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
         )
         opens = heading != title
         if opens and heading:
-            draft.block(heading)
+            draft.block(phrases.said(heading, draft.language))
         first = opens or (_group(quote) != group and (quote.unit.table is not None or isinstance(group, tuple)))
         if quote.unit.table is not None and _group(quote) != group:
             _open(draft, quote.unit)
@@ -193,12 +194,12 @@ def _empty_handed(draft: Draft, evidence: Evidence) -> None:
     if evidence.failures:
         draft.block(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
     if offered:
-        draft.block(phrases.NO_NAME)
-        draft.block(phrases.DID_YOU_MEAN.format(names=phrases.listed(list(dict.fromkeys(offered))[:3], "or")))
+        draft.say(phrases.NO_NAME)
+        draft.say(phrases.DID_YOU_MEAN, "or", names=list(dict.fromkeys(offered))[:3])
     if not (found or offered or evidence.failures):
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
-        draft.block(phrases.NOTHING.format(places=phrases.listed(places)) if places else phrases.NO_SOURCES)
+        draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
 
 
 def _is_guess(lookup: Lookup) -> bool:

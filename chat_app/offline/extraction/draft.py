@@ -5,23 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.wire.model import Answer, FileMark
 from tools.language.quotable_units import Table
+from tools.language.vocabulary.common_words import Language
 
 _REFERENCE: Final = re.compile(r"(?<!\\)\[(?=\d)")
 
 
 @dataclass
 class Draft:
+    language: Language = "en"
+    """The reader's, for the model's own phrases."""
     text: str = ""
     citations: list[FileMark] = field(default_factory=list[FileMark])
 
     def block(self, text: str) -> None:
         """A paragraph of its own."""
         self.text += f"\n\n{text}" if self.text else text
+
+    def say(self, phrase: str, joint: str = "and", **names: list[str]) -> None:
+        """A paragraph with one of the model's own phrases, each list of ``names`` set into it."""
+        said = partial(phrases.said, language=self.language)
+        listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
+        self.block(said(phrase).format(**listed))
 
     def quote(self, sentence: str, source: EvidencePassage, *, first: bool) -> None:
         """One list item: the sentence and its citation."""

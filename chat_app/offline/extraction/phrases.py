@@ -5,7 +5,10 @@ Names, numbers and titles that are set into a phrase come from the question, the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
+
+from tools.language.vocabulary.common_words import Language
 
 GREETING: Final = (
     "Hello. I answer clinical questions with sentences quoted from the sources I am given, each with its citation."
@@ -61,6 +64,45 @@ SECTION_NAMES: Final = {
     "pregnancy": "pregnancy",
     "overdosage": "overdosage",
 }
+
+_TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {},
+    "de": {
+        FROM_GUIDELINES: "Aus den Leitlinien:",
+        FROM_ENGLISH_GUIDELINES: "Aus den Leitlinien, auf Englisch:",
+        FROM_FILES: "Aus den Dateien:",
+        CLOSEST: "Kein Satz beantwortet das klar. Am nächsten kommen diese Stellen:",
+        NOTHING: "Nichts gefunden. Durchsucht wurden: {places}.",
+        NO_SOURCES: "Nichts gefunden. Es wurde keine Quelle durchsucht: Ich antworte nur mit Zitaten aus Quellen.",
+        NO_NAME: "Die Arzneimitteldatenbank enthält kein Arzneimittel dieser Schreibweise.",
+        DID_YOU_MEAN: "Meinten Sie {names}?",
+        GUIDELINES: "die Leitlinien",
+        FILES: "die Dateien",
+        DRUGS: "die Arzneimitteldatenbank",
+        "and": "und",
+        "or": "oder",
+    },
+    "es": {
+        FROM_GUIDELINES: "De las guías:",
+        FROM_ENGLISH_GUIDELINES: "De las guías, en inglés:",
+        FROM_FILES: "De los archivos:",
+        CLOSEST: "Ninguna frase responde con claridad. Los pasajes más cercanos son:",
+        NOTHING: "No se encontró nada. Se buscó en: {places}.",
+        NO_SOURCES: "No se encontró nada. No se buscó en ninguna fuente: solo respondo con citas de fuentes.",
+        NO_NAME: "La base de datos de medicamentos no tiene ninguno escrito así.",
+        DID_YOU_MEAN: "¿Quiso decir {names}?",
+        GUIDELINES: "las guías",
+        FILES: "los archivos",
+        DRUGS: "la base de datos de medicamentos",
+        "and": "y",
+        "or": "o",
+    },
+}
+
+
+def said(phrase: str, language: Language) -> str:
+    """Return ``phrase`` in ``language``; a phrase without a translation stays English."""
+    return _TRANSLATED[language].get(phrase, phrase)
 
 
 def listed(names: list[str], joint: str = "and") -> str:
