@@ -31,11 +31,11 @@ def _where(number: int) -> dict[str, Any]:
     return {"item_id": "msg_1", "output_index": 0, "content_index": 0, "sequence_number": number}
 
 
-def _begin() -> bytes:
+def begin() -> bytes:
     return b"".join(step.encode() for step in text_reply("x")[:4] if isinstance(step, Event))
 
 
-def _delta(text: str, number: int) -> bytes:
+def delta(text: str, number: int) -> bytes:
     return Event({"type": "response.output_text.delta", **_where(number), "delta": text, "logprobs": []}).encode()
 
 
@@ -64,21 +64,21 @@ async def _burst(count: int) -> AsyncIterator[bytes]:
 
 
 async def _paced(count: int, milliseconds: float) -> AsyncIterator[bytes]:
-    yield _begin()
+    yield begin()
     said: list[str] = []
     due = asyncio.get_running_loop().time()
     for number in range(count):
         due += milliseconds / 1000
         await asyncio.sleep(due - asyncio.get_running_loop().time())
         said.append(f"{time.monotonic_ns()} ")
-        yield _delta(said[-1], number + 4)
+        yield delta(said[-1], number + 4)
     yield _end("".join(said), count + 4)
 
 
 async def _open(count: int) -> AsyncIterator[bytes]:
-    yield _begin()
+    yield begin()
     for number in range(count):
-        yield _delta("word ", number + 4)
+        yield delta("word ", number + 4)
     await asyncio.Event().wait()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -78,6 +78,37 @@ async def test_stop_ends_at_once_keeps_the_text_and_closes_the_agents_stream() -
     assert (events[-1].outcome.kind, events[-1].outcome.reason) == ("incomplete", "stopped")
     assert closed == [True]
     assert turns.of_thread("t", "ada") == []
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_turn_that_is_stopped_keeps_what_is_being_stored_for_other_processes(ended: bool) -> None:
+    stored: list[AgentEvent] = []
+    writing, written = asyncio.Event(), asyncio.Event()
+
+    async def write(events: Sequence[AgentEvent]) -> None:
+        stored.extend(events)
+        writing.set()
+        await written.wait()
+
+    async def events() -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Wait")
+        if ended:
+            yield TurnEnded(outcome=Outcome(), answer="Wait")
+        else:
+            await asyncio.sleep(3600)
+
+    live = turn()
+    live.write_ahead = write
+    running = asyncio.create_task(live.run(events()))
+    await writing.wait()
+    live.stop()
+    written.set()
+    await running
+    shown = live.log.read(Cursor())[0]
+    assert text_of(shown) == text_of(stored) == "Wait"
+    assert [event.outcome.kind for event in shown if isinstance(event, TurnEnded)] == [
+        "completed" if ended else "incomplete"
+    ]
 
 
 async def test_a_turn_stopped_before_it_began_ends_too() -> None:

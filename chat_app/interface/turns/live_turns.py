@@ -70,6 +70,7 @@ class LiveTurn:
     write_ahead: Callable[[Sequence[AgentEvent]], Awaitable[None]] | None = None
     """Stores events before any reader gets them; must not raise."""
     _unwritten: list[AgentEvent] = field(default_factory=list)
+    _in_writing: Sequence[AgentEvent] = ()
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
     _readers: int = 0
     _unread_since: float | None = None
@@ -81,6 +82,8 @@ class LiveTurn:
 
     def stop(self, outcome: Outcome = STOPPED) -> None:
         """End the turn at once and keep what was read. A turn that has ended stays as it is."""
+        # Other processes read what is being stored, so that it belongs to the answer here, too.
+        self._show(self._in_writing)
         if self.log.ended is None:
             self._end(outcome)
             if self._reading is not None:
@@ -157,7 +160,9 @@ class LiveTurn:
             self._arrived.clear()
             batch = self._taken()
             if batch and self.write_ahead is not None and self.log.ended is None:
+                self._in_writing = batch
                 await self.write_ahead(batch)
+                self._in_writing = ()
             self._show(batch)
 
     def _taken(self) -> list[AgentEvent]:
