@@ -48,8 +48,8 @@ async def interactions(
     print_report(report, misses, json=json)
 
 
-@app.command()
-def emergencies(
+@shell.command(app)
+async def emergencies(
     file: Annotated[
         Path | None, typer.Argument(help="JSON lines of text, emergency and language; default: our own.", exists=True)
     ] = None,

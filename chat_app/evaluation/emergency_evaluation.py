@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from chat_app.evaluation.question_files import read_rows
 from chat_app.safety.emergency_classifier import emergency_model
 from chat_app.safety.emergency_features import DATA
-from chat_app.safety.emergency_training import JudgedQuestion, read_examples
 from tools.types import Frozen
 
 TEST: Path = DATA / "emergency_test.jsonl"
@@ -16,6 +16,18 @@ TEST: Path = DATA / "emergency_test.jsonl"
 The group ``develop`` was looked at while the classifier was developed; ``check`` was written last, and nothing of it
 was added to the training set. ``doses`` are ordinary questions about the doses of the demonstration drugs.
 """
+
+
+class JudgedQuestion(Frozen):
+    """A question of a training or test set."""
+
+    text: str
+    emergency: bool
+    language: str
+    draws: int = 1
+    """Times that a template is filled."""
+    group: str = ""
+    """The part of a test set that it is counted with."""
 
 
 class EmergencyFigures(Frozen):
@@ -62,5 +74,5 @@ def _figures(group: str, judged: Sequence[tuple[JudgedQuestion, bool]]) -> Emerg
 
 
 def read_emergencies(file: Path | None = None) -> list[JudgedQuestion]:
-    """Read a JSON-lines file of ``text``, ``emergency`` and ``language``; the shipped test set without one."""
-    return read_examples((file or TEST).read_text(encoding="utf-8"))
+    """Read the questions of ``file``, by default of the shipped test set. Raises ``SourceRejected``."""
+    return read_rows(file or TEST, JudgedQuestion, '"text", "emergency" and "language"')

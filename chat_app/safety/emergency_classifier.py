@@ -1,7 +1,7 @@
 """Decides whether a question tells of an immediate danger to life.
 
 Overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like. A linear model over ``emergency_features``:
-the sum of the weights of a question's features, as a probability. ``emergency_training`` fits the weights;
+the sum of the weights of a question's features, as a probability. ``scripts.train_emergencies`` fits the weights;
 ``asclepius eval emergencies`` measures them on questions that were written apart.
 """
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chat_app.evaluation.emergency_evaluation import evaluate_emergencies, read_emergencies
+from chat_app.evaluation.emergency_evaluation import JudgedQuestion, evaluate_emergencies, read_emergencies
 from chat_app.events import Notice, TextDelta
 from chat_app.safety.emergency_classifier import emergency_model
-from chat_app.safety.emergency_features import DATA, features
+from chat_app.safety.emergency_features import features
 from chat_app.safety.emergency_notice import ENGLISH, GERMAN, emergency_notice
-from chat_app.safety.emergency_training import read_examples, train
+from scripts.train_emergencies import TRAINING, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
@@ -24,7 +24,7 @@ def test_unseen_questions_are_judged_as_measured() -> None:
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
-    trained = {one.text for one in read_examples((DATA / "emergency_training.jsonl").read_text(encoding="utf-8"))}
+    trained = {one.text for one in read_emergencies(TRAINING)}
     assert trained.isdisjoint(one.text for one in read_emergencies())
 
 
@@ -56,11 +56,9 @@ def test_names_of_medicines_are_no_features() -> None:
 
 
 def test_training_separates_what_it_was_shown() -> None:
-    examples = read_examples(
-        '{"text": "I swallowed {n} tablets", "emergency": true, "language": "en"}\n'
-        '{"text": "What is the dose?", "emergency": false, "language": "en"}\n' * 8
-    )
-    model = train(examples)
+    emergency = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en")
+    ordinary = JudgedQuestion(text="What is the dose?", emergency=False, language="en")
+    model = train([emergency, ordinary] * 8)
     assert model.is_emergency("I swallowed 30 tablets")
     assert not model.is_emergency("What is the dose?")
 

@@ -1,10 +1,10 @@
-"""Train the emergency classifier: ``python -m chat_app.safety.emergency_training``.
+"""Train the emergency classifier: ``python -m scripts.train_emergencies``.
 
-``data/emergency_training.jsonl`` holds questions and templates. A template's places, such as ``{adult}`` or ``{ask}``,
-are filled at random from ``data/emergency_phrases.json``; ``{took:many}`` puts a phrase of ``many`` at the ``{x}`` of a
-phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature. Each question is also learnt
-misspelt, and each emergency also before a question about a dose. Logistic regression by adaptive gradient descent;
-deterministic.
+``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
+``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
+``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature.
+Each question is also learnt misspelt, and each emergency also before a question about a dose. Logistic regression by
+adaptive gradient descent; deterministic.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
 from chat_app.safety.emergency_classifier import WEIGHTS, EmergencyModel
 from chat_app.safety.emergency_features import DATA, features
-from tools.types import Frozen
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
 _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
@@ -43,23 +43,6 @@ _ENDINGS: Final[tuple[str, ...]] = ("", "l", "m", "n", "r", "x")
 _AMOUNTS: Final = (2.5, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 600, 800, 1000)
 _WORDS_PER_SLIP: Final = 6
 _SHORTEST_MISSPELT: Final = 4
-
-
-class JudgedQuestion(Frozen):
-    """A question of a training or test set."""
-
-    text: str
-    emergency: bool
-    language: str
-    draws: int = 1
-    """Times that a template is filled."""
-    group: str = ""
-    """The part of a test set that it is counted with."""
-
-
-def read_examples(text: str) -> list[JudgedQuestion]:
-    """Read the examples of a JSON-lines file."""
-    return [JudgedQuestion.model_validate_json(line) for line in text.splitlines() if line.strip()]
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
@@ -142,7 +125,7 @@ def _fitted(rows: list[tuple[list[str], bool]], rng: random.Random) -> tuple[flo
 
 def main() -> None:
     """Write the weights of the shipped training set."""
-    model = train(read_examples(TRAINING.read_text(encoding="utf-8")))
+    model = train(read_emergencies(TRAINING))
     WEIGHTS.write_text(json.dumps(model.model_dump(), ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
 
