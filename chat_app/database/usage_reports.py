@@ -57,11 +57,11 @@ class UsageOfDay(Frozen):
     unhelpful: int = 0
 
 
-async def rated_answers(engine: AsyncEngine) -> list[RatedAnswer]:
-    """Return all ratings, oldest first."""
+async def rated_answers(engine: AsyncEngine, *, latest: int = 0) -> list[RatedAnswer]:
+    """Return all ratings, or the ``latest`` ones, oldest first."""
     async with engine.connect() as connection:
         given = await _rows(connection, _FEEDBACK)
-        return [await _rated(connection, row) for row in given]
+        return [await _rated(connection, row) for row in given[-latest:]]
 
 
 async def usage(engine: AsyncEngine, *, since: str = "") -> list[UsageOfDay]:

@@ -84,6 +84,21 @@ async def _judged(browser: Browser, name: str, url: str) -> AsyncGenerator[tuple
         assert axe.found == {}
 
 
+async def test_axe_finds_nothing_on_the_administration_page(browser: Browser, fake: ServedPage) -> None:
+    async with _judged(browser, "administration", fake.url) as (page, _):
+        wrong: dict[str, list[str]] = {}
+        for view in ("content", "feedback", "usage", "audit"):
+            await page.goto(f"{fake.url}/administration/{view}")
+            for theme, width in (("light", 1280), ("dark", 390)):
+                await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+                await page.set_viewport_size({"width": width, "height": 860})
+                result = await page.evaluate(RUN, RULES)
+                nodes = [(v["id"], node["html"][:160]) for v in result["violations"] for node in v["nodes"]]
+                wrong[f"{view}, {theme}"] = [f"{name}: {html}" for name, html in nodes]
+                assert await page.evaluate("document.documentElement.scrollWidth") == width, view
+        assert {state: found for state, found in wrong.items() if found} == {}
+
+
 async def test_axe_finds_nothing_on_start_answer_step_panel_history_and_settings(
     browser: Browser, fake: ServedPage
 ) -> None:

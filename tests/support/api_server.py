@@ -93,6 +93,7 @@ async def api(
             services=FakeServices(),
             model=client or FakeModel(),
             loading=None,
+            load_problems=[],
             warm_up=warm_up,
             settings=settings,
         )

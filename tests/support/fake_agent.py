@@ -40,6 +40,7 @@ from chat_app.settings import Settings
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.documents.models import PageImage
 from tools.drug_database.drug_tools import SEARCH
+from tools.drug_database.records.reports import SourceStats
 from tools.errors import SourceRejected
 from tools.guidelines.models import Document, IngestProgress
 from tools.guidelines.storage.scopes import Scope, own_id
@@ -97,12 +98,14 @@ class FakeDocument(BaseModel):
     date: str = ""
     pages: int = 6
     unsearchable_pages: tuple[int, ...] = ()
+    recognised_pages: tuple[int, ...] = ()
     superseded: tuple[str, ...] = ()
 
 
 class FakeStats(BaseModel):
     drugs: int = 150
     records: int = 150
+    sources: tuple[SourceStats, ...] = ()
 
 
 @dataclass
@@ -119,6 +122,9 @@ class FakeGuidelines:
 
     async def damaged(self) -> tuple[str, ...]:
         return ("gout",)
+
+    def ingesting(self) -> list[IngestProgress]:
+        return [IngestProgress(file_name="asthma.pdf", stage="reading", done=3, total=40)]
 
     async def own_documents(self, scope: Scope) -> list[Document]:
         return self.own.get(scope, [])
@@ -490,6 +496,7 @@ class FakeApp:
     settings: Settings
     agent: FakeAgent
     guidelines: FakeGuidelines = field(default_factory=FakeGuidelines)
+    load_problems: list[str] = field(default_factory=list)
     drugs: FakeDrugs = field(default_factory=FakeDrugs)
     sessions: Any = field(default_factory=FakeSessions)
     model: FakeModel = field(default_factory=FakeModel)

@@ -15,6 +15,7 @@ from babel.messages.catalog import Message
 from chat_app.bootstrap import LoadPart
 from chat_app.errors import ErrorCode
 from chat_app.events import Notice, NoticeCode, Outcome, OutcomeCode
+from chat_app.interface.api.operators.administration_page import View
 from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.i18n.translation import (
     catalogue,
@@ -49,6 +50,7 @@ def literals(kind: Any) -> set[str]:
 
 
 FAMILIES: dict[str, set[str]] = {
+    "administration.": literals(View),
     "loading.": literals(LoadPart),
     "notice.": literals(NoticeCode),
     "outcome.": literals(OutcomeCode) - {"completed"},
@@ -92,12 +94,14 @@ def scripts() -> str:
 
 
 def said_ids() -> set[str]:
-    """Every literal id that Python code says."""
+    """Every literal id that Python code and templates say."""
     found = {"step.yes", "step.no", "step.did_you_mean", "step.note", "upload.own", "upload.own_for_now"}
     for name, call in python_calls():
         if name in {"say", "partial"}:
             found |= {a.value for a in call.args if isinstance(a, ast.Constant) and "." in str(a.value)}
-    return found
+    for template in PROJECT.glob("chat_app/interface/**/*.jinja"):
+        found |= set(re.findall(r'\bsay\("([\w.]+\w)"', template.read_text()))
+    return found | {"administration.not_allowed"}
 
 
 def script_ids() -> set[str]:

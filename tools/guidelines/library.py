@@ -64,6 +64,7 @@ class GuidelineLibrary:
         self._searcher = LibrarySearch(self._shelves, self._retriever)
         self._expand = expand
         self._run = Threads()
+        self._ingesting: dict[Path, IngestProgress] = {}
         self._ingester = Ingester(self._shelves, self._retriever, self._run)
 
     # -- search
@@ -121,7 +122,22 @@ class GuidelineLibrary:
         with the reason when the file is refused (then nothing is changed), and ``ToolUnavailable`` when the index
         cannot be written. ``progress`` is called in the event loop, page by page.
         """
-        return await self._ingester.add(path, progress, scope)
+        if scope is not None:
+            return await self._ingester.add(path, progress, scope)
+
+        def note(at: IngestProgress) -> None:
+            self._ingesting[path] = at
+            if progress is not None:
+                progress(at)
+
+        try:
+            return await self._ingester.add(path, note, scope)
+        finally:
+            self._ingesting.pop(path, None)
+
+    def ingesting(self) -> list[IngestProgress]:
+        """Return how far the files are that are being added to the library."""
+        return list(self._ingesting.values())
 
     async def share(self, document_id: str, scope: Scope, *, progress: Progress | None = None) -> Document | None:
         """Add a conversation's document to the library, for everybody; None when it has no such document.

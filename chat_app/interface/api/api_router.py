@@ -13,6 +13,7 @@ from chat_app.interface.api.consult_routes import consult_router
 from chat_app.interface.api.conversation_routes import conversation_router
 from chat_app.interface.api.health_routes import health_router, status_router
 from chat_app.interface.api.model_api.model_routes import model_router
+from chat_app.interface.api.operators.administration_page import administration_page_router
 from chat_app.interface.api.passages.passage_page import passage_page_router
 from chat_app.interface.api.problems import NOTHING_HERE, problem
 from chat_app.interface.api.source_routes import source_router
@@ -58,6 +59,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     # Every method, or Chainlit's own route of that path would answer.
     router.routes.append(Route("/mcp", McpRoute(runtime), methods=_METHODS, include_in_schema=False))
     router.include_router(passage_page_router(runtime), include_in_schema=False)
+    router.include_router(administration_page_router(runtime), include_in_schema=False)
     router.include_router(model_router(runtime), include_in_schema=False)
     # Last, or Chainlit would answer every other address under /api with its page.
     router.add_api_route("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)

@@ -1,0 +1,1 @@
+"""The page on which administrators see content, feedback, usage and the audit log."""

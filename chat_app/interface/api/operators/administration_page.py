@@ -1,0 +1,105 @@
+"""The administration page, without scripts: guidelines and imports, feedback, usage per day, audit search."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader
+
+from chat_app.audit import AuditAction, AuditFilter, DatabaseAuditLog
+from chat_app.database.usage_reports import rated_answers, usage
+from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.runtime import Runtime
+from chat_app.interface.security.identity import NotAllowed, Unauthenticated, token_of
+
+View = Literal["content", "feedback", "usage", "audit"]
+_PAGES: Final = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+_RATINGS: Final = 100
+_DAYS: Final = 30
+_ENTRIES: Final = 200
+_AUDIT_DAYS: Final = 7
+_HEADERS: Final = {"cache-control": "no-store"}
+
+
+def administration_page_router(runtime: Runtime) -> APIRouter:
+    """Return the routes of the administration page."""
+    router = APIRouter()
+
+    def page(request: Request, status: int = 200, **values: Any) -> Response:
+        language = language_of(request.headers.get("accept-language"))
+        html = _PAGES.get_template("administration_page.jinja").render(
+            language=language,
+            say=partial(say, language),
+            base=f"{runtime.settings.server.root_path}/administration",
+            views=get_args(View),
+            **values,
+        )
+        return HTMLResponse(html, status, headers=_HEADERS)
+
+    @router.get("/administration")
+    @router.get("/administration/{view}")
+    async def administration(
+        request: Request, wanted: Annotated[AuditFilter, Query()], view: View = "content"
+    ) -> Response:
+        """Show one view; the audit log records who read feedback and who read the audit log."""
+        try:
+            user = runtime.identity.require("administer", token_of(request.cookies))
+        except Unauthenticated:
+            return page(request, 401, notice="passage.sign_in")
+        except NotAllowed:
+            return page(request, 403, notice="administration.not_allowed")
+        if view in {"feedback", "audit"}:
+            detail = "feedback" if view == "feedback" else "audit log"
+            await runtime.audit.record("export", user, detail=detail)
+        found: dict[str, Any]
+        match view:
+            case "content":
+                found = await _content(runtime)
+            case "feedback":
+                found = {"ratings": list(reversed(await rated_answers(runtime.history.engine, latest=_RATINGS)))}
+            case "usage":
+                found = {"days": list(reversed(await usage(runtime.history.engine, since=_days_ago(_DAYS))))}
+            case "audit":
+                found = await _audit(runtime, wanted)
+        return page(request, 200, view=view, **found)
+
+    return router
+
+
+async def _content(runtime: Runtime) -> dict[str, Any]:
+    """Return the guidelines with their gaps, the running imports and the contents of the drug database."""
+    app = await runtime.ready()
+    documents, damaged, drugs = await asyncio.gather(
+        app.guidelines.documents(), app.guidelines.damaged(), app.drugs.stats()
+    )
+    imports = [(progress.file_name, progress.done, progress.total) for progress in app.guidelines.ingesting()]
+    if app.loading is not None:
+        imports.insert(0, (app.loading.what, app.loading.done, app.loading.total or 0))
+    return {
+        "documents": documents,
+        "damaged": damaged,
+        "drugs": drugs,
+        "imports": imports,
+        "problems": app.load_problems,
+    }
+
+
+async def _audit(runtime: Runtime, wanted: AuditFilter) -> dict[str, Any]:
+    """Return the last matching entries, newest first; without a beginning those of the last days."""
+    wanted = wanted if wanted.since else wanted.model_copy(update={"since": _days_ago(_AUDIT_DAYS)})
+    last: deque[Any] = deque(maxlen=_ENTRIES)
+    if isinstance(runtime.audit, DatabaseAuditLog):
+        async for entry in runtime.audit.entries(wanted):
+            last.appendleft(entry)
+    return {"entries": last, "most": _ENTRIES, "wanted": wanted, "actions": get_args(AuditAction)}
+
+
+def _days_ago(days: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
