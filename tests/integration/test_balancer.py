@@ -17,17 +17,20 @@ from tests.support.nginx import balancer, free_port
 
 @dataclass
 class Replica:
-    """Answers every request with its name; hangs up on one whose path is ``/broken``."""
+    """Answers every request with its name; hangs up on one with ``broken``, and takes nothing while it stops."""
 
     name: str
+    stopping: bool = False
     requests: list[str] = field(default_factory=list)
     port: int = 0
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        self.requests.append(head)
-        if "/broken" not in head.split("\r\n")[0]:
-            writer.write(f"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\n{self.name}".encode())
+        if not self.stopping:
+            self.requests.append(head)
+        if "broken" not in head.split("\r\n")[0]:
+            status = "503 Service Unavailable" if self.stopping else "200 OK"
+            writer.write(f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 1\r\n\r\n{self.name}".encode())
         writer.close()
 
 
@@ -63,8 +66,18 @@ async def test_a_browser_stays_at_one_replica_and_browsers_spread(tmp_path: Path
 
 async def test_a_question_is_not_asked_twice_when_its_replica_hangs_up(tmp_path: Path) -> None:
     async with two_replicas(tmp_path) as (url, replicas), httpx.AsyncClient(base_url=url) as client:
-        assert (await client.post("/broken", content=b"{}")).status_code == 502
-    assert sum(len(replica.requests) for replica in replicas) == 1
+        for path in ("/broken", "/api/v1/consult?broken"):
+            assert (await client.post(path, content=b"{}")).status_code == 502
+    assert sum(len(replica.requests) for replica in replicas) == 2
+
+
+async def test_another_replica_takes_what_one_that_is_being_stopped_does_not(tmp_path: Path) -> None:
+    async with two_replicas(tmp_path) as (url, replicas):
+        replicas[0].stopping = True
+        for _browser in range(8):
+            async with httpx.AsyncClient(base_url=url) as client:
+                assert (await client.post("/api/v1/consult", content=b"{}")).text == "b"
+    assert len(replicas[1].requests) == 8
 
 
 async def test_the_other_replica_takes_over_the_browsers_of_one_that_is_gone(tmp_path: Path) -> None:

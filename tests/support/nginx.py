@@ -51,7 +51,7 @@ def balancer(
     port, file = free_port(), folder / "nginx.conf"
     text = configuration(port, replicas, folder, prefix=prefix)
     text = text.replace("X-Forwarded-User ''", f"X-Forwarded-User '{user}'")
-    text = text.replace("proxy_pass http://asclepius;", "proxy_pass http://asclepius/;") if strips else text
+    text = text.replace("proxy_pass http://asclepius;", "proxy_pass http://asclepius/;", 1) if strips else text
     file.write_text(text, "utf-8")
     with (folder / "nginx.log").open("wb") as log:
         command = [str(binary), "-e", "stderr", "-p", str(folder), "-c", str(file), "-g", "daemon off;"]
