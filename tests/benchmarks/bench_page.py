@@ -1,9 +1,10 @@
 """The page in Chromium: how far it is behind what was sent, against a plain Chainlit loop in the same run.
 
 The answer says when it was sent (``tests.support.stamped``); the browser says when a reader can see it. Prints, for
-both: first paint, time to the first visible text, how far the page is behind in the middle (95 of 100 stamps) and at
-the end, and the processor time of the page's main thread per 1,000 tokens, which other programs on the machine change
-little. The median of RUNS; a plain loop that is far behind is given up after a time, and its numbers are lower bounds.
+both: what the first load fetches (kilobytes, requests, lists of conversations), first paint, time to the first
+visible text, how far the page is behind in the middle (95 of 100 stamps) and at the end, and the processor time of
+the page's main thread per 1,000 tokens, which other programs on the machine change little. The median of RUNS; a
+plain loop that is far behind is given up after a time, and its numbers are lower bounds.
 
     python -m tests.benchmarks.bench_page [RUNS [TOKENS EVERY_MS]...]
 """
@@ -45,6 +46,11 @@ WATCH = """([last, until]) => new Promise((done) => {
 _PAINT = """() => new Promise((done) => new PerformanceObserver((list) => {
   for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
 }).observe({type: 'paint', buffered: true}))"""
+_FETCHED = """() => {
+  const all = ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind));
+  const size = all.reduce((sum, { transferSize }) => sum + transferSize, 0);
+  return [size / 1000, all.length, all.filter(({ name }) => name.endsWith('/project/threads')).length];
+}"""
 _COUNTED = ("TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 
 Figures = dict[str, float]
@@ -72,6 +78,7 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         await page.goto(url)
         await page.locator("#chat-input").wait_for()
         paint = await page.evaluate(_PAINT)
+        kilobytes, requests, lists = await page.evaluate(_FETCHED)
         before = await _main_thread(devtools)
         until = await page.evaluate("Date.now()") + tokens * every + _GIVE_UP * 1000
         await ask(page, f"stamped {tokens} every {every}")
@@ -81,6 +88,9 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         await context.close()
     behind = behind or [_GIVE_UP * 1000]
     return {
+        "first load kB": kilobytes,
+        "requests": requests,
+        "lists": lists,
         "first paint": paint,
         "first text behind": behind[0],
         "95 % behind": percentile(behind, 0.95),

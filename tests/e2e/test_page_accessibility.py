@@ -132,6 +132,11 @@ async def test_axe_finds_nothing_on_an_abstention_an_upload_a_comparison_and_its
         await answered(page)
         await expect(page.locator(".asc-tries button").first).to_be_visible()
         await axe.judge("abstention")
+        await page.keyboard.press("Control+k")
+        await page.get_by_placeholder("Search conversations").fill("sources do not answer")
+        await expect(page.get_by_role("option").first).to_contain_text(" · The loaded sources do not answer this.")
+        await axe.judge("search")
+        await page.keyboard.press("Escape")
         await ask_with_file(page, "say: thank you", "gated axe.pdf", b"%PDF-1.7\n" + b"x" * 100)
         await expect(page.locator(".step[data-step-type='tool']").last).to_contain_text("2 of 3")
         await axe.judge("upload")
@@ -208,6 +213,37 @@ async def test_less_motion_forced_colours_and_a_zoomed_page_are_respected(browse
         assert composer is not None
         assert composer["height"] < 430 / 4
         assert composer["y"] + composer["height"] > 430 - 20, "nothing is below it"
+        # 1280 × 1024 at 400 %.
+        await page.set_viewport_size({"width": 320, "height": 256})
+        composer = await page.locator("#message-composer").bounding_box()
+        assert composer is not None
+        assert composer["height"] < 256 / 2, "half of the page is left to the answer"
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_a_screen_reader_goes_from_the_question_to_the_source_and_back(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "screen-reader") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, QUESTION)
+        await answered(page)
+        tree = await page.locator("#root").aria_snapshot()
+        said = "ACE inhibitors are contraindicated in pregnancy"
+        step = "Guidelines: contraindications of ACE inhibitors"
+        parts = [f"text: {QUESTION}", step, f"text: {said}", '[1]"', "- table:", 'heading "References"', 'textbox "']
+        assert [part for part in parts if part not in tree] == [], tree
+        places = [tree.rindex(part) for part in parts]
+        assert places == sorted(places), tree
+        citation = page.locator("a[href^='#cite-']").last
+        await citation.press("Enter")
+        panel = page.locator("#asc-panel")
+        await expect(panel.get_by_role("heading", level=2)).to_be_focused()
+        tree = await panel.aria_snapshot()
+        assert all(part in tree for part in ("mark", said, 'button "Close')), tree
+        await page.keyboard.press("Escape")
+        await expect(citation).to_be_focused()
 
 
 async def test_the_end_of_an_answer_is_announced(browser: Browser, fake: ServedPage) -> None:
