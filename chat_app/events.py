@@ -238,6 +238,7 @@ NoticeCode = Literal[
     "language_of_sources",
     "new_conversation",
     "starting",
+    "tool_failed",
     "transcript_always_replayed",
     "transcript_replayed",
     "waiting_for_provider",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from chat_app.agent.chat_manager import Conversation
 from chat_app.agent.citation_manager import CitationManager, CitedEvent
@@ -27,7 +27,15 @@ from chat_app.events import (
     UnsupportedStatement,
 )
 from chat_app.generation.text_buffer import TextBuffer
+from tools.errors import ToolErrorCode
 from tools.types import Frozen
+
+_FAULTS: Final[frozenset[ToolErrorCode]] = frozenset({"failed", "index_mismatch", "timeout", "unavailable"})
+"""Errors of a tool that are none of the model's making."""
+TOOL_FAILED: Final = Notice(
+    code="tool_failed",
+    message="A search or a tool failed, so this answer may be missing something. Ask again later.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class TurnAnswer:
         self.deltas = 0
         """Number of text deltas so far."""
         self._notified = 0
+        self._failed: set[str] = set()
 
     @property
     def claims(self) -> Sequence[Claim]:
@@ -93,6 +102,9 @@ class TurnAnswer:
             return (event,)
         if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolOutputRunItem):
             output = event.item.function_output
+            self._failed.discard(output.name)
+            if output.error is not None and output.error_code in _FAULTS:
+                self._failed.add(output.name)
             if output.name == FILE_SEARCH:
                 self._citations.add_hosted(output)
         return (*self._new_notices(), event)
@@ -102,10 +114,11 @@ class TurnAnswer:
         return self._kept(self._citations.finish())
 
     def end(self) -> Sequence[AgentEvent]:
-        """Return what follows the recorded answer: late notices and the references."""
+        """Return what follows the recorded answer: late notices, tools that failed to the end, and the references."""
+        failed = (TOOL_FAILED,) if self._failed else ()
         references = self._citations.references()
         shown = (references,) if references.references or references.dropped else ()
-        return (*self._new_notices(), *shown)
+        return (*self._new_notices(), *failed, *shown)
 
     async def record(self, question: str, result: RunnerResult, *, turn_id: str) -> None:
         """Save the question and the answer as the reader saw it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 from chat_app.data_protection import protect
@@ -17,6 +18,7 @@ from chat_app.errors import ConfigurationError
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = ("public", ".chainlit")
 _FILES = ("chainlit.md",)
+_OLD_SECONDS = 12 * 3600
 ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
 
 
@@ -35,7 +37,10 @@ def prepare_page_root(data_dir: Path) -> Path:
     """Copy the page's files to ``data_dir/page`` and make it Chainlit's root."""
     protect(data_dir)
     source, target = page_sources(), data_dir / "page"
-    shutil.rmtree(target / ".files", ignore_errors=True)
+    for left in (target / ".files").glob("*"):
+        # Another process may serve the newer ones.
+        if time.time() - left.stat().st_mtime > _OLD_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
     for folder in _FOLDERS:
         _mirror(source / folder, target / folder)
     for name in _FILES:

@@ -46,11 +46,12 @@ class TimedHttpProtocol(HttpToolsProtocol):
             self._deadline = None
 
 
-def raise_connection_limit() -> None:
-    """Let the process hold as many connections as the system allows it to."""
+def raise_connection_limit() -> int:
+    """Let the process hold as many connections as the system allows it to, and return their number."""
     if sys.platform == "win32":
-        return
+        return 512
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most if most > 0 else sys.maxsize

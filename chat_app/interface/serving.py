@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 _SHUTDOWN_SECONDS = 5
 _FORCED_EXIT_POLL = 0.2
+_MOST_CONNECTIONS = 8_192
 _ALLOCATIONS = 700
 """New objects after which Python looks for garbage, its own default. A start may look less often; a stream would wait
 for a search of many.
@@ -70,7 +71,7 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
 
     ``on_ready`` gets the page's address once it can be opened. SIGINT and SIGTERM end it within about ten seconds.
     """
-    raise_connection_limit()
+    most = raise_connection_limit()
     config = uvicorn.Config(
         app,
         host=settings.server.host,
@@ -88,5 +89,7 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
         proxy_headers=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         lifespan="on",
+        # Beyond them a request gets 503. The rest of the system's limit is for files and services.
+        limit_concurrency=min(_MOST_CONNECTIONS, most - most // 4),
     )
     return PageServer(config, app.state.runtime, on_ready)

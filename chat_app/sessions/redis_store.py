@@ -224,6 +224,10 @@ class RedisSessionStore:
     async def ping(self) -> None:
         await self._bounded(self._redis.ping)
 
+    async def version(self) -> str:
+        info = await self._bounded(lambda: self._redis.info("server"))
+        return str(info["redis_version"])
+
     async def aclose(self) -> None:
         if self._commands:
             await asyncio.wait(set(self._commands), timeout=CONNECT_SECONDS + COMMAND_SECONDS)

@@ -202,6 +202,10 @@ class SessionStore(Protocol):
         """Return when the store answers."""
         ...
 
+    async def version(self) -> str:
+        """Return the version of its server."""
+        ...
+
     async def aclose(self) -> None:
         """Close all connections; the store cannot be used afterwards."""
         ...

@@ -15,6 +15,7 @@ import pytest
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.page.question_events import question_events
+from chat_app.interface.security.request_body import RequestBody
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import clinic
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, WaitFor, text_reply
@@ -92,6 +93,24 @@ async def test_a_comparison_takes_as_many_places_as_it_has_models(redis_url: str
         assert "At most 2 models" in problem(refused, 422)["detail"]
         assert server.requests == []
         assert len({frame.data["model"] for frame in await ask(client, models=["a", "b"])}) == 2
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
+    sent: list[Any] = []
+    arriving = iter([{"type": "http.request", "body": b"{", "more_body": True}])
+
+    async def receive() -> Any:
+        return next(arriving, None) or await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    body = RequestBody(receive, 100, seconds=0.01)
+    answer = body.unless_refused(send)
+    assert [(await body.receive())["type"] for _ in range(2)] == ["http.request", "http.disconnect"]
+    await answer({"type": "http.response.start", "status": 500, "headers": []})
+    await answer({"type": "http.response.body", "body": b"unexpected"})
+    assert [message.get("status") for message in sent] == [408, None]
 
 
 @pytest.mark.parametrize("length", ["declared", "chunked"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 
@@ -50,6 +51,7 @@ from tests.support.scripted_server import (
     text_reply,
 )
 from tests.support.waiting import until
+from tools.errors import ToolUnavailable
 from tools.function_tool import FunctionTool
 from tools.types import FunctionOutput
 
@@ -399,6 +401,39 @@ async def test_a_tool_that_was_switched_off_cannot_be_called_by_name(redis_url: 
         events = await consult(agent, use_clinical_guidelines=False)
     assert ended(events).answer == "No."
     assert "no tool of that name" in outputs_sent(server.requests[1])["call_1"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        (["down"], ["tool_failed"]),
+        (["down", "up"], []),
+        (["up", "down"], ["tool_failed"]),
+        (["wrong"], []),
+    ],
+)
+async def test_an_answer_without_a_source_that_could_not_be_searched_says_so(
+    calls: list[str], told: list[str], redis_url: str
+) -> None:
+    """Row 29: unless that search worked in the end. Arguments that do not fit are the model's to correct."""
+
+    async def search_clinical_guidelines(question: str) -> str:
+        """Search the guidelines."""
+        if question == "down":
+            raise ToolUnavailable("Milvus does not answer.")
+        return "nothing"
+
+    turns: list[ScriptedTurn] = []
+    for number, call in enumerate(calls):
+        given = '{"x": 1}' if call == "wrong" else json.dumps({"question": call})
+        turn = calls_reply((f"call_{number}", "search_clinical_guidelines", given), response_id=f"resp_{number}")
+        turns.append(chained(turn) if number else turn)
+    turns.append(chained(text_reply("No.", response_id="resp_end")))
+    tool = FunctionTool(search_clinical_guidelines)
+    async with ScriptedServer(turns) as server, clinic(server, redis_url, [tool]) as agent:
+        events = await consult(agent)
+    assert ended(events).outcome.kind == "completed"
+    assert [event.code for event in events if isinstance(event, Notice)] == told
 
 
 async def test_a_citation_of_what_was_never_retrieved_is_dropped_and_flagged(redis_url: str) -> None:

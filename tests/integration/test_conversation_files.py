@@ -99,6 +99,8 @@ async def test_its_passage_page_and_file_are_read_with_its_conversations_key_alo
     assert again.text == passage.text
     image = await library.page_image(passage.document_id, 1, highlight=[OWN], scope=HERE)
     assert image.png.startswith(b"\x89PNG")
+    again_drawn = await library.page_image(passage.document_id, 1, highlight=[OWN], scope=HERE)
+    assert again_drawn is not image, "no copy outlives the conversation"
     assert library.original(passage.document_id, scope=HERE).read_bytes() == path.read_bytes()
     for scope in (None, ELSEWHERE):
         assert await library.passage(passage.id, scope=scope) is None

@@ -182,6 +182,7 @@ async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: Gu
     other = await library.page_image("acs", 1, scale=1.0, highlight=["words that are nowhere on this page at all"])
 
     assert plain.png.startswith(b"\x89PNG")
+    assert await library.page_image(passage.document_id, 1, scale=1.0) is plain, "it is drawn once"
     assert marked.png != plain.png
     assert other == plain
     assert (plain.pages, plain.marked_at) == (1, None)

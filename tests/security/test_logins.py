@@ -16,7 +16,8 @@ from redis import Redis
 from chat_app.interface.security.identity import LOGIN_LASTS
 from chat_app.interface.security.passwords import hash_password
 from tests.support.page_server import ServedPage, fake_page
-from tests.support.served import Served, serve
+from tests.support.page_sockets import socket_of
+from tests.support.served import Served, asclepius, serve
 
 HEADER = "X-Forwarded-User"
 PUBLIC = "https://asclepius.hospital.example"
@@ -146,6 +147,26 @@ def test_a_log_out_everywhere_ends_the_users_logins_and_nobody_elses(with_passwo
         assert status_of(with_passwords, dict(second.cookies)) == {401}
         assert status_of(with_passwords, dict(other.cookies)) == {200}
         assert httpx.delete(f"{with_passwords.url}/api/v1/logins").status_code == 401
+
+
+def test_a_command_ends_the_logins_of_a_user(with_passwords: Served) -> None:
+    with log_in(with_passwords, "ana") as client, log_in(with_passwords, "bert") as other:
+        settings = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_LOAD_DEMO": "false"}
+        done = asclepius("users", "logout", "ana", data_dir=with_passwords.data_dir, **settings)
+        assert done.returncode == 0, done.stderr
+        assert client.get("/user").status_code == 401
+        assert other.get("/user").status_code == 200
+    with log_in(with_passwords, "audra") as auditor:
+        assert "logins of ana ended" in auditor.get("/api/v1/audit", params={"action": "administration"}).text
+
+
+async def test_a_change_of_settings_is_recorded(with_passwords: Served) -> None:
+    with log_in(with_passwords, "ana") as client, log_in(with_passwords, "audra") as auditor:
+        async with socket_of(with_passwords, client) as (socket, _, _):
+            await socket.call("chat_settings_change", {"drugs": False, "length": "brief"}, timeout=20)
+        entries = map(json.loads, auditor.get("/api/v1/audit").text.splitlines())
+        recorded = [(one["actor"], one["detail"]) for one in entries if one["action"] == "settings"]
+    assert recorded == [("ana", "drugs, length")]
 
 
 def test_an_ended_login_stays_ended_after_a_restart(with_passwords: Served) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from chat_app.events import RunItemStreamEvent, TextDelta, ToolOutputRunItem
+from chat_app.interface.assets import ROOT_VARIABLE, prepare_page_root
 from chat_app.interface.conversation.page_options import PageOptions, in_force
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.conversation.uploads import Upload, files_of, upload_events
@@ -191,3 +194,14 @@ def test_a_file_joins_the_chosen_guidelines_where_only_some_are_searched() -> No
 def test_the_settings_in_force_are_said_on_one_line(chosen: dict[str, Any], line: str) -> None:
     settings = Settings(model={"models": ("other",)})
     assert in_force(PageOptions(**chosen), settings, "en", {"a": "Asthma", "b": "Gout"}) == line
+
+
+def test_files_of_another_process_are_left_until_they_are_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ROOT_VARIABLE, "")
+    for name, hours in (("open", 1), ("left", 13)):
+        (folder := tmp_path / "page" / ".files" / name).mkdir(parents=True)
+        (folder / "letter.pdf").write_bytes(b"%PDF")
+        then = time.time() - hours * 3600
+        os.utime(folder, (then, then))
+    prepare_page_root(tmp_path)
+    assert [path.name for path in (tmp_path / "page" / ".files").iterdir()] == ["open"]

@@ -42,6 +42,7 @@ DEMO_FOLDER = Path(__file__).parent / "demo"
 SEARCH_SECONDS = 10.0
 """Within this a search answers or raises ``ToolUnavailable``."""
 RENDER_SECONDS = 20.0
+_MOST_AT_ONCE, _MOST_DRAWN = 2, 64
 MAX_LIMIT = 50
 
 
@@ -65,6 +66,8 @@ class GuidelineLibrary:
         self._expand = expand
         self._run = Threads()
         self._ingesting: dict[Path, IngestProgress] = {}
+        self._drawing = asyncio.Semaphore(_MOST_AT_ONCE)
+        self._drawn: dict[tuple[object, ...], PageImage] = {}
         self._ingester = Ingester(self._shelves, self._retriever, self._run)
 
     # -- search
@@ -222,14 +225,24 @@ class GuidelineLibrary:
         original = await self._run(lambda: self.original(document_id, scope=scope))
         if original.suffix != ".pdf":
             raise SourceRejected("This document has no pages that could be shown: it is not a PDF.")
-        scratch = await self._run(self._shelves.of(scope).store.scratch)
-        try:
-            out = Path(scratch.name) / "page.png"
-            job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
-            facts = await run_job(job, quiet_seconds=RENDER_SECONDS)
-            return PageImage(png=await self._run(out.read_bytes), **facts)
-        finally:
-            await self._run(scratch.cleanup)
+        asked = (original, original.stat().st_mtime_ns, page, scale, tuple(highlight))
+        if (drawn := self._drawn.get(asked)) is not None:
+            return drawn
+        async with self._drawing:
+            scratch = await self._run(self._shelves.of(scope).store.scratch)
+            try:
+                out = Path(scratch.name) / "page.png"
+                job = RenderJob(path=original.absolute(), page=page, scale=scale, highlight=tuple(highlight), out=out)
+                facts = await run_job(job, quiet_seconds=RENDER_SECONDS)
+                image = PageImage(png=await self._run(out.read_bytes), **facts)
+            finally:
+                await self._run(scratch.cleanup)
+        if scope is None:
+            # A conversation's own pages must not outlive it.
+            self._drawn[asked] = image
+            if len(self._drawn) > _MOST_DRAWN:
+                del self._drawn[next(iter(self._drawn))]
+        return image
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         """Return the file as it was added. Raises ``SourceRejected`` when there is no such document."""

@@ -1,7 +1,8 @@
-"""``asclepius users erase`` and ``asclepius export user``."""
+"""``asclepius users erase|logout`` and ``asclepius export user``."""
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +32,15 @@ async def erase(
 
     async with _opened() as runtime:
         typer.echo(f"Erased {await erase_user(runtime, name)} conversations of {name}.")
+
+
+@shell.command(users)
+async def logout(name: Name) -> None:
+    """End all logins of a user, in every browser. API keys stay: `asclepius keys revoke`."""
+    async with _opened() as runtime:
+        await runtime.audit.record("administration", f"shell:{getpass.getuser()}", detail=f"logins of {name} ended")
+        await runtime.sign_in.end_all(name)
+    typer.echo(f"All logins of {name} have ended.")
 
 
 @shell.command(exports)

@@ -32,7 +32,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     from chainlit.server import build_dir
 
     from chat_app.interface.api.feedback_routes import feedback_router
-    from chat_app.interface.api.file_routes import file_router
+    from chat_app.interface.api.file_routes import file_router, upload_router
     from chat_app.interface.api.records import cds_routes
     from chat_app.interface.api.records.infobutton_routes import infobutton_router
     from chat_app.interface.api.settings_routes import settings_router
@@ -45,6 +45,7 @@ def api_router(runtime: Runtime) -> APIRouter:
     if runtime.settings.server.auth == "oidc":
         router.include_router(oidc_router(runtime.settings, runtime.identity, runtime.audit), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)
+    router.include_router(upload_router(runtime), include_in_schema=False)
     router.include_router(settings_router(runtime), prefix="/api/v1", include_in_schema=False)
     administration = administration_router(runtime.identity, runtime.sign_in, runtime.audit, disconnect_user)
     router.include_router(administration, prefix="/api/v1", include_in_schema=False)

@@ -1,22 +1,30 @@
-"""Routes to keep an uploaded file in its conversation, add it to the library, or remove it."""
+"""Routes to send a file, keep it in its conversation, add it to the library, or remove it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Final, Literal, cast
 
-from fastapi import APIRouter, Path, Request
+from chainlit.server import upload_file
+from chainlit.session import WebsocketSession, ws_sessions_id
+from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.interface.api.problems import problem
 from chat_app.interface.conversation.thread_scope import scope_of_thread
-from chat_app.interface.conversation.uploads import FileState
-from chat_app.interface.i18n.translation import language_of, say
+from chat_app.interface.conversation.uploads import FileState, safe_name
+from chat_app.interface.i18n.translation import language_of, say, say_tool_error
 from chat_app.interface.page.page_settings import change
-from chat_app.interface.rendering.sockets import emit, sessions_of
+from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
 from tools.guidelines import Scope, scope_of
+
+MOST_OF_USER: Final = 500_000_000
+MOST_IN_ALL: Final = 10_000_000_000
+"""Bytes of files in open conversations. Chainlit deletes them when the last tab of a conversation is closed."""
+_FULL: Final = "Too many files were sent. Close conversations with files, or try again later."
 
 
 class FileFor(BaseModel):
@@ -102,3 +110,40 @@ async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, s
         await runtime.history.save_turn(thread_id, [], [changed])
         for session in sessions_of(thread_id, user):
             await emit(session, "element", changed)
+
+
+def upload_router(runtime: Runtime) -> APIRouter:
+    """Return the route of uploads."""
+    router = APIRouter()
+
+    @router.post("/project/file")
+    async def upload(request: Request, session_id: str, file: UploadFile) -> Any:
+        """Keep a file for the next question of a tab."""
+        user = runtime.identity.from_cookies(request.cookies)
+        session = WebsocketSession.get_by_id(session_id)
+        if session is None:
+            raise NotOwner
+        require_owner(user, owner_of(session))
+        if not file.size:
+            language = language_of(request.headers.get("accept-language"))
+            reason = say_tool_error(language, "file_empty", {}, "")
+            raise HTTPException(
+                400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason)
+            )
+        if file.size > room_for(user, _held()):
+            raise HTTPException(413, _FULL)
+        return await upload_file(session.user, session_id, file)
+
+    return router
+
+
+def room_for(user: str, held: Iterable[tuple[str | None, int]]) -> int:
+    """Return how many bytes ``user`` may still send; ``held`` are the owners and sizes of the files that are kept."""
+    files = list(held)
+    of_user = sum(size for owner, size in files if owner == user)
+    return min(MOST_OF_USER - of_user, MOST_IN_ALL - sum(size for _, size in files))
+
+
+def _held() -> Iterator[tuple[str | None, int]]:
+    for session in list(ws_sessions_id.values()):
+        yield owner_of(session), sum(file["size"] or 0 for file in session.files.values())

@@ -36,6 +36,7 @@ def settings_router(runtime: Runtime) -> APIRouter:
         user = runtime.identity.from_cookies(request.cookies)
         require_owner(user, await runtime.history.owner_of("thread", thread_id))
         values = body.model_dump(exclude_none=True, mode="json")
+        await runtime.audit.record("settings", user, conversation=thread_id, detail=", ".join(values))
         for session in sessions_of(thread_id, user)[:1]:
             await change(runtime, session, values, shown=False)
         return Response(status_code=204)

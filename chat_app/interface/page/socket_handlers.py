@@ -26,7 +26,8 @@ from chainlit.session import WebsocketSession
 from pydantic import UUID4, BaseModel, Field, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, AuditUnavailable
+from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
@@ -165,7 +166,14 @@ async def _stop(page: ChatPage, sid: str) -> None:
 async def _change(page: ChatPage, sid: str, values: Any) -> None:
     session = await _signed_in(page, sid)
     if session and isinstance(values, dict):
-        await change(page.runtime, session, values)
+        changed = ", ".join(name for name in PageOptions.model_fields if name in values)
+        try:
+            await page.runtime.audit.record(
+                "settings", owner_of(session) or "", conversation=session.thread_id, detail=changed
+            )
+            await change(page.runtime, session, values)
+        except AuditUnavailable:
+            await show_panel(page.runtime, session)
 
 
 async def _edit(page: ChatPage, sid: str, payload: Any) -> None:

@@ -6,25 +6,20 @@ a foreign token) and removes references to other hosts from the page's HTML.
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
 from chat_app.interface.security.identity import DEMO_USER, Identity, Login
 from chat_app.interface.security.oidc import SIGN_IN_PATHS
+from chat_app.interface.security.request_body import TOO_LARGE, Message, Receive, RequestBody, Scope, Send, refuse
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _CLOSED = re.compile(
@@ -33,11 +28,9 @@ _CLOSED = re.compile(
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _COMPRESSED = ("/assets/", "/public/", "/project/translations")
-_TOO_LARGE = "The request is too large."
 _UPLOAD = "/project/file"
 _LOGOUT = "/logout"
 _STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
-_PROBLEM = b"application/problem+json"
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
 _FOREIGN_TAGS = re.compile(
@@ -128,16 +121,16 @@ class RequestGuard:
         given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         client_address.set(self._identity.client_of(given, peer))
         if (refused := self._refusal(scope, given)) is not None:
-            await _refuse(scope, send, *refused)
+            await refuse(scope, send, *refused)
             return
         try:
             admission = await self._sign_in.admit(scope, peer)
             await self._record(admission, logs_out=_logs_out(scope))
         except Refused as error:
-            await _refuse(scope, send, error.status, str(error))
+            await refuse(scope, send, error.status, str(error))
             return
         except AuditUnavailable as error:
-            await _refuse(scope, send, 503, str(error))
+            await refuse(scope, send, 503, str(error))
             return
         scope["headers"] = admission.headers
         if not scope["path"].startswith(_COMPRESSED):
@@ -153,9 +146,9 @@ class RequestGuard:
                 await self._sign_in.end(admission.login)
         secure = self._is_secure(scope, given, peer)
         texts = self._identity.server.root_path + self._texts_address(given.get("accept-language"))
-        body = _Body(receive, _largest(scope["path"]))
+        body = RequestBody(receive, _largest(scope["path"]))
         page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
-        await self._app(scope, body.receive, body.unless_too_large(page.send))
+        await self._app(scope, body.receive, body.unless_refused(page.send))
 
     async def _record(self, admission: Admission, *, logs_out: bool) -> None:
         """Record a login by the proxy, a logout and the use of a key. Raises ``AuditUnavailable``."""
@@ -180,7 +173,7 @@ class RequestGuard:
             return 404, "Not found."
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > _largest(path):
-            return 413, _TOO_LARGE
+            return 413, TOO_LARGE
         return None
 
     def _host_is_ours(self, host: str) -> bool:
@@ -218,33 +211,6 @@ def _logs_out(scope: Scope) -> bool:
 
 def _largest(path: str) -> int:
     return MAX_UPLOAD if path == _UPLOAD else MAX_BODY
-
-
-class _Body:
-    """A request's body, cut off when it exceeds the limit of its path."""
-
-    def __init__(self, receive: Receive, largest: int) -> None:
-        self._receive = receive
-        self._left = largest
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        return {"type": "http.disconnect"} if self._left < 0 else message
-
-    def unless_too_large(self, send: Send) -> Send:
-        """Wrap ``send`` to answer 413 when the body was cut off."""
-        refused = False
-
-        async def checked(message: Message) -> None:
-            nonlocal refused
-            if self._left >= 0:
-                await send(message)
-            elif not refused:
-                refused = True
-                await _refuse({"type": "http"}, send, 413, _TOO_LARGE)
-
-        return checked
 
 
 class _PageResponse:
@@ -300,17 +266,3 @@ class _PageResponse:
 def _for_https_only(cookie: bytes) -> bytes:
     attributes = {part.strip().lower() for part in cookie.split(b";")[1:]}
     return cookie if b"secure" in attributes else cookie + b"; Secure"
-
-
-async def _refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    content: dict[str, Any] = {"type": "about:blank", "title": detail, "status": status, "detail": detail}
-    if str(scope.get("path")).startswith("/v1/"):
-        # What OpenAI's clients read.
-        content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
-    body = json.dumps(content).encode()
-    headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

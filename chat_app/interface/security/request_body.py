@@ -1,0 +1,75 @@
+"""The body of a request, bounded in size and time, and the answer to a request that is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+BODY_SECONDS: Final = 300.0
+TOO_LARGE: Final = "The request is too large."
+_PROBLEM: Final = b"application/problem+json"
+
+
+class RequestBody:
+    """A request's body, cut off when it exceeds the limit of its path or takes longer than ``seconds``."""
+
+    def __init__(self, receive: Receive, largest: int, *, seconds: float = BODY_SECONDS) -> None:
+        self._receive = receive
+        self._left = largest
+        self._seconds = seconds
+        self._until: float | None = None
+        self._refusal: tuple[int, str] | None = None
+        self._whole = False
+
+    async def receive(self) -> Message:
+        """Return the next message; a disconnect once the body was cut off."""
+        if self._until is None:
+            self._until = asyncio.get_running_loop().time() + self._seconds
+        try:
+            # After the body an app waits for the client to leave.
+            async with asyncio.timeout_at(None if self._whole else self._until):
+                message = await self._receive()
+        except TimeoutError:
+            self._refusal = 408, "The request took too long to arrive."
+            return {"type": "http.disconnect"}
+        self._whole = not message.get("more_body")
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self._refusal = 413, TOO_LARGE
+        return {"type": "http.disconnect"} if self._refusal else message
+
+    def unless_refused(self, send: Send) -> Send:
+        """Wrap ``send`` to answer with the reason when the body was cut off."""
+        refused = False
+
+        async def checked(message: Message) -> None:
+            nonlocal refused
+            if self._refusal is None:
+                await send(message)
+            elif not refused:
+                refused = True
+                await refuse({"type": "http"}, send, *self._refusal)
+
+        return checked
+
+
+async def refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
+    """Answer with a problem document, or close the socket."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    content: dict[str, Any] = {"type": "about:blank", "title": detail, "status": status, "detail": detail}
+    if str(scope.get("path")).startswith("/v1/"):
+        # What OpenAI's clients read.
+        content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
+    body = json.dumps(content).encode()
+    headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
