@@ -5,6 +5,7 @@ It prints its port. The model's name says what it plays:
     burst:N            N text deltas as fast as they go
     paced:N:MS         N text deltas, one every MS milliseconds, each the time at which it was sent
     open:N             N text deltas, then silence until the client leaves
+    clinic:N:MS        a guideline search, then N text deltas as above, of distinct words
     gap                two calls at once, then text until one second has passed; the next request is answered at once
 """
 
@@ -19,7 +20,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tests.support.scripted_server import Event, response_body, text_reply
+from tests.support.scripted_server import Event, calls_reply, response_body, text_reply
 
 _PIECE = 1_400
 """About what one packet carries."""
@@ -75,6 +76,17 @@ async def _paced(count: int, milliseconds: float) -> AsyncIterator[bytes]:
     yield _end("".join(said), count + 4)
 
 
+async def _clinic(request: dict[str, Any], count: int, milliseconds: float) -> AsyncIterator[bytes]:
+    if any(item.get("type") == "function_call_output" for item in request["input"]):
+        async for piece in _paced(count, milliseconds):
+            yield piece
+        return
+    search = ("call_1", "search_clinical_guidelines", json.dumps({"question": "Which drugs are contraindicated?"}))
+    for step in calls_reply(search):
+        if isinstance(step, Event):
+            yield step.encode()
+
+
 async def _open(count: int) -> AsyncIterator[bytes]:
     yield begin()
     for number in range(count):
@@ -116,6 +128,8 @@ def _play(request: dict[str, Any]) -> AsyncIterator[bytes]:
             return _burst(int(numbers[0]))
         case "paced":
             return _paced(int(numbers[0]), float(numbers[1]))
+        case "clinic":
+            return _clinic(request, int(numbers[0]), float(numbers[1]))
         case "open":
             return _open(int(numbers[0]))
         case _:
