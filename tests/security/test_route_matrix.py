@@ -84,6 +84,7 @@ CASES: dict[Operation, Case] = {
     ),
     ("POST", "/v1/chat/completions"): Case("signed in", {**QUESTION, "messages": [{"role": "user", "content": "Hi?"}]}),
     ("POST", "/v1/responses"): Case("owner", {**QUESTION, "input": "Why?", "previous_response_id": "{response_id}"}),
+    ("DELETE", "/v1/responses/{response_id}"): Case("owner"),
     ("POST", "/mcp"): Case("signed in", MCP),
     ("GET", "/infobutton"): Case(
         "signed in", query={"knowledgeResponseType": "application/json", "mainSearchCriteria.v.ot": "fever"}
