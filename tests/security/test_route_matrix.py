@@ -77,6 +77,8 @@ CASES: dict[Operation, Case] = {
     ("DELETE", "/api/v1/conversations/{conversation_id}"): Case("owner"),
     ("DELETE", "/api/v1/logins"): SIGNED_IN,
     ("GET", "/api/v1/audit"): Case("role"),
+    ("GET", "/administration"): Case("role"),
+    ("GET", "/administration/{view}"): Case("role"),
     ("DELETE", "/api/v1/users/{name}/logins"): Case("role"),
     # A conversation that is not one's own is none: the answer begins another.
     ("POST", "/api/v1/consult"): Case(
@@ -90,7 +92,15 @@ CASES: dict[Operation, Case] = {
         "signed in", query={"knowledgeResponseType": "application/json", "mainSearchCriteria.v.ot": "fever"}
     ),
 }
-OTHERS = {"page": "1", "name": "asclepius", "path": "x", "language": "en", "avatar_id": "x", "provider_id": "github"}
+OTHERS = {
+    "page": "1",
+    "view": "usage",
+    "name": "asclepius",
+    "path": "x",
+    "language": "en",
+    "avatar_id": "x",
+    "provider_id": "github",
+}
 OTHERS |= {"filename": "x.js", "full_path": "thread/x"}
 
 
