@@ -13,6 +13,7 @@ from tools.drug_database.labels.label_scope import (
     scope_of,
     with_asked_label_first,
 )
+from tools.drug_database.labels.record_rendering import passage
 from tools.drug_database.records import DataSource, DrugRecord, Label
 
 SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
@@ -100,6 +101,12 @@ def test_a_label_whose_doses_are_all_for_other_routes_says_so() -> None:
         assert scope is not None
         assert scope.no_dose_for == without
         assert len(scope_notes(scope)) == (scope.fits is False) + bool(without)
+
+
+def test_a_reference_to_a_label_without_a_date_says_so() -> None:
+    dated = ORAL.model_copy(update={"source": SOURCE.model_copy(update={"date": "2024-05"})})
+    for labels, version in (((ORAL,), "label date not given"), ((dated,), "2024-05"), ((), "")):
+        assert passage(RECORD.model_copy(update={"labels": labels})).version == version
 
 
 def test_a_record_without_a_label_has_no_scope() -> None:

@@ -203,8 +203,6 @@ def test_arguments_take_an_option_of_the_schema() -> None:
         ("dose for adults", "Children are given 5 mg.", True),
         ("dose for adults", "Adults and children are given 5 mg.", False),
         ("treatment of severe pneumonia", "In non-severe pneumonia give amoxicillin.", True),
-        ("stage 2 hypertension", "Stage 1 hypertension is 130-139.", True),
-        ("stage 2 hypertension", "Stage 2 hypertension is 140 or more.", False),
     ],
 )
 def test_what_is_said_of_the_opposite_does_not_answer(question: str, text: str, expected: bool) -> None:

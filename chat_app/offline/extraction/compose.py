@@ -14,9 +14,7 @@ from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
-    OVERVIEW,
     PRODUCTS,
-    adds_nothing,
     asked_sections,
     label_passages,
     record_parts,
@@ -24,9 +22,9 @@ from chat_app.offline.extraction.drug_parts import (
 from chat_app.offline.extraction.evidence import Calculated, Evidence, EvidencePassage, EvidenceRecord, Fields, Lookup
 from chat_app.offline.extraction.question import Question, read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import Selection, select
+from chat_app.offline.extraction.selection import select
 from chat_app.offline.wire.model import Answer
-from tools.language.quotable_units import Table, Unit, units
+from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import language_of
 
 _MOST_OF_A_PAIR: Final = 16
@@ -46,7 +44,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _fields(draft, output)
         facts = True
     if not (facts and record_parts(question) and not asked_sections(question)):
-        facts = _quotes(draft, asked, evidence, brief=facts) or facts
+        facts = _quotes(draft, asked, evidence) or facts
     _classes(draft, question, evidence, answered=bool(draft.text))
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
@@ -55,10 +53,10 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, question: Question, evidence: Evidence, *, brief: bool) -> bool:
+def _quotes(draft: Draft, question: Question, evidence: Evidence) -> bool:
     """Adds the best sentences and rows; True when there are any."""
     labels = [passage for record in evidence.named for passage in label_passages(record)]
-    selection = _overview(question, evidence) or select(question, [*labels, *evidence.passages], brief=brief)
+    selection = select(question, [*labels, *evidence.passages])
     if not selection.quotes:
         return False
     if not (selection.answers or draft.text):
@@ -67,16 +65,6 @@ def _quotes(draft: Draft, question: Question, evidence: Evidence, *, brief: bool
         return False
     _show(draft, selection.quotes, titled=selection.answers)
     return True
-
-
-def _overview(question: Question, evidence: Evidence) -> Selection | None:
-    """The first sentence of the main sections, for a question that names a drug and nothing else."""
-    record = next((record for record in evidence.named if adds_nothing(question.text, record)), None)
-    if record is None:
-        return None
-    parts = sorted(label_passages(record, OVERVIEW), key=lambda passage: passage.title)
-    firsts = [Scored.plain(found[0], passage) for passage in parts if (found := units(passage.text))]
-    return Selection(tuple(firsts), answers=True) if firsts else None
 
 
 def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:

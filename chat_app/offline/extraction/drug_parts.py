@@ -6,7 +6,6 @@ words by which it is asked for; they count as words of the section's heading.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -45,8 +44,6 @@ _SECTIONS_OF: Final = {
 }
 DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 _ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
-OVERVIEW: Final = ("indications", "dosage", "contraindications", "boxed_warning")
-"""The sections that answer a question that names a drug and nothing else."""
 
 
 def record_parts(question: str) -> tuple[str, ...]:
@@ -65,11 +62,6 @@ def asked_sections(question: str) -> frozenset[str]:
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
 
-def adds_nothing(question: str, record: EvidenceRecord) -> bool:
-    """True when ``question`` names the drug and nothing else."""
-    return not term_set(question) - term_set(names_of(record)) - term_set(_ASKING)
-
-
 def only_parts(text: str) -> bool:
     """True when ``text`` has no words but those that name parts of a record or a label."""
     known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), _ASKING, *word_list("asking")]))
@@ -80,8 +72,8 @@ def names_of(record: EvidenceRecord) -> str:
     return " ".join((record.name, record.matched_on, *record.brand_names, *record.drug_classes))
 
 
-def label_passages(record: EvidenceRecord, sections: Sequence[str] = ()) -> list[EvidencePassage]:
-    """The label of a drug, a passage for each section, or for each of ``sections`` alone."""
+def label_passages(record: EvidenceRecord) -> list[EvidencePassage]:
+    """The label of a drug, a passage for each section."""
     name = f"{record.name} ({record.scope})" if record.scope else record.name
     return [
         EvidencePassage(
@@ -92,5 +84,5 @@ def label_passages(record: EvidenceRecord, sections: Sequence[str] = ()) -> list
             part=section,
         )
         for section, sentences in record.label.items()
-        if sentences and (not sections or section in sections)
+        if sentences
     ]

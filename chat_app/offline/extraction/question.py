@@ -12,21 +12,13 @@ from chat_app.offline.extraction.drug_parts import asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms
 
-_KINDS: Final = (
-    (r"\bhow (?:often|frequent|long|soon|fast|quick)|\bduration|\binterval|\bfrequen",
-     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)"),
-    (r"\bhow (?:much|many|high|low|old|large|big)|\bdos(?:e|es|age|ing)\b|\bmax|\bmin(?:imum)?\b|\brange|\btarget"
-     r"|\bgoal|\bthreshold|\bcut-?off|\blevels?\b|\bage\b|\brate\b|\bpercent|\bwhat (?:value|number)|\bscore",
-     r"\d"),
-    (r"^\W*when\b|\bwhen (?:should|do|does|can|is|are|to|must)\b",
-     r"\b(?:if|when|after|before|until|once|unless|within|where|during|at|as soon)\b|\d"),
-    (r"\bwhy\b|\breasons?\b", r"\b(?:because|due to|since|so that|in order|therefore)\b"),
-    (r"\bfirst[- ](?:line|choice)\b|\bof choice\b|\btreat|\bmanag|\bpreferred\b",
-     r"^(?:treat|give|use|start|offer|prescribe|choose|consider|add)\b|\bfirst[- ](?:line|choice)\b"
-     r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b"),
-)  # fmt: skip
-_ANSWERS: Final = tuple((re.compile(asks, re.IGNORECASE), re.compile(says, re.IGNORECASE)) for asks, says in _KINDS)
-"""What a question asks for by its question words, and the words or figures that such an answer has."""
+_HOW_OFTEN: Final = re.compile(
+    r"\bhow (?:often|frequent|long|soon|fast|quick)|\bduration|\binterval|\bfrequen", re.IGNORECASE
+)
+_TIME: Final = re.compile(
+    r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
+    re.IGNORECASE,
+)
 _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
@@ -41,9 +33,6 @@ _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b",
      r"\bchild(?:ren)?\b|\binfants?\b|\bpa?ediatric|\bneonat|\bnewborns?\b|\badolescents?\b|\bteenagers?\b"),
     (r"\bnon-?severe\b", r"(?<!non-)(?<!non)\bsevere\b"),
-    (r"\boutpatients?\b", r"\binpatients?\b"),
-    (r"\b(?:without|no) (?:\w+ )?comorbidit", r"\bwith (?:\w+ )?comorbidit|\bcomorbidity$"),
-    (r"(?<!wo)\bmen\b", r"\bwomen\b"),
 )  # fmt: skip
 _SIDES: Final = tuple(
     (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
@@ -55,14 +44,6 @@ _CHILD: Final = re.compile(
     r"|\b(?:[1-9]|1[0-7]) years (?:and|or) older",
     re.IGNORECASE,
 )  # fmt: skip
-_NUMBERED: Final = re.compile(
-    r"\b(type|stage|step|grade|class|level|track|phase|category|G)[ -]?([0-9]+[ab]?)\b", re.IGNORECASE
-)
-_NUMBERED_RANGE: Final = re.compile(
-    r"\b(type|stage|step|grade|class|level|track|phase|category|G)s?[ -]?(\d{1,2})[ab]?(?: to | or |[-–])"
-    r"(?:\1[ -]?)?(\d{1,2})",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -96,10 +77,10 @@ class Question:
         return _LIST.search(self.text) is not None
 
     def kind_matches(self, unit: Unit) -> bool:
-        """True when ``unit`` has what the question words ask for: a figure, a time, a condition, a list's item."""
+        """True when ``unit`` has what the question words ask for: a list's item, or a time."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
-        return next((says.search(unit.text) is not None for asks, says in _ANSWERS if asks.search(self.asked)), False)
+        return _HOW_OFTEN.search(self.asked) is not None and _TIME.search(unit.text) is not None
 
 
 def read_question(
@@ -131,19 +112,13 @@ def read_question(
 
 
 def contradicts(question: str, text: str) -> bool:
-    """True when ``question`` names one side of an opposite, or one stage, and ``text`` another alone."""
-    sides, asked = _asked(question)
-    if any(other.search(text) and not one.search(text) for one, other in sides):
-        return True
-    said = _numbers(text) if asked else {}
-    return any(name in said and not numbers & said[name] for name, numbers in asked.items())
+    """True when ``question`` names one side of an opposite alone, and ``text`` the other alone."""
+    return any(other.search(text) and not one.search(text) for one, other in _asked_sides(question))
 
 
 @lru_cache(maxsize=256)
-def _asked(question: str) -> tuple[tuple[tuple[re.Pattern[str], re.Pattern[str]], ...], dict[str, set[str]]]:
-    """The opposites of which ``question`` names one side alone, and the stages that it names."""
-    sides = tuple((one, other) for one, other in _SIDES if one.search(question) and not other.search(question))
-    return sides, _numbers(question)
+def _asked_sides(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple((one, other) for one, other in _SIDES if one.search(question) and not other.search(question))
 
 
 def names_children(text: str) -> bool:
@@ -154,13 +129,3 @@ def names_children(text: str) -> bool:
 def opposite_of(text: str) -> re.Pattern[str] | None:
     """The pattern of the other side, when ``text`` names one side of an opposite."""
     return next((other for one, other in _SIDES if one.search(text)), None)
-
-
-def _numbers(text: str) -> dict[str, set[str]]:
-    """The stages, types and the like that ``text`` names; "G3 to G5" names those between, too."""
-    found: dict[str, set[str]] = {}
-    for name, number in _NUMBERED.findall(text):
-        found.setdefault(name.lower(), set()).add(number.lower())
-    for name, low, high in _NUMBERED_RANGE.findall(text):
-        found.setdefault(name.lower(), set()).update(map(str, range(int(low), min(int(high), int(low) + 20) + 1)))
-    return found

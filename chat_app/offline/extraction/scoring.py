@@ -32,7 +32,7 @@ class Features(NamedTuple):
     opening: float
     """Share within the unit's first terms: what it is about."""
     kind: float
-    """1 for a unit with what the question words ask for, such as a figure or an interval."""
+    """1 for a unit with what the question words ask for: an interval, or a list's item."""
     row: float
     """1 for a table's row that holds a term of the question."""
     rank: float
@@ -44,8 +44,6 @@ WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
-ELSEWHERE: Final = 3.0
-"""Score that a unit of a label loses which is in another section than the asked ones."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 _OPENING: Final = 6
@@ -63,11 +61,6 @@ class Scored:
     features: Features
     held: float
     score: float
-
-    @classmethod
-    def plain(cls, unit: Unit, passage: EvidencePassage) -> Scored:
-        """A unit that is shown for its place, not for its words."""
-        return cls(unit, passage, 0, Features(*[0.0] * len(Features._fields)), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,6 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     """
     candidates = _candidates(question, passages)
     others = _others(question, candidates)
-    sections = question.sections & {passage.part for passage in passages}
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
@@ -102,11 +94,10 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         features = _features(question, each, previous, rarity)
         asked_as_list = question.list_terms if features.kind else frozenset[int]()
         # In the asked section of its label the name of a medicine is a part of the answer.
-        shares = whole if each.passage.part in sections else known
+        shares = whole if each.passage.part in question.sections else known
         held = 0.0 if place in others else sum(shares[term] for term in each.own | each.lent | asked_as_list)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score -= OTHERS if place in others else 0.0
-        score -= ELSEWHERE if sections and each.passage.part and each.passage.part not in sections else 0.0
         found.append(Scored(each.unit, each.passage, place, features, held, score))
     return found
 

@@ -17,9 +17,7 @@ BEST: Final = 3
 """The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
 MOST_WORDS: Final = 180
 """A unit that would make the answer longer than this is left out, unless it is the first."""
-BRIEF_WORDS: Final = 40
-"""From so many words on nothing is added to quotes that only accompany others."""
-WORSE: Final = 2.75
+WORSE: Final = 2.5
 """Units that score so much less than the best one are left out."""
 MOST: Final = 8
 REPEATED: Final = 0.6
@@ -36,9 +34,7 @@ class Selection:
     answers: bool = False
 
 
-def select(
-    question: Question, passages: Sequence[EvidencePassage], *, brief: bool = False, weights: Features = WEIGHTS
-) -> Selection:
+def select(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> Selection:
     """Choose the best units of ``passages``; none when no unit holds a term of the question."""
     everything = scored(question, passages, weights)
     ranked = sorted(
@@ -48,16 +44,17 @@ def select(
     if not any(each.features.own or each.unit.table for each in ranked):
         return Selection()
     asked = [each for each in ranked if each.passage.part in question.sections][:1]
+    enough = ranked[0].score - WORSE
     chosen: dict[int, Scored] = {}
     length = added = 0
     # One sentence of the asked section is always among the quotes: its place is kept when others score higher.
-    for each in ranked if not asked or asked[0] in ranked[:BEST] else [*asked, *ranked]:
-        full = length >= (BRIEF_WORDS if brief else ENOUGH_WORDS) and (brief or added >= BEST)
-        if chosen and (full or len(chosen) >= MOST or each.score < ranked[0].score - WORSE):
+    for each in [*(one for one in asked if one.score < enough or one not in ranked[:BEST]), *ranked]:
+        full = (length >= ENOUGH_WORDS and added >= BEST) or len(chosen) >= MOST
+        if chosen and (full or each.score < enough):
             break
         together = _table(each, everything) if question.asks_list and each.unit.table else _together(each, everything)
         group = [one for one in together if one.place not in chosen]
-        size = sum(one.unit.words for one in group) + _head(each, chosen.values())
+        size = sum(one.unit.words for one in group)
         if not group or (chosen and (length + size > MOST_WORDS or _repeats(each, chosen.values()))):
             continue
         chosen.update({one.place: one for one in group})
@@ -65,14 +62,6 @@ def select(
         added += 1
     quotes = tuple(chosen.values())
     return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
-
-
-def _head(each: Scored, chosen: Iterable[Scored]) -> int:
-    """Words of the caption and the header, where a row opens a table."""
-    table = each.unit.table
-    if table is None or any(one.unit.table == table for one in chosen):
-        return 0
-    return len(f"{table.caption} {' '.join(table.header)}".split())
 
 
 def _together(each: Scored, everything: Sequence[Scored]) -> list[Scored]:

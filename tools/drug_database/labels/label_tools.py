@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from tools.drug_database.labels.label_scope import scope_notes
+from tools.drug_database.labels.record_rendering import UNDATED
 from tools.drug_database.labels.record_rendering import passage as record_passage
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DrugRecord, Label, SectionName
@@ -38,7 +39,7 @@ def section_passage(record: DrugRecord, label: Label, section: SectionName) -> P
         text=text,
         title=label.source.title,
         issuer=label.source.publisher,
-        version=label.source.date,
+        version=label.source.date or UNDATED,
         section=f"{record.generic_name} › {SECTION_TITLES[section]}",
         url=label.source.url or None,
     )

@@ -15,6 +15,8 @@ from tools.language.folding import fold_name
 from tools.types import Passage, Phrase, ToolResult
 
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
+UNDATED = "label date not given"
+"""The version of a reference to a source that states no date."""
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
@@ -114,7 +116,7 @@ def passage(record: DrugRecord, *, score: float = 0.0) -> Passage:
         text=text,
         title=source.title if source else f"Drug database: {record.generic_name}",
         issuer=source.publisher if source else "",
-        version=source.date if source else "",
+        version=(source.date or UNDATED) if source else "",
         section=record.generic_name,
         url=source.url or None if source else None,
         score=score,
