@@ -128,15 +128,18 @@ def _is_phrase(text: str, sources: str) -> bool:
     remark = re.fullmatch(r"(.+?) \((.+)\)(, .+)", text)
     if remark and all(_is_phrase(note, sources) for note in remark[2].split("; ")):
         text = remark[1] + remark[3]
-    templates = [value for value in vars(phrases).values() if isinstance(value, str)]
+    fixed = [value for value in vars(phrases).values() if isinstance(value, str)]
+    templates = [phrases.said(value, language) for value in fixed for language in LANGUAGES]
     for template in templates:
         pattern = re.escape(template)
         for slot in re.findall(r"\\\{(\w+)\\\}", pattern):
             pattern = pattern.replace(rf"\{{{slot}\}}", "(.+?)")
         match = re.fullmatch(pattern, text)
         if match:
-            known = {*phrases.SECTION_NAMES.values(), phrases.GUIDELINES, phrases.FILES, phrases.DRUGS}
-            values = [value for group in match.groups() for value in re.split(r", | and | or ", group)]
+            places = (phrases.GUIDELINES, phrases.FILES, phrases.DRUGS)
+            known = {phrases.said(place, language) for place in places for language in LANGUAGES}
+            known |= set(phrases.SECTION_NAMES.values())
+            values = [value for group in match.groups() for value in re.split(r", | and | or | und | y ", group)]
             return all(value in known or _folded(value) in sources for value in values)
     return False
 

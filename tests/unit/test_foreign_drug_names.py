@@ -123,5 +123,7 @@ def test_the_language_is_told_by_frequent_words() -> None:
     assert language_of("Welche Dosis bei Kindern?") == "de"
     assert language_of("qué dosis para los niños") == "es"
     assert language_of("metoprolol succinate 25 mg") == "en"
+    assert language_of("alcohol") == "en", "a word of several languages"
+    assert language_of("Überdosis Paracetamol") == "de"
     assert is_ordinary("water")
     assert not is_ordinary("metoprolol")

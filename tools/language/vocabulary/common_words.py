@@ -13,8 +13,8 @@ LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ORDINARY: Final = 10_000
 """Rank up to which a word counts as ordinary."""
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_LEAD: Final = 0.1
-"""Share by which another language must be likelier than English."""
+_LEAD: Final = 0.36
+"""Likelihood by which another language must lead where English has some of the words: that of its thousandth word."""
 
 
 @cache
@@ -41,7 +41,7 @@ def language_of(text: str) -> Language:
     words = _WORD.findall(text.lower())[:100]
     likely = {language: _likelihood(words, language) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: likely[language])
-    return best if likely[best] > likely["en"] * (1 + _LEAD) else "en"
+    return best if not likely["en"] or likely[best] > likely["en"] + _LEAD else "en"
 
 
 def _likelihood(words: list[str], language: Language) -> float:
