@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, assert_never
 
 from chat_app.agent.event_channel import MAX_CHARS, EventChannel
 from chat_app.agent.hosted_results import FILE_SEARCH, file_search_output
@@ -38,11 +38,11 @@ from chat_app.generation.updates import (
     CitationUpdate,
     FileSearchDone,
     FileSearchStarted,
+    OtherUpdate,
     ReasoningUpdate,
     TextReplacement,
     TextUpdate,
     ToolCallReady,
-    Update,
 )
 from tools.search_presentation import GUIDELINE_SEARCH
 from tools.tool_manager import ToolManager
@@ -135,10 +135,7 @@ class StreamManager:
                 text = await self._flushed(text)
                 await self._channel.put(RawResponsesStreamEvent(data=event))
             for update in updates:
-                if isinstance(update, ReasoningUpdate):
-                    self._reasoning.append(update.text)
-                    continue
-                if self._reasoning:
+                if self._reasoning and not isinstance(update, ReasoningUpdate):
                     text = await self._flushed(text)
                     await self._reasoned()
                 if isinstance(update, TextUpdate):
@@ -164,7 +161,7 @@ class StreamManager:
         if item.text.strip():
             await self._channel.put(RunItemStreamEvent(name="agent.reasoning", item=item))
 
-    async def _pass_on(self, update: Update, group: asyncio.TaskGroup) -> None:
+    async def _pass_on(self, update: OtherUpdate, group: asyncio.TaskGroup) -> None:
         match update:
             case CitationUpdate(citation=c):
                 cited = CitationReceived(
@@ -181,8 +178,10 @@ class StreamManager:
                 await self._tool_start(Function(call_id=update.item_id, name=FILE_SEARCH), GUIDELINE_SEARCH)
             case FileSearchDone():
                 await self._tool_output(file_search_output(update.item))
+            case ReasoningUpdate():
+                self._reasoning.append(update.text)
             case _:
-                return
+                assert_never(update)
 
     async def _start(self, call: ToolCallReady, group: asyncio.TaskGroup) -> None:
         item = call.item

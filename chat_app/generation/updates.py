@@ -60,6 +60,5 @@ class ReasoningUpdate:
     text: str
 
 
-Update = (
-    TextUpdate | TextReplacement | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
-)
+OtherUpdate = TextReplacement | CitationUpdate | ToolCallReady | FileSearchStarted | FileSearchDone | ReasoningUpdate
+Update = TextUpdate | OtherUpdate

@@ -415,3 +415,17 @@ async def test_the_readers_own_time_counts_against_neither_limit() -> None:
         if len(sizes) == 2:
             await asyncio.sleep(0.5)
     assert sizes == [1, 1, len(steps) - 2]
+
+
+async def test_a_body_is_read_to_its_end_so_that_its_connection_can_be_reused() -> None:
+    ended: list[bool] = []
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"".join(step.encode() for step in text_reply("a") if isinstance(step, Event))
+        yield b"data: [DONE]\n\n"
+        ended.append(True)
+
+    until = asyncio.get_running_loop().time() + 60
+    batches = [batch async for batch in read_events(chunks(), idle=60, until=until, pace=ReadPace())]
+    assert len(batches) == 1
+    assert ended
