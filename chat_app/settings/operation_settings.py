@@ -52,7 +52,7 @@ class DiagnosticsSettings(BaseSettings):
     metrics_host: str = "127.0.0.1"
     """Address that the metrics' port listens on. It asks for no password but the token: keep it inside your network."""
     metrics_token: SecretStr | None = None
-    """Token that whoever reads the metrics must send, as `Authorization: Bearer TOKEN`. Unset: none is asked for."""
+    """Token required to read the metrics, sent as `Authorization: Bearer TOKEN`. Unset: no token is required."""
     trace_dir: Path | None = None
     """Directory for traces: the history of the prompt, and a record of the model's calls. Unset: none are written."""
     trace_calls: Literal["failures", "all"] = "failures"

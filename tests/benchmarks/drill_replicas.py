@@ -1,7 +1,7 @@
 """Two replicas behind nginx, with one PostgreSQL, Redis and Milvus Lite, while users ask: kill one, restart both.
 
 A question searches a guideline and gets an answer of 50 words, one every 200 ms. A reader whose stream breaks resumes
-it with Last-Event-ID, and what it was shown is compared with what the history has. Started by root, every replica has
+it with Last-Event-ID. The events that it received are compared with the history. Started by root, every replica has
 a separate host name, so that it counts as another machine. Replicas are forked from a process that has loaded the code.
 
     python -m tests.benchmarks.drill_replicas kill --times 20 --users 12     kill -9 of one of them, at random moments
@@ -78,7 +78,7 @@ class Replica:
 
 
 def _serve(environment: dict[str, str], host: str, log: str) -> None:
-    """Serve the app, in a process of its own."""
+    """Serve the app in this process."""
     from chat_app.interface.http_api import create_app
     from chat_app.interface.serving import page_server
     from chat_app.observability.log_format import set_up_logs

@@ -1,4 +1,4 @@
-"""Rows 33 and 35 over the API: one way to be signed in, and no question in what is another user's."""
+"""Rows 33 and 35 over the API: one identity per request, and no questions in another user's conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The administration page: what it shows, to whom, and that reading it is on record."""
+"""The administration page: its content, the roles that may open it, and the audit of its readers."""
 
 from __future__ import annotations
 

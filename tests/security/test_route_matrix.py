@@ -31,7 +31,7 @@ Access = Literal["anyone", "signed in", "owner", "role", "nobody"]
 
 @dataclass(frozen=True)
 class Case:
-    """Who gets an answer, and what is sent: ids of ana's things stand in braces."""
+    """A request and the users who may send it. Names in braces are replaced by ids of ana's objects."""
 
     access: Access
     body: Mapping[str, Any] | None = None

@@ -82,7 +82,7 @@ class LiveTurn:
 
     def stop(self, outcome: Outcome = STOPPED) -> None:
         """End the turn at once and keep what was read. A turn that has ended stays as it is."""
-        # Other processes read what is being stored, so that it belongs to the answer here, too.
+        # Other processes already read the events that are being stored, so they must be part of the answer here.
         self._show(self._in_writing)
         if self.log.ended is None:
             self._end(outcome)
