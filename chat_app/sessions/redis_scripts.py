@@ -2,7 +2,8 @@
 
 All take the same keys, so that a conversation is in one hash slot and its keys expire together:
 1 session (hash), 2 messages (list), 3 numbers (hash: passage id -> number), 4 passages (hash: passage id -> JSON),
-5 streaming states (hash: request id -> JSON), 6-10 the same for unreadable records that were moved aside.
+5 streaming states and kept responses (hash: request id, or ``response:`` and the turn id -> JSON), 6-10 the same for
+unreadable records that were moved aside.
 
 ``ARGV[1]`` is the time to live in seconds. Each returns ``{records moved aside, status, ...}``; the status is ``ok``,
 ``gone`` (no such conversation, or another user's) or ``conflict``.

@@ -203,6 +203,13 @@ class RedisSessionStore:
             return None
         return await self._parsed(StreamingState, session_id, "streaming", request_id.encode(), text)
 
+    async def keep_response(self, session_id: str, turn_id: str, body: str) -> None:
+        await self._write(redis_scripts.SET_STREAMING, session_id, _response_field(turn_id), body)
+
+    async def kept_response(self, session_id: str, turn_id: str) -> str | None:
+        _, text = await self._run(redis_scripts.GET_STREAMING, session_id, _response_field(turn_id))
+        return text.decode() if text is not None else None
+
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
         return session_lock(self._redis, self._bounded, session_key(session_id, "lock"), wait=wait)
 
@@ -279,6 +286,10 @@ async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
         raise SessionStoreUnavailable(_REFUSED) from None
     except (RedisError, OSError, TimeoutError):
         raise SessionStoreUnavailable(_UNREACHABLE) from None
+
+
+def _response_field(turn_id: str) -> str:
+    return f"response:{turn_id}"
 
 
 def _flat(session: Session) -> list[str]:

@@ -182,6 +182,14 @@ class SessionStore(Protocol):
         """Return what was last stored for ``request_id``."""
         ...
 
+    async def keep_response(self, session_id: str, turn_id: str, body: str) -> None:
+        """Store the answer to a turn as a client of the model API got it."""
+        ...
+
+    async def kept_response(self, session_id: str, turn_id: str) -> str | None:
+        """Return what was stored for ``turn_id``."""
+        ...
+
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
         """Lock the conversation for one turn, in all processes; raise ``SessionBusy`` after ``wait`` seconds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -234,16 +234,46 @@ async def test_a_stored_response_can_be_read_and_erased_by_its_owner_alone(redis
         for refused in (bert.responses.retrieve(made.id), bert.responses.delete(made.id)):
             with pytest.raises(openai.NotFoundError):
                 await refused
-        read = await client.responses.retrieve(made.id)
-        part = cast("Any", read.output[0]).content[0]
-        assert (read.id, read.status, read.created_at) == (made.id, "completed", pytest.approx(made.created_at, abs=60))
-        assert read.output_text.startswith(SAID)
-        assert cited(read.output_text, part.annotations) == [("[1]", "Diabetes")]
+        assert (await client.responses.retrieve(made.id)).to_json() == made.to_json()
+        with pytest.raises(openai.BadRequestError):
+            await client.responses.retrieve(made.id, stream=True)
         await client.responses.delete(made.id)
         async with there.api.client("gina") as gina:
             assert (await gina.get("/api/v1/conversations")).json() == {"conversations": []}
         with pytest.raises(openai.NotFoundError):
             await client.responses.retrieve(made.id)
+
+
+async def stored(client: AsyncOpenAI, name: str) -> Any:
+    """Return the stored response; None while it is not stored yet."""
+    with suppress(openai.NotFoundError):
+        return await client.responses.retrieve(name)
+    return None
+
+
+async def test_a_stored_response_is_the_one_that_was_streamed_also_to_a_client_that_left(
+    redis_url: str, tmp_path: Path
+) -> None:
+    gate, steps = asyncio.Event(), text_reply("Take ", "with food.", response_id="resp_3")
+    left = [*steps[:5], WaitFor(gate), *steps[5:]]
+    async with facade([*CITED, left], redis_url, tmp_path) as there, there.client() as client:
+        events = [e async for e in await client.responses.create(model="asclepius", input="How?", stream=True)]
+        final = cast("Any", events[-1]).response
+        assert (await client.responses.retrieve(final.id)).to_json() == final.to_json()
+        stream = await client.responses.create(model="asclepius", input="And?", stream=True)
+        name = ""
+        async for event in stream:
+            if event.type == "response.created":
+                name = event.response.id
+            if event.type == "response.output_text.delta":
+                break
+        await stream.close()
+
+        async with asyncio.timeout(60):
+            while not (broken := await stored(client, name)):
+                await asyncio.sleep(0.05)
+    assert broken.status == "incomplete"
+    assert broken.output_text.startswith("Take \n\n**This answer is not complete.**")
 
 
 async def test_tools_of_a_client_are_never_called_and_refused_only_where_one_must_be(

@@ -31,7 +31,6 @@ from chat_app.events import (
 from chat_app.interface.i18n.translation import Language, languages, say, say_notice, say_outcome
 from chat_app.interface.rendering.reference_cards import where
 from chat_app.response_objects import Usage
-from chat_app.sessions.session_store import Message
 
 _MARKER: Final = re.compile(r" ?\[\d{1,4}\]")
 
@@ -116,16 +115,6 @@ class ModelAnswer:
         self._parts.append(added)
         self._length += len(added)
         return added
-
-    def see_stored(self, conversation_id: str, message: Message, references: Sequence[Reference]) -> None:
-        """Collect a stored answer. Its numbers follow its words, because their places are not stored."""
-        outcome = Outcome(kind=message.outcome or "completed")
-        self.conversation_id = conversation_id
-        self.see(TextDelta(text=message.content))
-        for reference in references:
-            self.see(CitationAdded(number=reference.number, passage=reference.passage))
-        self.see(ReferencesReady(references=tuple(references)))
-        self.see(TurnEnded(outcome=outcome, answer=message.content))
 
     def _restart(self) -> str:
         self._marks.clear()

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from chat_app.errors import AsclepiusError
 from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_left
-from chat_app.interface.api.conversation_routes import erase_own, references_of
+from chat_app.interface.api.conversation_routes import erase_own
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
 from chat_app.interface.api.model_api.model_errors import (
@@ -87,17 +90,17 @@ def model_router(runtime: Runtime) -> APIRouter:
         question, turn = await turns.begin(request, body)
         answer = turns.answer(request, streamed=bool(body.stream))
         frames = ResponseFrames(turn, body.model, answer, body.previous_response_id, datetime.now(UTC))
+        kept = turns.keep(question, deepcopy(frames))
         if body.stream:
-            return _stream(frames.events(_pieces(question, answer)))
-        await unless_left(request, question, _drained(question, answer))
+            return _stream(frames.events(_pieces(question, answer, kept)))
+        await unless_left(request, question, _drained(question, answer, kept))
         return _whole(answer, frames.response().model_dump(mode="json"))
 
     @router.get("/responses/{response_id}")
-    async def stored(request: Request, response_id: str) -> Response:
-        """Return a response of a stored conversation."""
-        return JSONResponse(
-            (await turns.stored(request, response_id)).response().model_dump(mode="json"), headers=_NO_STORE
-        )
+    async def stored(request: Request, response_id: str, stream: Literal["false"] | None = None) -> Response:
+        """Return a response as its client first got it, not as a stream."""
+        body = await turns.stored(asker(request), response_id)
+        return Response(body, media_type="application/json", headers=_NO_STORE)
 
     @router.delete("/responses/{response_id}")
     async def erase(request: Request, response_id: str) -> Response:
@@ -121,7 +124,7 @@ class ModelTurns:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._recent = RecentQuestions()
-        self._links = PassageLinks(runtime.identity.secret)
+        self._keeping: set[asyncio.Task[None]] = set()
 
     def names(self) -> list[str]:
         """Return the models' names: the default one, and each by its name where there are several."""
@@ -129,10 +132,14 @@ class ModelTurns:
         return [OWN_NAME, *(f"{OWN_NAME}/{name}" for name in several if len(several) > 1)]
 
     def answer(self, request: Request, *, streamed: bool) -> ModelAnswer:
-        """Return an answer that has seen nothing, whose links begin with the address that the client uses."""
-        base = base_address(self._runtime, request)
+        """Return an answer that has seen nothing, whose links begin with the address that the client uses.
+
+        All its links expire together, so that its text and its citations have the same ones.
+        """
+        base, now = base_address(self._runtime, request), time.time()
+        links = PassageLinks(self._runtime.identity.secret, clock=lambda: now)
         language = language_of(request.headers.get("accept-language"))
-        return ModelAnswer(language, lambda reference: self._links.of(reference, base), streamed)
+        return ModelAnswer(language, lambda reference: links.of(reference, base), streamed)
 
     async def begin(self, request: Request, body: ChatRequest | ResponsesRequest) -> tuple[AskedQuestion, str]:
         """Start the turn of a request, and return its question and the turn's id."""
@@ -191,15 +198,28 @@ class ModelTurns:
             raise UnknownResponse
         return session.session_id, messages, ends[-1]
 
-    async def stored(self, request: Request, response_id: str) -> ResponseFrames:
-        """Return a stored response: its words, and its citations at their end. Raises ``UnknownResponse``."""
-        user = self._runtime.identity.from_cookies(request.cookies)
+    def keep(self, question: AskedQuestion, frames: ResponseFrames) -> asyncio.Task[None]:
+        """Store the response once its turn has ended, also when its client has left. ``frames`` have seen nothing."""
+        keeping = asyncio.create_task(self._keep(question, frames))
+        self._keeping.add(keeping)
+        keeping.add_done_callback(self._keeping.discard)
+        return keeping
+
+    async def _keep(self, question: AskedQuestion, frames: ResponseFrames) -> None:
+        await _drained(question, frames.answer)
+        with suppress(AsclepiusError):
+            store = (await self._runtime.ready()).sessions
+            body = frames.response().model_dump_json()
+            await store.keep_response(frames.answer.conversation_id, question.id, body)
+
+    async def stored(self, user: str, response_id: str) -> str:
+        """Return the JSON of a stored response. Raises ``UnknownResponse``."""
         conversation, messages, end = await self.place_of(user, response_id)
-        store, said = (await self._runtime.ready()).sessions, messages[end - 1]
-        passages = {found.passage.id: found.passage for found in await store.retrieved(conversation)}
-        answer = self.answer(request, streamed=False)
-        answer.see_stored(conversation, said, references_of(said, passages))
-        return ResponseFrames(str(said.turn_id), OWN_NAME, answer, None, said.at)
+        store = (await self._runtime.ready()).sessions
+        body = await store.kept_response(conversation, str(messages[end - 1].turn_id))
+        if body is None:
+            raise UnknownResponse
+        return body
 
     async def _made(self, user: str, messages: Sequence[Message]) -> str | None:
         """Return a new conversation of these messages; None for none, which needs no store."""
@@ -215,8 +235,10 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": OWN_NAME}
 
 
-async def _pieces(question: AskedQuestion, answer: ModelAnswer) -> AsyncGenerator[str | None, None]:
-    """Yield the text as it arrives, and None in pauses. Closing this stops the turn."""
+async def _pieces(
+    question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Task[None] | None = None
+) -> AsyncGenerator[str | None, None]:
+    """Yield the text as it arrives, and None in pauses; end once ``kept`` is done. Closing this stops the turn."""
     (turn,) = question.turns.values()
     loop, news, at = asyncio.get_running_loop(), asyncio.Event(), Cursor()
     try:
@@ -229,12 +251,14 @@ async def _pieces(question: AskedQuestion, answer: ModelAnswer) -> AsyncGenerato
                     silence.cancel()
                 batch, at = turn.log.read(at)
                 yield "".join(map(answer.see, batch)) if batch else None
+        if kept is not None:
+            await asyncio.shield(kept)
     finally:
         question.stop()
 
 
-async def _drained(question: AskedQuestion, answer: ModelAnswer) -> None:
-    async with aclosing(_pieces(question, answer)) as pieces:
+async def _drained(question: AskedQuestion, answer: ModelAnswer, kept: asyncio.Task[None] | None = None) -> None:
+    async with aclosing(_pieces(question, answer, kept)) as pieces:
         async for _ in pieces:
             pass
 

@@ -20,7 +20,7 @@ class ResponseFrames:
 
     def __init__(self, turn_id: str, model: str, answer: ModelAnswer, previous: str | None, at: datetime) -> None:
         self._turn_id = turn_id.replace("-", "")
-        self._answer = answer
+        self.answer = answer
         self._sequence = 0
         self._message_id = f"msg_{self._turn_id}"
         self._fixed = {
@@ -35,7 +35,7 @@ class ResponseFrames:
 
     def response(self, status: str | None = None) -> wire.Response:
         """Return the response; ``status`` before it has ended."""
-        answer, ended = self._answer, status is None
+        answer, ended = self.answer, status is None
         # The conversation's key and the turn: what `previous_response_id` continues.
         name = f"resp_{answer.conversation_id.removeprefix('session_')}_{self._turn_id}"
         status = status or _STATUS["failed" if answer.failed else self._kind]
@@ -71,12 +71,12 @@ class ResponseFrames:
     @property
     def _kind(self) -> str:
         """How the turn ended; one that failed after its first words is an incomplete answer."""
-        kind = self._answer.outcome.kind
+        kind = self.answer.outcome.kind
         return "incomplete" if kind == "failed" else kind
 
     @property
     def _reason(self) -> str | None:
-        reason = self._answer.outcome.reason
+        reason = self.answer.outcome.reason
         return reason if reason in {"max_output_tokens", "content_filter"} else None
 
     @property
@@ -96,7 +96,7 @@ class ResponseFrames:
     def _end(self) -> list[bytes]:
         response = self.response()
         events: list[bytes] = []
-        if not self._answer.failed:
+        if not self.answer.failed:
             part = self._part()
             events += [
                 self._event("response.output_text.annotation.added", **self._place, annotation_index=n, annotation=one)
@@ -121,12 +121,12 @@ class ResponseFrames:
     def _part(self) -> dict[str, Any]:
         annotations = [
             {"type": "url_citation", "url": one.url, "title": one.title, "start_index": one.start, "end_index": one.end}
-            for one in self._answer.citations
+            for one in self.answer.citations
         ]
-        return {"type": "output_text", "text": self._answer.text, "annotations": annotations}
+        return {"type": "output_text", "text": self.answer.text, "annotations": annotations}
 
     def _usage(self) -> wire.ResponseUsage | None:
-        if (usage := self._answer.usage) is None:
+        if (usage := self.answer.usage) is None:
             return None
         cached = usage.input_tokens_details.cached_tokens if usage.input_tokens_details else 0
         thought = usage.output_tokens_details.reasoning_tokens if usage.output_tokens_details else 0
