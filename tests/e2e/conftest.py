@@ -13,7 +13,7 @@ from tests.support.browser import chromium, chromium_path
 from tests.support.page_server import PROJECT, ServedPage, fake_page
 
 # A busy machine may take its time; what has to be fast is measured in the benches.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 DEMO_PDF = PROJECT / "tools" / "guidelines" / "demo" / "hypertension.pdf"
 

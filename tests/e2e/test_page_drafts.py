@@ -62,7 +62,7 @@ class HeldSocket:
 
     async def release(self) -> None:
         """Once what is held back has come."""
-        await asyncio.wait_for(self._holds.wait(), 20)
+        await asyncio.wait_for(self._holds.wait(), 60)
         self._released = True
         for page, message in self._waiting:
             page.send(message)

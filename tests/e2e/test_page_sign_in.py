@@ -29,7 +29,7 @@ async def test_a_sign_out_everywhere_ends_the_login_in_another_browser(browser: 
         settings = {"ASCLEPIUS_AUTH": "oidc", "ASCLEPIUS_OIDC_ISSUER": issuer, "ASCLEPIUS_OIDC_CLIENT_ID": CLIENT}
         settings |= {"ASCLEPIUS_OIDC_CLIENT_SECRET": "a secret of the client", "ASCLEPIUS_LOAD_DEMO": "false"}
         with serve(tmp_path / "data", loaded=False, **settings) as served:
-            wait_until(lambda: "services" not in httpx.get(f"{served.url}/readyz", timeout=20).text, what="Redis")
+            wait_until(lambda: "services" not in httpx.get(f"{served.url}/readyz", timeout=60).text, what="Redis")
             async with recorded(browser, "sign-in") as here, recorded(browser, "sign-in-elsewhere") as elsewhere:
                 first, second = await sign_in(here, served.url), await sign_in(elsewhere, served.url)
                 await first.locator("#user-nav-button").click()

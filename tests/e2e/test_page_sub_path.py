@@ -45,7 +45,7 @@ async def test_page_sockets_sources_and_api_work_below_a_path(browser: Browser, 
         assert cookies["access_token"] == ROOT
         assert [address for address in elsewhere if not address.startswith(("data:", "blob:"))] == []
         assert failed == []
-        async with httpx.AsyncClient(base_url=f"{url}{ROOT}") as client:
+        async with httpx.AsyncClient(base_url=f"{url}{ROOT}", timeout=60) as client:
             await client.post("/auth/header")
             answer = await client.post("/api/v1/consult", json={"message": QUESTION, "stream": False})
             assert answer.json()["outcome"]["kind"] == "completed"

@@ -81,7 +81,7 @@ async def test_questions_are_answered_while_postgres_is_down_and_stored_when_it_
         assert "history_unavailable" in [event.code for event in events if isinstance(event, Notice)]
 
         await allow(database, connections=True)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (kept := await running.runtime.history.get_thread(thread)) is None:
                 await keeper.recover()
         outputs = {step["type"]: step["output"] for step in kept["steps"]}

@@ -25,9 +25,13 @@ IMPORT = """
 import asyncio, sys
 from pathlib import Path
 from tools.drug_database import DrugDatabase
+def stop_at(item):
+    if item.stage == sys.argv[4]:
+        print("stopped", flush=True)
+        sys.stdin.read()
 async def main():
     database = DrugDatabase(sys.argv[1], name=sys.argv[2])
-    await database.import_paths([Path(sys.argv[3])], progress=lambda one: print(one.stage, flush=True))
+    await database.import_paths([Path(sys.argv[3])], progress=stop_at)
 asyncio.run(main())
 """
 
@@ -48,13 +52,12 @@ async def test_a_killed_import_leaves_the_old_state_and_the_next_one_works(
         await drugs.load_demo()
         before = await drugs.stats()
         name = drugs._name
+        command = [sys.executable, "-c", IMPORT, milvus_uri, name, str(tmp_path), stage]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", IMPORT, milvus_uri, name, str(tmp_path), cwd=PROJECT, stdout=asyncio.subprocess.PIPE
+            *command, cwd=PROJECT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
         assert process.stdout is not None
-        async with asyncio.timeout(60):
-            while stage.encode() not in await process.stdout.readline():
-                pass
+        assert await process.stdout.readline() == b"stopped\n"
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
         assert await drugs.stats() == before

@@ -65,7 +65,7 @@ def test_no_service_survives_a_killed_app_and_the_next_start_works_at_once(
         assert first_line(second) == ["up"]
         second.kill()
 
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=60)
 
 
 def test_a_terminated_app_leaves_no_service_and_redis_has_saved(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ asyncio.run(main())
             assert first_line(running) == [start]
             running.terminate()
             running.wait()
-            wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
+            wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=60)
 
 
 def test_no_service_survives_an_app_that_is_killed_while_it_starts(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_no_service_survives_an_app_that_is_killed_while_it_starts(tmp_path: Pat
         wait_until(lambda: len(processes_of(tmp_path)) > 3, what="the start of the services")
         starting.kill()
 
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=30)
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all services", seconds=60)
 
 
 async def test_a_killed_service_comes_back_at_its_address_with_what_it_had_stored(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_a_service_that_hangs_is_started_again(tmp_path: Path) -> None:
         process = (await redis.info())["process_id"]
         await redis.aclose()
         os.kill(process, signal.SIGSTOP)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while service.status().restarts < 1 or service.status().state != "running":
                 await asyncio.sleep(0.05)
         assert (await redis.info())["process_id"] != process
@@ -218,7 +218,7 @@ while True:
 
 @pytest.mark.parametrize("way", ["close the pipe", "SIGTERM"])
 def test_a_service_that_ignores_its_signal_is_killed_with_what_it_started(tmp_path: Path, way: str) -> None:
-    with guarded(tmp_path, STUBBORN) as running:
+    with guarded(tmp_path, STUBBORN, stop_seconds=3) as running:
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the stubborn service")
         assert len(processes_of(tmp_path)) == 3
         if way == "SIGTERM":
@@ -226,7 +226,7 @@ def test_a_service_that_ignores_its_signal_is_killed_with_what_it_started(tmp_pa
         else:
             close_input(running)
 
-        assert running.wait(30) == 128 + signal.SIGKILL
+        assert running.wait(60) == 128 + signal.SIGKILL
         assert "asked to stop" in text(tmp_path / "log"), "it was given time to stop by itself"
     wait_until(lambda: processes_of(tmp_path) == [], what="the end of its child")
 
@@ -236,11 +236,11 @@ def test_a_service_ends_on_its_own_stop_signal_even_where_the_shell_ignores_it(t
     program = "import time\nprint('ready')\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('closed')"
     with ExitStack() as stack:
         with ctrl_c_ignored():
-            running = stack.enter_context(guarded(tmp_path, program, stop_signal=signal.SIGINT))
+            running = stack.enter_context(guarded(tmp_path, program, stop_signal=signal.SIGINT, stop_seconds=60))
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the service")
         close_input(running)
 
-        assert running.wait(30) == 0
+        assert running.wait(60) == 0
     assert "closed" in text(tmp_path / "log")
 
 
@@ -250,7 +250,7 @@ def test_the_log_of_a_service_that_prints_without_end_stays_bounded(tmp_path: Pa
         first = (tmp_path / "log.1").stat().st_ino
         wait_until(lambda: (tmp_path / "log.1").stat().st_ino != first, what="the second full log")
         close_input(running)
-        running.wait(30)
+        running.wait(60)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "log", "log.1"]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2 * service_guard.LOG_BYTES
@@ -260,11 +260,11 @@ def test_a_service_is_not_started_beside_one_that_still_ends(tmp_path: Path) -> 
     with guarded(tmp_path, "import time\nprint('ready')\ntime.sleep(60)") as first:
         wait_until(lambda: "ready" in text(tmp_path / "log"), what="the first")
         with guarded(tmp_path, "print('second')") as second:
-            assert second.wait(30) == service_guard.IN_USE
+            assert second.wait(60) == service_guard.IN_USE
         with guarded(tmp_path, "print('third')", lock_seconds=60) as third:
             close_input(first)
-            first.wait(30)
-            assert third.wait(30) == 0
+            first.wait(60)
+            assert third.wait(60) == 0
 
     assert "second" not in text(tmp_path / "log")
     assert "third" in text(tmp_path / "log")
@@ -277,15 +277,15 @@ def test_a_service_is_not_started_beside_what_a_killed_guard_left_behind(tmp_pat
     wait_until(lambda: len(processes_of(tmp_path)) == 1, what="the end of the service itself")
 
     with guarded(tmp_path, "print('second')") as second:
-        assert second.wait(30) == service_guard.IN_USE
+        assert second.wait(60) == service_guard.IN_USE
     os.kill(processes_of(tmp_path)[0], signal.SIGKILL)
     with guarded(tmp_path, "print('third')", lock_seconds=60) as third:
-        assert third.wait(30) == 0
+        assert third.wait(60) == 0
 
 
 def test_the_guard_passes_the_services_exit_code_on(tmp_path: Path) -> None:
     with guarded(tmp_path, "raise SystemExit(3)") as running:
-        assert running.wait(30) == 3
+        assert running.wait(60) == 3
     with guarded(tmp_path, "", command=["/no/such/program"]) as running:
-        assert running.wait(30) == service_guard.NOT_RUNNABLE
+        assert running.wait(60) == service_guard.NOT_RUNNABLE
     assert "/no/such/program cannot be run" in text(tmp_path / "log")

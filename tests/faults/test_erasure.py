@@ -55,7 +55,7 @@ def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
         assert any("offline" in name for name in before)
         assert any("redis" in name for name in before)
         client.delete(f"/api/v1/conversations/{asked['conversation_id']}").raise_for_status()
-        wait_until(lambda: holding(data_dir, CANARY) == [], what="the last trace is erased", seconds=30)
+        wait_until(lambda: holding(data_dir, CANARY) == [], what="the last trace is erased", seconds=60)
         assert asclepius("audit", "verify", data_dir=data_dir).returncode == 0
         again = client.post("/api/v1/consult", json=body).raise_for_status().json()
         exported = asclepius("export", "user", "demo", data_dir=data_dir)
@@ -65,7 +65,7 @@ def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
         assert {"question", "delete"} <= {entry["action"] for entry in report["audit"]}
         erased = asclepius("users", "erase", "demo", "--yes", data_dir=data_dir)
         assert erased.returncode == 0, erased.stderr
-        wait_until(lambda: holding(data_dir, CANARY) == [], what="the user's data is erased", seconds=30)
+        wait_until(lambda: holding(data_dir, CANARY) == [], what="the user's data is erased", seconds=60)
 
 
 async def test_every_response_at_an_external_server_is_deleted_with_its_conversation(

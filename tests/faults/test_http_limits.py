@@ -55,7 +55,7 @@ async def test_a_flood_of_questions_is_held_back_and_told_how_long_to_wait(redis
     ):
         for _ in range(3):
             assert (await ask(ana))[-1].data["outcome"]["kind"] == "completed"
-        for _ in range(20):
+        for _ in range(5):
             refused = await ana.post("/api/v1/consult", json={"message": CANARY})
             assert "3 questions" in problem(refused, 429)["detail"]
             assert 1 <= int(refused.headers["retry-after"]) <= 20
@@ -178,7 +178,7 @@ async def test_many_ranges_of_a_file_cost_nothing_and_get_no_more_than_the_file(
         app = await running.runtime.ready()
         app.guidelines.pdf = pdf  # type: ignore[attr-defined]
         ranges = ",".join(f"{at}-" for at in range(3_000))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             response = await client.get("/api/v1/guidelines/htn/original.pdf", headers={"range": f"bytes={ranges}"})
         assert response.status_code in {200, 206, 400, 416}
         assert len(response.content) <= 2 * pdf.stat().st_size

@@ -141,14 +141,14 @@ async def test_a_user_who_was_taken_off_the_list_is_signed_out_at_once(
 def test_users_sign_in_by_password_at_the_served_app_and_ask(users: str, tmp_path: Path) -> None:
     settings = {"ASCLEPIUS_AUTH": "password", "ASCLEPIUS_USERS": users, "ASCLEPIUS_LOAD_DEMO": "false"}
     with serve(tmp_path / "data", loaded=False, **settings) as served:
-        with httpx.Client(base_url=served.url, timeout=30) as client:
+        with httpx.Client(base_url=served.url, timeout=60) as client:
             assert client.post("/login", data={"username": "ana", "password": "for bert"}).status_code == 401
             assert client.post("/auth/header", headers={"x-forwarded-user": "ana"}).status_code >= 400
             assert client.get("/api/v1/conversations").status_code == 401
             assert client.post("/login", data={"username": "ana", "password": "for ana"}).status_code == 200
             answer = client.post("/api/v1/consult", json={"message": "What is asthma?", "stream": False}).json()
             listed = client.get("/api/v1/conversations").json()["conversations"]
-        with httpx.Client(base_url=served.url, timeout=30) as other:
+        with httpx.Client(base_url=served.url, timeout=60) as other:
             other.post("/login", data={"username": "bert", "password": "for bert"}).raise_for_status()
             assert other.get("/api/v1/conversations").json() == {"conversations": []}
             assert other.get(f"/api/v1/conversations/{answer['conversation_id']}").status_code == 404

@@ -15,7 +15,7 @@ from tests.support.served import Served, serve
 
 async def _follow(served: Served, reading: asyncio.Semaphore) -> list[Frame]:
     read: list[Frame] = []
-    async with httpx.AsyncClient(base_url=served.url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as client:
         await client.post("/auth/header")
         async with client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response:
             async for frame in frames(response):
@@ -40,8 +40,8 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
                 for _ in streams:
                     await reading.acquire()
             served.process.send_signal(signal.SIGTERM)
-            read = await asyncio.wait_for(asyncio.gather(*streams), 30)
-            await asyncio.to_thread(served.process.wait, 30)
+            read = await asyncio.wait_for(asyncio.gather(*streams), 60)
+            await asyncio.to_thread(served.process.wait, 60)
         finally:
             await asyncio.to_thread(serving.__exit__, None, None, None)
     log = served.log.read_text("utf-8")
@@ -66,7 +66,7 @@ async def test_running_answers_end_whole_while_new_questions_are_refused(tmp_pat
         try:
             reading = asyncio.Semaphore(0)
             stream = asyncio.create_task(_follow(served, reading))
-            async with asyncio.timeout(60), httpx.AsyncClient(base_url=served.url) as client:
+            async with asyncio.timeout(60), httpx.AsyncClient(base_url=served.url, timeout=60) as client:
                 await reading.acquire()
                 await client.post("/auth/header")
                 served.process.send_signal(signal.SIGTERM)
@@ -75,8 +75,8 @@ async def test_running_answers_end_whole_while_new_questions_are_refused(tmp_pat
                     ready = await client.get("/readyz")
                 refused = await client.post("/api/v1/consult", json={"message": "How?"})
             go_on.set()
-            read = await asyncio.wait_for(stream, 30)
-            await asyncio.to_thread(served.process.wait, 30)
+            read = await asyncio.wait_for(stream, 60)
+            await asyncio.to_thread(served.process.wait, 60)
         finally:
             await asyncio.to_thread(serving.__exit__, None, None, None)
     assert (ready.status_code, ready.json()["parts"]["server"]["ready"]) == (503, False)

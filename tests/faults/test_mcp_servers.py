@@ -28,7 +28,7 @@ from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput
 
 Json = dict[str, Any]
-TIMEOUT = 8.0
+TIMEOUT = 60.0
 
 
 @contextmanager

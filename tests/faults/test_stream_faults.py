@@ -288,7 +288,7 @@ async def test_an_endless_line_is_given_up(redis_url: str) -> None:
     """Row 10."""
     block = Raw(b"x" * (1024 * 1024))
     endless = [*BEGUN, Raw(b"data: "), *[block] * (MAX_EVENT_BYTES // (1024 * 1024) + 8), FOREVER]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         _, end, _ = await ask(redis_url, endless)
     assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "protocol_violation")
 
@@ -304,9 +304,9 @@ def test_endless_data_lines_are_given_up() -> None:
 async def test_a_stream_that_goes_silent_has_stalled_whether_or_not_it_pings(redis_url: str, comments: bool) -> None:
     """Row 11."""
     silence: list[Step] = [Wait(0.05), Raw(b": ping\n\n")] * 100 if comments else [FOREVER]
-    async with asyncio.timeout(30):
-        events, end, server = await ask(redis_url, [*BEGUN, *silence], limits={"idle_timeout": 0.3})
-        await asyncio.wait_for(server.requests[0].closed.wait(), 30)
+    async with asyncio.timeout(60):
+        events, end, server = await ask(redis_url, [*BEGUN, *silence], limits={"idle_timeout": 2.0})
+        await asyncio.wait_for(server.requests[0].closed.wait(), 60)
     assert (end.outcome.kind, end.outcome.reason, end.outcome.retryable) == ("incomplete", "stalled", True)
     assert end.answer == text_of(events) == "Do not give it."
 
@@ -316,8 +316,8 @@ async def test_a_stream_that_never_ends_is_ended_by_the_total_deadline(redis_url
     drip: list[Step] = []
     for _ in range(200):
         drip += [Wait(0.02), Event({"type": "response.output_text.delta", "item_id": "m", "delta": "x"})]
-    limits = {"idle_timeout": 5.0, "total_timeout": 0.4}
-    async with asyncio.timeout(30):
+    limits = {"idle_timeout": 5.0, "total_timeout": 1.5}
+    async with asyncio.timeout(60):
         _, end, _ = await ask(redis_url, drip, limits=limits)
     assert (end.outcome.kind, end.outcome.reason) == ("incomplete", "stalled")
     assert set(end.answer) == {"x"}
@@ -333,7 +333,7 @@ async def test_a_server_that_takes_the_question_and_never_answers_is_unavailable
     async with await asyncio.start_server(hold, "127.0.0.1", 0) as silent:
         address = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/v1"
         async with (
-            asyncio.timeout(30),
+            asyncio.timeout(60),
             clinic(address, redis_url, limits={"idle_timeout": 0.2}, max_retries=0) as agent,
         ):
             end = ended(await consult(agent))
@@ -347,7 +347,7 @@ async def test_a_slow_reader_is_no_stalled_server(redis_url: str) -> None:
     steps = text_reply(*words, "last")
     async with (
         ScriptedServer([[*steps[:124], WaitFor(read), *steps[124:]]]) as server,
-        clinic(server, redis_url, limits={"idle_timeout": 1.0, "total_timeout": 1.0}) as agent,
+        clinic(server, redis_url, limits={"idle_timeout": 2.0, "total_timeout": 2.0}) as agent,
     ):
         events: list[AgentEvent] = []
         async for event in agent.consult("q", ConsultOptions(include_raw=True)):
@@ -437,7 +437,7 @@ async def test_a_call_that_was_begun_is_not_asked_for_again(redis_url: str) -> N
 
 async def test_a_server_that_announces_an_answer_and_falls_silent_is_not_asked_again(redis_url: str) -> None:
     """Row 11: where a server is slow, more requests make it slower."""
-    _, end, server = await ask(redis_url, [*WHOLE[:3], FOREVER], WHOLE, limits={"idle_timeout": 0.3})
+    _, end, server = await ask(redis_url, [*WHOLE[:3], FOREVER], WHOLE, limits={"idle_timeout": 2.0})
     assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "stalled", "")
     assert len(server.requests) == 1
 
@@ -576,7 +576,7 @@ async def test_a_background_answer_over_whose_connection_nothing_comes_any_more_
     """Row 11: a connection that a firewall has forgotten never breaks, and the server works on behind it."""
     whole = text_reply("Do ", "not ", "give ", "it.")
     turns: list[ScriptedTurn] = [[*whole[:5], FOREVER], whole[5:]]
-    events, end, server = await ask(redis_url, *turns, limits={"idle_timeout": 0.3}, **BACKGROUND)
+    events, end, server = await ask(redis_url, *turns, limits={"idle_timeout": 2.0}, **BACKGROUND)
     assert (end.outcome.kind, end.answer, text_of(events)) == ("completed", "Do not give it.", "Do not give it.")
     assert server.requests[1].path.endswith("/responses/resp_1?starting_after=4&stream=true")
     (notice,) = (event for event in events if isinstance(event, Notice))
@@ -594,7 +594,7 @@ async def test_a_background_answer_that_cannot_be_found_again_is_not_asked_for_t
 async def test_a_background_answer_that_stays_silent_has_stalled_and_is_cancelled(redis_url: str) -> None:
     """Row 11."""
     silent: list[ScriptedTurn] = [[*BEGUN, FOREVER], [FOREVER], [FOREVER], [Status(200)]]
-    _, end, server = await ask(redis_url, *silent, limits={"idle_timeout": 0.3}, **BACKGROUND)
+    _, end, server = await ask(redis_url, *silent, limits={"idle_timeout": 2.0}, **BACKGROUND)
     assert (end.outcome.kind, end.outcome.reason, end.answer) == ("incomplete", "stalled", "Do not give it.")
     assert server.requests[3].path.endswith("/cancel")
 

@@ -129,14 +129,14 @@ async def test_blocking_tools_run_in_threads_side_by_side_and_never_hold_the_loo
 
     def block() -> str:
         """Block."""
-        both.wait(timeout=10)
+        both.wait(timeout=60)
         begun.set()
-        if not released.wait(timeout=10):
+        if not released.wait(timeout=60):
             raise TimeoutError
         return threading.current_thread().name
 
     async def release() -> None:
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
         released.set()
 
     releasing = asyncio.create_task(release())
@@ -152,7 +152,7 @@ async def test_a_blocking_tool_that_does_not_return_is_left_to_its_thread() -> N
 
     def block() -> str:
         """Block."""
-        release.wait(10)
+        release.wait(60)
         return "late"
 
     told = await outputs(("c1", "block", "{}"), tools=[FunctionTool(block, timeout=0.2)])
@@ -194,7 +194,7 @@ async def test_an_endless_generator_is_ended_by_its_caps_and_closed() -> None:
         "c2": {"error": "The tool slow did not finish within 0.3 s."},
     }
     assert closed == ["async"]
-    assert await asyncio.to_thread(sync_closed.wait, 5)
+    assert await asyncio.to_thread(sync_closed.wait, 60)
 
 
 async def test_a_result_that_is_too_large_or_no_json_is_an_error() -> None:

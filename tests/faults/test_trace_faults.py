@@ -63,7 +63,7 @@ async def test_a_directory_that_cannot_be_made_is_warned_about_once_and_every_an
     (tmp_path / "taken").write_text("")
     async with traced(tmp_path / "taken") as (generator, trace):
         outputs = await answers(generator)
-        assert await asyncio.to_thread(trace.close)
+        assert await asyncio.to_thread(trace.close, 60)
     assert [output.data for output in outputs] == ["Yes."] * 3
     [warning] = warnings(caplog)
     assert str(tmp_path / "taken" / "Asclepius") in warning
@@ -78,7 +78,7 @@ async def test_a_full_disk_is_warned_about_once_and_every_answer_comes(
     (tmp_path / "Asclepius" / "generator_call.jsonl").symlink_to("/dev/full")
     async with traced(tmp_path) as (generator, trace):
         outputs = await answers(generator)
-        assert await asyncio.to_thread(trace.close)
+        assert await asyncio.to_thread(trace.close, 60)
     assert [output.data for output in outputs] == ["Yes."] * 3
     [warning] = warnings(caplog)
     assert "No space left" in warning
@@ -119,9 +119,9 @@ def test_writing_goes_on_by_itself_once_there_is_space(tmp_path: Path, caplog: p
     writer, path = TraceWriter(), tmp_path / "calls.jsonl"
     with files_of_at_most(10):
         writer.submit(tmp_path, lambda: append_line(path, "lost in the full disk"))
-        assert writer.flush()
+        assert writer.flush(60)
     writer.submit(tmp_path, lambda: append_line(path, "written again"))
-    assert writer.close()
+    assert writer.close(60)
     assert path.read_text() == "written again\n"
     assert writer.lost == 1
     assert len(warnings(caplog)) == 1
@@ -132,13 +132,13 @@ async def test_a_disk_that_hangs_holds_up_neither_the_answers_nor_the_end(tmp_pa
     (tmp_path / "Asclepius").mkdir()
     pipe = tmp_path / "Asclepius" / "generator_call.jsonl"
     os.mkfifo(pipe)
-    async with asyncio.timeout(20), traced(tmp_path) as (generator, trace):
+    async with asyncio.timeout(60), traced(tmp_path) as (generator, trace):
         try:
             outputs = await answers(generator, times=20)
             assert not await asyncio.to_thread(trace.close, 0.2)
         finally:
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-            await asyncio.to_thread(trace.close)
+            await asyncio.to_thread(trace.close, 60)
             os.close(reader)
     assert [output.data for output in outputs] == ["Yes."] * 20
 
@@ -151,15 +151,15 @@ def test_what_waits_to_be_written_is_bounded_and_what_is_dropped_is_counted(
 
     def hold() -> None:
         begun.set()
-        held.wait(10)
+        held.wait(60)
 
     writer.submit(tmp_path, hold)
-    assert begun.wait(10)
+    assert begun.wait(60)
     for number in range(20):
         writer.submit(tmp_path, lambda number=number: done.append(number))
     assert not writer.flush(0.05)
     held.set()
-    assert writer.close()
+    assert writer.close(60)
     assert done == list(range(8))
     assert writer.lost == 12
     assert len(warnings(caplog)) == 1
@@ -167,10 +167,10 @@ def test_what_waits_to_be_written_is_bounded_and_what_is_dropped_is_counted(
 
 def test_nothing_is_written_after_the_end(tmp_path: Path) -> None:
     writer = TraceWriter()
-    assert writer.close()
+    assert writer.close(60)
     writer.submit(tmp_path, lambda: append_line(tmp_path / "late", "late"))
-    assert writer.flush()
-    assert writer.close()
+    assert writer.flush(60)
+    assert writer.close(60)
     assert writer.lost == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -183,12 +183,12 @@ async def test_a_lock_that_a_frozen_process_holds_costs_traces_and_no_answer(
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         async with traced(tmp_path) as (generator, trace):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 outputs = await answers(generator)
-            assert await asyncio.to_thread(trace.flush, 20)
+            assert await asyncio.to_thread(trace.flush, 60)
             fcntl.flock(lock, fcntl.LOCK_UN)
             await answers(generator, times=1)
-            assert await asyncio.to_thread(trace.close)
+            assert await asyncio.to_thread(trace.close, 60)
     assert [output.data for output in outputs] == ["Yes."] * 3
     assert len(warnings(caplog)) == 1
     assert len(records(folder / "generator_call.jsonl")) == 1
@@ -274,7 +274,7 @@ for number in range(100):
 
 
 def test_a_process_that_ends_without_closing_writes_what_waits(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", WRITE_AND_LEAVE, str(tmp_path)], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", WRITE_AND_LEAVE, str(tmp_path)], check=True, timeout=60)
     assert (tmp_path / "calls").read_text().split() == [str(number) for number in range(100)]
 
 

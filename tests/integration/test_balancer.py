@@ -12,7 +12,8 @@ import httpx
 import websockets
 from websockets.asyncio.server import ServerConnection, serve
 
-from tests.support.nginx import balancer, free_port
+from tests.support.nginx import balancer
+from tests.support.services import free_port
 
 
 @dataclass
@@ -55,7 +56,7 @@ async def test_a_browser_stays_at_one_replica_and_browsers_spread(tmp_path: Path
     async with two_replicas(tmp_path) as (url, _):
         homes: set[str] = set()
         for _browser in range(20):
-            async with httpx.AsyncClient(base_url=url) as client:
+            async with httpx.AsyncClient(base_url=url, timeout=60) as client:
                 first = (await client.get("/")).text
                 assert client.cookies.get("asclepius_route")
                 answers = {(await client.get(f"/project/{number}")).text for number in range(5)}
@@ -65,7 +66,7 @@ async def test_a_browser_stays_at_one_replica_and_browsers_spread(tmp_path: Path
 
 
 async def test_a_question_is_not_asked_twice_when_its_replica_hangs_up(tmp_path: Path) -> None:
-    async with two_replicas(tmp_path) as (url, replicas), httpx.AsyncClient(base_url=url) as client:
+    async with two_replicas(tmp_path) as (url, replicas), httpx.AsyncClient(base_url=url, timeout=60) as client:
         for path in ("/broken", "/api/v1/consult?broken"):
             assert (await client.post(path, content=b"{}")).status_code == 502
     assert sum(len(replica.requests) for replica in replicas) == 2
@@ -75,7 +76,7 @@ async def test_another_replica_takes_what_one_that_is_being_stopped_does_not(tmp
     async with two_replicas(tmp_path) as (url, replicas):
         replicas[0].stopping = True
         for _browser in range(8):
-            async with httpx.AsyncClient(base_url=url) as client:
+            async with httpx.AsyncClient(base_url=url, timeout=60) as client:
                 assert (await client.post("/api/v1/consult", content=b"{}")).text == "b"
     assert len(replicas[1].requests) == 8
 
@@ -88,7 +89,7 @@ async def test_the_other_replica_takes_over_the_browsers_of_one_that_is_gone(tmp
     url = await asyncio.to_thread(balancing.__enter__)
     try:
         for _browser in range(10):
-            async with httpx.AsyncClient(base_url=url) as client:
+            async with httpx.AsyncClient(base_url=url, timeout=60) as client:
                 assert (await client.get("/")).text == "a"
     finally:
         await asyncio.to_thread(balancing.__exit__, None, None, None)
@@ -96,7 +97,7 @@ async def test_the_other_replica_takes_over_the_browsers_of_one_that_is_gone(tmp
 
 
 async def test_nobody_outside_names_the_user_or_sees_readiness(tmp_path: Path) -> None:
-    async with two_replicas(tmp_path) as (url, replicas), httpx.AsyncClient(base_url=url) as client:
+    async with two_replicas(tmp_path) as (url, replicas), httpx.AsyncClient(base_url=url, timeout=60) as client:
         await client.get("/", headers={"X-Forwarded-User": "chief", "X-Request-ID": "text of a client"})
         assert (await client.get("/readyz")).status_code == 404
     (head,) = [head for replica in replicas for head in replica.requests]

@@ -688,7 +688,7 @@ async def test_odd_requests_are_never_a_server_error(drug_index: tuple[str, str]
         for path in ("order-sign", "%00", "..%2f..", "a" * 3_000, "order-sign/feedback/x", "\u202e"):
             assert (await client.post(f"/cds-services/{path}", json=NO_CARD)).status_code < 500
 
-        caller = httpx.Client(base_url=running.url, timeout=30)
+        caller = httpx.Client(base_url=running.url, timeout=60)
 
         @settings(max_examples=150)
         @given(body=odd_bodies(), path=st.sampled_from(["order-sign", "order-select", "order-sign/feedback"]))

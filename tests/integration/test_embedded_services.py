@@ -163,7 +163,7 @@ async def test_when_the_owner_ends_first_another_runs_the_services_at_the_same_a
                 assert await redis.get("kept") == b"yes"
             with other_process(tmp_path) as third:
                 assert await asyncio.to_thread(first_line, third) == ["False", url]
-    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=30)
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
 
 
 async def test_a_second_process_with_other_settings_is_told_so(tmp_path: Path) -> None:

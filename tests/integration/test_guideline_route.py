@@ -57,7 +57,7 @@ async def routed(
 
 async def store_of(route: GuidelineRoute) -> str:
     """The vector store, as soon as it is searched."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (store := await route.vector_store()) is None:
             await asyncio.sleep(0.05)
     return store
@@ -196,7 +196,7 @@ async def test_a_sync_that_a_question_began_says_in_the_log_what_is_wrong_and_re
         ScriptedServer([[Status(404)]], repeat=True) as server,
         routed(library, server.base_url, tmp_path, "hosted") as route,
     ):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "were not uploaded" not in caplog.text:
                 assert await route.vector_store() is None
                 await asyncio.sleep(0.01)
@@ -212,7 +212,7 @@ async def test_a_guideline_that_is_refused_in_a_sync_that_a_question_began_is_na
 ) -> None:
     library.original("asthma").write_bytes(b"%PDF-1.7\nbroken since it was added")
     async with routed(library, server, tmp_path, "hosted") as route:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "asthma is not at the model server" not in caplog.text:
                 assert await route.vector_store() is None
                 await asyncio.sleep(0.05)

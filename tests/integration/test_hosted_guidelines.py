@@ -87,8 +87,8 @@ def references(events: list[Json]) -> list[Json]:
 def opened(running: Served, path: str) -> bytes:
     jar = urllib.request.HTTPCookieProcessor()
     browser = urllib.request.build_opener(jar)
-    browser.open(urllib.request.Request(f"{running.url}/auth/header", method="POST"), timeout=10)
-    with browser.open(f"{running.url}/api/v1/{path}", timeout=20) as answer:
+    browser.open(urllib.request.Request(f"{running.url}/auth/header", method="POST"), timeout=60)
+    with browser.open(f"{running.url}/api/v1/{path}", timeout=60) as answer:
         content: bytes = answer.read()
     return content
 
@@ -202,7 +202,7 @@ def test_guidelines_switched_off_are_searched_neither_here_nor_there(
 
 def test_hosted_uploads_and_searches_by_itself(tmp_path: Path) -> None:
     with serve(tmp_path / "data", ASCLEPIUS_GUIDELINE_SEARCH="hosted") as running:
-        wait_until(lambda: tools_called(turn(running)) == ["file_search"], what="the upload", seconds=90)
+        wait_until(lambda: tools_called(turn(running)) == ["file_search"], what="the upload", seconds=150)
         events = turn(running)
         assert any(r["passage"]["page"] == 4 and r["quotes"] for r in references(events))
         added = tmp_path / "gout.pdf"
@@ -216,7 +216,7 @@ def test_hosted_uploads_and_searches_by_itself(tmp_path: Path) -> None:
             found = any(r["passage"]["document_id"].startswith("gout@") for r in references(answer))
             return found and tools_called(answer)[-1:] == ["file_search"]
 
-        wait_until(is_there, what="it there", seconds=90)
+        wait_until(is_there, what="it there", seconds=150)
 
 
 def test_hosted_with_a_server_that_has_no_vector_stores_answers_from_the_own_index(tmp_path: Path) -> None:

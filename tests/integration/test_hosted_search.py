@@ -316,7 +316,7 @@ async def test_two_syncs_at_once_upload_each_guideline_once(
 )
 async def test_a_server_that_does_not_show_vector_stores_has_none(steps: list[object], tmp_path: Path) -> None:
     async with ScriptedServer([Turn(steps)]) as server, hosted_at(server.base_url, tmp_path) as hosted:  # type: ignore[arg-type]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert not await hosted.available()
         assert not await hosted.available()
         assert len(server.requests) == 1, "the answer is believed for a while"
@@ -346,7 +346,7 @@ def listed(*files: str, has_more: bool | None) -> Status:
 async def test_a_server_that_knows_no_pages_does_not_hold_the_listing_up(has_more: bool | None) -> None:
     async with ScriptedServer([[listed("file-1", "file-2", has_more=has_more)]], repeat=True) as server:
         adapter = VectorStoreAdapter(api_key=KEY, base_url=server.base_url)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             found = await adapter.files("vs_1")
         await adapter.aclose()
     assert set(found) == {"file-1", "file-2"}

@@ -189,7 +189,7 @@ async def test_stop_ends_the_turn_with_what_was_read_and_stopping_again_changes_
                 if frame.event == "text_delta":
                     address = f"/api/v1/turns/{response.headers['x-turn-id']}"
                     assert (await client.delete(address)).status_code == 204
-                    async with asyncio.timeout(30):
+                    async with asyncio.timeout(60):
                         await server.requests[0].left.wait()
         assert (await client.delete(address)).status_code == 204
         again = await resume(client, response.headers["x-turn-id"])
@@ -256,7 +256,7 @@ async def test_whoever_waits_for_a_whole_answer_and_leaves_stops_it(redis_url: s
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await request.left.wait()
 
 

@@ -110,7 +110,7 @@ async def test_deleting_a_conversation_stops_its_turn_and_leaves_nothing(
                     while len(running.runtime.turns.of_owner(ana)) < 2:
                         await asyncio.sleep(0.01)
                     assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
-                    async with asyncio.timeout(30):
+                    async with asyncio.timeout(60):
                         await server.requests[0].left.wait()
         assert read[-1].data["outcome"]["reason"] == "stopped"
         assert (await waiting)[-1].data["outcome"]["reason"] == "stopped", "a question that waited is stopped, too"

@@ -333,13 +333,13 @@ async def test_a_client_that_leaves_stops_its_turn(path: str, stream: bool, redi
     turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
     body = {"model": "asclepius", "messages": QUESTION, "input": "How?", "stream": stream}
     async with facade([turn], redis_url, tmp_path) as there:
-        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {there.key}"}) as client:
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {there.key}"}, timeout=60) as client:
             waiting = asyncio.create_task(client.post(f"{there.api.url}/v1/{path}", json=body))
             request = await there.server.request(0)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await request.left.wait()
 
 
@@ -394,7 +394,9 @@ async def test_what_cannot_be_answered_is_a_bad_request_that_repeats_nothing(
 ) -> None:
     async with (
         facade([], redis_url, tmp_path) as there,
-        httpx.AsyncClient(base_url=there.api.url, headers={"Authorization": f"Bearer {there.key}"}) as client,
+        httpx.AsyncClient(
+            base_url=there.api.url, headers={"Authorization": f"Bearer {there.key}"}, timeout=60
+        ) as client,
     ):
         answer = await client.post("/v1/chat/completions", json={"model": "asclepius", **body})
         assert there.server.requests == []

@@ -55,7 +55,7 @@ async def test_the_models_answer_at_the_same_time(redis_url: str) -> None:
         return Turn([WaitFor(begun[other[model]]), *text_reply("Yes.")])
 
     async with ScriptedServer([play], repeat=True) as server, clinic(server, redis_url) as agent:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             events = [event async for event in compare(agent, "How often?", ["small", "large"], ConsultOptions())]
     assert [text_of(of(events, model)) for model in other] == ["Yes.", "Yes."]
 
@@ -82,7 +82,7 @@ async def test_stop_closes_the_connections_of_all_models(redis_url: str) -> None
                     texts.add(event.model)
                 if len(texts) == 2:
                     break
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await asyncio.gather(*(request.left.wait() for request in server.requests))
     assert len(server.requests) == 2
 
@@ -254,5 +254,5 @@ async def test_leaving_at_the_shell_stops_the_turn(redis_url: str, tmp_path: Pat
             async for event in events:
                 if isinstance(event.event, TextDelta) and len(server.requests) == 2:
                     break
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await asyncio.gather(*(request.left.wait() for request in server.requests))

@@ -38,6 +38,7 @@ from chat_app.tracing import guard_logs
 from tests.support.api_server import Api, api, ask
 from tests.support.engine import chained, clinic, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, Status, calls_reply, text_reply
+from tests.support.services import free_port
 from tests.support.waiting import until
 from tools.function_tool import FunctionTool
 from tools.types import Function, FunctionOutput, ToolResult
@@ -51,12 +52,6 @@ TURN: list[ScriptedTurn] = [
     chained(text_reply("Start metformin at 500 mg once daily with food. [1] [9]", response_id="resp_2")),
 ]
 logger = logging.getLogger("tests.tool")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def tool() -> FunctionTool:
@@ -95,7 +90,7 @@ def samples(exposition: str) -> dict[str, float]:
 
 
 async def collected(url: str) -> str:
-    async with httpx.AsyncClient() as prometheus:
+    async with httpx.AsyncClient(timeout=60) as prometheus:
         answer = await prometheus.get(url)
     assert answer.headers["content-type"].startswith("text/plain")
     return answer.text
@@ -124,7 +119,10 @@ async def test_a_turn_is_counted_with_its_tools_sources_and_tokens(redis_url: st
 
 
 async def test_metrics_with_a_token_are_for_its_owner_alone(redis_url: str, tmp_path: Path) -> None:
-    async with watched(TURN, redis_url, tmp_path, metrics_token="right") as (_, url), httpx.AsyncClient() as prometheus:
+    async with (
+        watched(TURN, redis_url, tmp_path, metrics_token="right") as (_, url),
+        httpx.AsyncClient(timeout=60) as prometheus,
+    ):
         answers = [
             await prometheus.get(url, headers={"authorization": f"Bearer {token}"}) for token in ("wrong", "right")
         ]

@@ -52,7 +52,9 @@ def test_both_encodings_hold_the_same_numbers(client: OpenAI) -> None:
 
 def test_the_answer_fits_the_description(client: OpenAI, shared: Path) -> None:
     body = {"model": "any", "input": TEXTS}
-    answer = httpx.post(f"{client.base_url}embeddings", json=body, headers={"Authorization": "Bearer any"}).json()
+    answer = httpx.post(
+        f"{client.base_url}embeddings", json=body, headers={"Authorization": "Bearer any"}, timeout=60
+    ).json()
     description = ApiDescription(shared / "data/openapi/openai-openapi.json")
     assert description.problems("CreateEmbeddingResponse", answer) == []
 

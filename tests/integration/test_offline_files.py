@@ -164,7 +164,7 @@ def test_a_file_that_ends_its_reader_fails_and_the_server_goes_on(shared: Path, 
             assert client.responses.create(model="m", input="Hello").status == "completed"
     finally:
         server.terminate()
-        server.wait(15)
+        server.wait(60)
 
 
 def test_a_cut_table_has_its_header_again() -> None:
@@ -209,7 +209,7 @@ async def test_a_removed_file_is_not_found_any_more(client: AsyncOpenAI) -> None
 
 async def test_searches_at_once_do_not_wait_for_an_upload(client: AsyncOpenAI, base_url: str) -> None:
     store, _ = await store_with(client, "leaflet.txt", LEAFLET.encode())
-    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=30) as http:
+    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60) as http:
         upload = asyncio.create_task(
             http.post("/files", files={"file": ("big.txt", LEAFLET.encode() * 50_000)}, data={"purpose": "assistants"})
         )

@@ -20,7 +20,7 @@ HEADERS = {"Authorization": "Bearer any"}
 
 
 def respond(base_url: str) -> str:
-    answer = httpx.post(f"{base_url}/responses", json={"model": "m", "input": "Hello"}, headers=HEADERS)
+    answer = httpx.post(f"{base_url}/responses", json={"model": "m", "input": "Hello"}, headers=HEADERS, timeout=60)
     return str(answer.json()["id"])
 
 
@@ -52,9 +52,9 @@ def test_what_is_past_its_time_is_gone_and_removed_at_the_next_start(tmp_path: P
         old, kept = respond(base_url), respond(base_url)
         with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
             connection.execute("UPDATE responses SET expires_at = 1 WHERE id = ?", (old,))
-        assert httpx.get(f"{base_url}/responses/{old}", headers=HEADERS).status_code == 404
+        assert httpx.get(f"{base_url}/responses/{old}", headers=HEADERS, timeout=60).status_code == 404
     with offline_server(tmp_path, "--delta-ms", "0") as base_url:
-        assert httpx.get(f"{base_url}/responses/{kept}", headers=HEADERS).status_code == 200
+        assert httpx.get(f"{base_url}/responses/{kept}", headers=HEADERS, timeout=60).status_code == 200
     with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
         assert connection.execute("SELECT id FROM responses").fetchall() == [(kept,)]
 
@@ -97,7 +97,9 @@ def test_a_state_that_cannot_be_read_is_refused_with_a_sentence(damage: str, tmp
 def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:
     with offline_server(tmp_path, "--delta-ms", "0") as base_url:
         canary = "Zebulon Quartermaine, HIV positive"
-        httpx.post(f"{base_url}/responses", json={"model": "m", "input": canary}, headers=HEADERS)
-        httpx.post(f"{base_url}/responses", json={"model": "m", "input": [{"role": canary}]}, headers=HEADERS)
-        httpx.get(f"{base_url}/responses/{canary}", headers=HEADERS)
+        httpx.post(f"{base_url}/responses", json={"model": "m", "input": canary}, headers=HEADERS, timeout=60)
+        httpx.post(
+            f"{base_url}/responses", json={"model": "m", "input": [{"role": canary}]}, headers=HEADERS, timeout=60
+        )
+        httpx.get(f"{base_url}/responses/{canary}", headers=HEADERS, timeout=60)
     assert "Quartermaine" not in (tmp_path / "offline.log").read_text()

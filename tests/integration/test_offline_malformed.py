@@ -19,7 +19,7 @@ PIXEL = "data:image/png;base64,"
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with (
         offline_server(tmp_path_factory.mktemp("offline")) as url,
-        httpx.Client(base_url=url, headers={"Authorization": "Bearer any"}, timeout=20) as client,
+        httpx.Client(base_url=url, headers={"Authorization": "Bearer any"}, timeout=60) as client,
     ):
         yield client
 

@@ -51,7 +51,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def http(base_url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=base_url, headers=HEADERS, timeout=30) as found:
+    with httpx.Client(base_url=base_url, headers=HEADERS, timeout=60) as found:
         yield found
 
 
@@ -104,7 +104,7 @@ def turn(socket: ClientConnection, given: Any, **more: Any) -> list[Json]:
         "response.incomplete",
         "error",
     }:
-        events.append(fits(SOCKET_EVENT, json.loads(socket.recv(timeout=20))))
+        events.append(fits(SOCKET_EVENT, json.loads(socket.recv(timeout=60))))
     return events
 
 

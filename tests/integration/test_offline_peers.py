@@ -31,7 +31,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def store_id(base_url: str) -> str:
-    with httpx.Client(base_url=base_url, headers={"Authorization": f"Bearer {KEY}"}) as http:
+    with httpx.Client(base_url=base_url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http:
         file = http.post("/files", files={"file": ("leaflet.txt", LEAFLET)}, data={"purpose": "assistants"}).json()
         store: str = http.post("/vector_stores", json={"file_ids": [file["id"]]}).json()["id"]
         while http.get(f"/vector_stores/{store}").json()["status"] != "completed":

@@ -181,7 +181,7 @@ async def test_each_event_is_written_in_one_piece(base_url: str) -> None:
     body = {"model": "m", "input": "Hello", "stream": True}
     headers = {"Authorization": "Bearer any"}
     async with (
-        httpx.AsyncClient(base_url=base_url, headers=headers) as http,
+        httpx.AsyncClient(base_url=base_url, headers=headers, timeout=60) as http,
         http.stream("POST", "/responses", json=body) as answer,
     ):
         pieces = [piece async for piece in answer.aiter_raw()]
@@ -191,7 +191,7 @@ async def test_each_event_is_written_in_one_piece(base_url: str) -> None:
 async def test_a_background_response_is_queued_and_then_completed(client: AsyncOpenAI) -> None:
     queued = await client.responses.create(model="m", input="Hello", background=True)
     assert queued.status in {"queued", "in_progress"}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (found := await client.responses.retrieve(queued.id)).status != "completed":
             await asyncio.sleep(0.01)
     assert found.output_text.startswith("Hello.")
@@ -322,7 +322,7 @@ async def test_reasoning_says_what_is_being_done(client: AsyncOpenAI) -> None:
     ],
 )
 async def test_a_bad_request_names_its_parameter(change: Json, code: str, param: str, base_url: str) -> None:
-    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}) as http:
+    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60) as http:
         answer = await http.post("/responses", json={"model": "m", "input": "Hi", **change})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["param"]) == (400, code, param)
@@ -330,7 +330,7 @@ async def test_a_bad_request_names_its_parameter(change: Json, code: str, param:
 
 
 async def test_errors_do_not_repeat_what_was_sent(base_url: str) -> None:
-    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}) as http:
+    async with httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60) as http:
         answer = await http.post(
             "/responses", json={"model": "m", "input": [{"role": "John Doe, HIV", "content": "x"}]}
         )
@@ -339,7 +339,7 @@ async def test_errors_do_not_repeat_what_was_sent(base_url: str) -> None:
 
 
 async def test_on_loopback_any_key_is_taken_but_one_must_be_there(base_url: str) -> None:
-    async with httpx.AsyncClient(base_url=base_url) as http:
+    async with httpx.AsyncClient(base_url=base_url, timeout=60) as http:
         without = await http.get("/models")
         with_one = await http.get("/models", headers={"Authorization": "Bearer whatever"})
     assert (without.status_code, with_one.status_code) == (401, 200)
@@ -347,17 +347,17 @@ async def test_on_loopback_any_key_is_taken_but_one_must_be_there(base_url: str)
 
 def test_a_configured_key_is_asked_for(tmp_path: Path) -> None:
     with offline_server(tmp_path, key="the-key") as url:
-        wrong = httpx.get(f"{url}/models", headers={"Authorization": "Bearer other"})
-        right = httpx.get(f"{url}/models", headers={"Authorization": "Bearer the-key"})
+        wrong = httpx.get(f"{url}/models", headers={"Authorization": "Bearer other"}, timeout=60)
+        right = httpx.get(f"{url}/models", headers={"Authorization": "Bearer the-key"}, timeout=60)
     assert (wrong.status_code, wrong.json()["error"]["code"], right.status_code) == (401, "invalid_api_key", 200)
 
 
 def test_the_health_check_needs_no_key(base_url: str) -> None:
-    assert httpx.get(base_url.replace("/v1", "/healthz")).json() == {"status": "ok"}
+    assert httpx.get(base_url.replace("/v1", "/healthz"), timeout=60).json() == {"status": "ok"}
 
 
 def test_a_body_past_the_limit_is_refused(base_url: str) -> None:
     body = b'{"model": "m", "input": "' + b"x" * (33 * 1024 * 1024) + b'"}'
-    answer = httpx.post(f"{base_url}/responses", content=body, headers={"Authorization": "Bearer any"}, timeout=30)
+    answer = httpx.post(f"{base_url}/responses", content=body, headers={"Authorization": "Bearer any"}, timeout=60)
     assert answer.status_code == 413
     assert answer.json()["error"]["code"] == "request_too_large"

@@ -36,7 +36,7 @@ async def texts(server: ScriptedServer) -> list[str]:
 
 
 async def body_of(server: ScriptedServer) -> bytes:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         return (await client.post(f"{server.base_url}/responses", json={})).content
 
 
@@ -105,7 +105,7 @@ async def test_a_client_that_leaves_is_noticed() -> None:
         asking = asyncio.ensure_future(body_of(server))
         request = await server.request()
         asking.cancel()
-        await asyncio.wait_for(request.left.wait(), 30)
+        await asyncio.wait_for(request.left.wait(), 60)
 
 
 async def test_a_turn_may_depend_on_the_request_and_the_script_has_an_end() -> None:

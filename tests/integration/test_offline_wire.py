@@ -88,7 +88,7 @@ def api(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]
     description = ApiDescription(shared / "data/openapi/openai-openapi.json")
     with (
         offline_server(tmp_path_factory.mktemp("offline"), "--delta-ms", "0") as base_url,
-        httpx.Client(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=30) as http,
+        httpx.Client(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60) as http,
     ):
         yield Api(http, description)
 

@@ -19,7 +19,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def _answers(url: str) -> bool:
     try:
-        return bool(httpx.get(f"{url}/readyz", timeout=5).json()["parts"]["sessions"]["ready"])
+        return bool(httpx.get(f"{url}/readyz", timeout=60).json()["parts"]["sessions"]["ready"])
     except (httpx.HTTPError, KeyError, ValueError):
         return False
 
@@ -54,10 +54,10 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
             seconds=90,
         )
         assert process.poll() is None, log.read_text()[-2000:]
-        page = httpx.get(url, headers={"accept": "text/html"})
+        page = httpx.get(url, headers={"accept": "text/html"}, timeout=60)
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
         assert "https://" not in page.text
-        with httpx.Client(base_url=url) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             assert client.get("/api/v1/status").status_code == 401
             assert client.post("/auth/header").status_code == 200
             status = client.get("/api/v1/status").json()
@@ -66,7 +66,7 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(30)
+            process.wait(60)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ MODELS = ["asclepius-extractive", "ada-large"]
 
 
 def _signed_in(url: str, user: str) -> httpx.Client:
-    client = httpx.Client(base_url=url, headers={"X-Forwarded-User": user}, timeout=20)
+    client = httpx.Client(base_url=url, headers={"X-Forwarded-User": user}, timeout=60)
     assert client.post("/auth/header").status_code == 200
     return client
 

@@ -53,7 +53,7 @@ def letter(tmp_path: Path) -> Letter:
 
 @asynccontextmanager
 async def user_of(app: Served, name: str) -> AsyncGenerator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=app.url, headers={"X-Forwarded-User": name}, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=app.url, headers={"X-Forwarded-User": name}, timeout=60) as client:
         assert (await client.post("/auth/header")).status_code == 200
         yield client
 
@@ -92,7 +92,7 @@ async def asked(
         }
         await seen(events, "chat_settings")
         await socket.emit("client_message", {"message": message, "fileReferences": references})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not (ends := _ends(events)):
                 await asyncio.sleep(0.02)
         panel = [data for event, data in events if event == "chat_settings"][-1]

@@ -41,7 +41,7 @@ def closed_clients() -> Iterator[None]:
 
 
 def client_of(page: ServedPage, headers: dict[str, str]) -> httpx.Client:
-    _clients.append(httpx.Client(base_url=page.url, headers=headers, timeout=20))
+    _clients.append(httpx.Client(base_url=page.url, headers=headers, timeout=60))
     return _clients[-1]
 
 
@@ -84,8 +84,8 @@ async def test_another_users_socket_sees_and_stops_nothing(shared_page: ServedPa
         assert other.get(f"/project/file/{uuid4()}?session_id={session}").status_code in (401, 404)
         async with socket_of(shared_page, other) as (theirs, their_events, _):
             # An acknowledgement comes once the server has handled the event.
-            await theirs.call("stop", timeout=20)
-            await theirs.call("edit_message", {"message": {"id": message["id"], "output": "x"}}, timeout=20)
+            await theirs.call("stop", timeout=60)
+            await theirs.call("edit_message", {"message": {"id": message["id"], "output": "x"}}, timeout=60)
             assert not [name for name, _ in their_events if name in ("stream_start", "new_message", "element")]
         assert not [name for name, _ in events if name == "element"], "the answer still runs"
         await socket.emit("stop")
@@ -134,6 +134,7 @@ async def test_a_socket_from_another_origin_is_refused(demo_page: ServedPage) ->
             socketio_path="/ws/socket.io",
             transports=["websocket"],
             headers={"Origin": "https://evil.example"},
+            wait_timeout=60,
         )
 
 

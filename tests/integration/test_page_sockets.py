@@ -23,7 +23,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
 
 @pytest.fixture
 def visitor(page: ServedPage) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=page.url, timeout=20) as client:
+    with httpx.Client(base_url=page.url, timeout=60) as client:
         assert client.post("/auth/header").status_code == 200
         yield client
 

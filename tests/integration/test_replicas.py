@@ -45,7 +45,7 @@ def pair(folder: Path, redis_url: str) -> Iterator[tuple[ServedPage, ServedPage]
 
 @asynccontextmanager
 async def signed_in(page: ServedPage, user: str = "ana") -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=page.url, headers={"x-forwarded-user": user}, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=page.url, headers={"x-forwarded-user": user}, timeout=60) as client:
         (await client.post("/auth/header")).raise_for_status()
         yield client
 
@@ -201,7 +201,7 @@ async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_die
 
 
 async def until_shown(events: list[tuple[str, Any]], text: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while text not in "".join(shown_on(events)):
             await asyncio.sleep(0.02)
 
@@ -213,6 +213,6 @@ def shown_on(events: list[tuple[str, Any]]) -> list[str]:
 
 async def until_ended(events: list[tuple[str, Any]], answers: int = 1) -> None:
     """Wait until so many answers say how they ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len({data["id"] for name, data in events if name == "element"}) < answers:
             await asyncio.sleep(0.02)

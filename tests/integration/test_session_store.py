@@ -50,7 +50,7 @@ async def test_a_conversation_is_found_again_by_its_owner_in_any_process(
     created = await store.create("anna", vector_store_id="vs_1", model_key="https://llm.example|m", agent_ready=True)
 
     assert await other.get(created.session_id, "anna") == created
-    assert abs(created.last_active_at - datetime.now(UTC).timestamp()) < 5
+    assert abs(created.last_active_at - datetime.now(UTC).timestamp()) < 60
 
 
 async def test_another_users_conversation_is_as_if_it_did_not_exist(store: RedisSessionStore, redis: Redis) -> None:
@@ -248,7 +248,7 @@ async def test_a_conversation_answers_one_question_at_a_time(
     order: list[str] = []
 
     async def turn(racer: RedisSessionStore, name: str) -> None:
-        async with racer.lock(session.session_id, wait=5):
+        async with racer.lock(session.session_id, wait=60):
             order.append(f"{name} in")
             await racer.ping()
             order.append(f"{name} out")

@@ -266,7 +266,7 @@ async def test_stop_ends_the_spans_and_closes_the_turn_below(redis_url: str) -> 
             async for event in events:
                 if isinstance(event, TextDelta):
                     break
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await (await server.request()).left.wait()
     root = scope.spans["invoke_agent Asclepius"]
     assert attributes(root)["asclepius.outcome.reason"] == "stopped"

@@ -26,13 +26,13 @@ def opened(path):
 
 def connected(kind, address):
     with socket.socket(getattr(socket, kind)) as one:
-        one.settimeout(5)
+        one.settimeout(60)
         one.connect(tuple(address) if isinstance(address, list) else address)
     return True
 
 def answered(url):
     request = urllib.request.Request(url, headers={"Authorization": "Bearer guess"})
-    return urllib.request.urlopen(request, timeout=5).status == 200
+    return urllib.request.urlopen(request, timeout=60).status == 200
 
 for name, *given in json.load(sys.stdin):
     try:
@@ -54,7 +54,7 @@ def succeeded(attempts: list[list[Any]], *, user: int) -> list[list[Any]]:
         group=user,
         extra_groups=[],
         cwd="/",
-        timeout=60,
+        timeout=200,
         check=True,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]

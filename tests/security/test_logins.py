@@ -41,12 +41,12 @@ def with_passwords(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]
 
 def user_of(url: str, *headers: tuple[str, str]) -> str | None:
     """Return the user as which a request with these headers is served."""
-    answer = httpx.get(f"{url}/user", headers=list(headers), timeout=20)
+    answer = httpx.get(f"{url}/user", headers=list(headers), timeout=60)
     return str(answer.json()["identifier"]) if answer.status_code == 200 else None
 
 
 def cookie_of(page: ServedPage, user: str) -> tuple[str, str]:
-    answer = httpx.post(f"{page.url}/auth/header", headers={HEADER: user}, timeout=20)
+    answer = httpx.post(f"{page.url}/auth/header", headers={HEADER: user}, timeout=60)
     return "Cookie", f"access_token={answer.cookies['access_token']}"
 
 
@@ -55,13 +55,13 @@ def test_the_proxys_header_wins_over_the_previous_users_cookie(behind_proxy: Ser
     anas = cookie_of(behind_proxy, "ana")
     assert user_of(behind_proxy.url, anas) == "ana"
     assert user_of(behind_proxy.url, anas, (HEADER, "bert")) == "bert"
-    page = httpx.get(behind_proxy.url, headers=[anas, (HEADER, "bert"), ("accept", "text/html")], timeout=20)
+    page = httpx.get(behind_proxy.url, headers=[anas, (HEADER, "bert"), ("accept", "text/html")], timeout=60)
     renewed = page.headers["set-cookie"].split(";")[0]
     assert user_of(behind_proxy.url, ("Cookie", renewed)) == "bert"
 
 
 def test_a_request_that_names_its_user_twice_is_refused(behind_proxy: ServedPage) -> None:
-    answer = httpx.get(f"{behind_proxy.url}/user", headers=[(HEADER, "ana"), (HEADER, "bert")], timeout=20)
+    answer = httpx.get(f"{behind_proxy.url}/user", headers=[(HEADER, "ana"), (HEADER, "bert")], timeout=60)
     assert answer.status_code == 400
     assert "ana" not in answer.text
 
@@ -78,24 +78,24 @@ def test_a_cookie_counts_from_a_trusted_address_alone(behind_proxy: ServedPage, 
 
 def test_the_demo_user_is_refused_behind_a_proxy(tmp_path: Path) -> None:
     with fake_page(tmp_path) as page:
-        assert httpx.get(page.url, timeout=20).status_code == 200
+        assert httpx.get(page.url, timeout=60).status_code == 200
         for name in ("X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP"):
-            assert httpx.get(page.url, headers={name: "127.0.0.1"}, timeout=20).status_code == 403, name
+            assert httpx.get(page.url, headers={name: "127.0.0.1"}, timeout=60).status_code == 403, name
 
 
 def test_behind_https_cookies_are_for_https_alone(behind_proxy: ServedPage, tmp_path: Path) -> None:
     for answer in (
-        httpx.get(behind_proxy.url, headers={HEADER: "ana", "accept": "text/html"}, timeout=20),
-        httpx.post(f"{behind_proxy.url}/auth/header", headers={HEADER: "ana"}, timeout=20),
+        httpx.get(behind_proxy.url, headers={HEADER: "ana", "accept": "text/html"}, timeout=60),
+        httpx.post(f"{behind_proxy.url}/auth/header", headers={HEADER: "ana"}, timeout=60),
     ):
         assert "; Secure" in answer.headers["set-cookie"]
         assert "max-age=" in answer.headers["strict-transport-security"]
     with fake_page(tmp_path, environment={"ASCLEPIUS_AUTH": "header"}) as page:
-        plain = httpx.post(f"{page.url}/auth/header", headers={HEADER: "ana"}, timeout=20)
+        plain = httpx.post(f"{page.url}/auth/header", headers={HEADER: "ana"}, timeout=60)
         assert "secure" not in plain.headers["set-cookie"].lower()
         assert "strict-transport-security" not in plain.headers
         proxied = {HEADER: "ana", "X-Forwarded-Proto": "https"}
-        assert "; Secure" in httpx.post(f"{page.url}/auth/header", headers=proxied, timeout=20).headers["set-cookie"]
+        assert "; Secure" in httpx.post(f"{page.url}/auth/header", headers=proxied, timeout=60).headers["set-cookie"]
 
 
 def test_a_cookie_of_a_replica_whose_clock_is_ahead_is_accepted(behind_proxy: ServedPage) -> None:
@@ -113,7 +113,7 @@ def test_a_cookie_of_a_replica_whose_clock_is_ahead_is_accepted(behind_proxy: Se
 
 @contextmanager
 def log_in(served: Served, user: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.url, timeout=30) as client:
+    with httpx.Client(base_url=served.url, timeout=60) as client:
         client.post("/login", data={"username": user, "password": f"for {user}"}).raise_for_status()
         yield client
 
@@ -121,8 +121,8 @@ def log_in(served: Served, user: str) -> Iterator[httpx.Client]:
 def status_of(served: Served, cookies: dict[str, str]) -> set[int]:
     """Return how our routes and Chainlit's answer a request with these cookies, also as a bearer token."""
     token = {"Authorization": f"Bearer {cookies['access_token']}"}
-    answers = [httpx.get(f"{served.url}{path}", cookies=cookies, timeout=20) for path in ("/user", "/api/v1/status")]
-    bearer = httpx.get(f"{served.url}/user", headers=token, timeout=20)
+    answers = [httpx.get(f"{served.url}{path}", cookies=cookies, timeout=60) for path in ("/user", "/api/v1/status")]
+    bearer = httpx.get(f"{served.url}/user", headers=token, timeout=60)
     assert bearer.status_code == 401
     return {answer.status_code for answer in answers}
 
@@ -146,7 +146,7 @@ def test_a_log_out_everywhere_ends_the_users_logins_and_nobody_elses(with_passwo
         assert status_of(with_passwords, dict(first.cookies)) == {401}
         assert status_of(with_passwords, dict(second.cookies)) == {401}
         assert status_of(with_passwords, dict(other.cookies)) == {200}
-        assert httpx.delete(f"{with_passwords.url}/api/v1/logins").status_code == 401
+        assert httpx.delete(f"{with_passwords.url}/api/v1/logins", timeout=60).status_code == 401
 
 
 def test_a_command_ends_the_logins_of_a_user(with_passwords: Served) -> None:
@@ -163,7 +163,7 @@ def test_a_command_ends_the_logins_of_a_user(with_passwords: Served) -> None:
 async def test_a_change_of_settings_is_recorded(with_passwords: Served) -> None:
     with log_in(with_passwords, "ana") as client, log_in(with_passwords, "audra") as auditor:
         async with socket_of(with_passwords, client) as (socket, _, _):
-            await socket.call("chat_settings_change", {"drugs": False, "length": "brief"}, timeout=20)
+            await socket.call("chat_settings_change", {"drugs": False, "length": "brief"}, timeout=60)
         entries = map(json.loads, auditor.get("/api/v1/audit").text.splitlines())
         recorded = [(one["actor"], one["detail"]) for one in entries if one["action"] == "settings"]
     assert recorded == [("ana", "drugs, length")]
@@ -187,7 +187,7 @@ def test_each_role_may_what_the_table_of_rights_says(with_passwords: Served) -> 
             assert client.get("/api/v1/audit").status_code == reads, user
             assert client.delete("/api/v1/users/nobody/logins").status_code == ends, user
     for method, path in (("GET", "/api/v1/audit"), ("DELETE", "/api/v1/users/ana/logins")):
-        assert httpx.request(method, f"{with_passwords.url}{path}").status_code == 401
+        assert httpx.request(method, f"{with_passwords.url}{path}", timeout=60).status_code == 401
 
 
 def test_an_auditor_reads_what_others_did_and_is_recorded(with_passwords: Served) -> None:

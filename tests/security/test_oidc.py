@@ -110,14 +110,14 @@ def test_the_cookie_of_a_begun_sign_in_is_no_login(page: ServedPage) -> None:
         asked = parse_qs(urlsplit(begun.headers["location"]).query)
         assert asked["code_challenge_method"] == ["S256"]
         assert asked["redirect_uri"] == [f"{page.url}{BEGIN}/callback"]
-    answer = httpx.get(f"{page.url}/user", cookies={"access_token": pending.value or ""}, timeout=20)
+    answer = httpx.get(f"{page.url}/user", cookies={"access_token": pending.value or ""}, timeout=60)
     assert answer.status_code == 401
 
 
 def test_chainlits_own_oauth_and_other_ways_in_stay_closed(page: ServedPage) -> None:
-    assert httpx.get(f"{page.url}/auth/oauth/github", timeout=20).status_code == 404
-    assert httpx.post(f"{page.url}/auth/header", headers={"X-Forwarded-User": "ana"}, timeout=20).status_code == 400
-    assert httpx.get(f"{page.url}/auth/config", timeout=20).json()["oauthProviders"] == ["oidc"]
+    assert httpx.get(f"{page.url}/auth/oauth/github", timeout=60).status_code == 404
+    assert httpx.post(f"{page.url}/auth/header", headers={"X-Forwarded-User": "ana"}, timeout=60).status_code == 400
+    assert httpx.get(f"{page.url}/auth/config", timeout=60).json()["oauthProviders"] == ["oidc"]
 
 
 def test_a_provider_that_is_down_or_another_one_is_a_notice(

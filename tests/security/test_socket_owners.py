@@ -34,7 +34,7 @@ def bob(page: ServedPage) -> Iterator[httpx.Client]:
 
 
 def client_of(page: ServedPage, user: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=page.url, headers={"X-Forwarded-User": user}, timeout=20) as client:
+    with httpx.Client(base_url=page.url, headers={"X-Forwarded-User": user}, timeout=60) as client:
         client.post("/auth/header").raise_for_status()
         yield client
 
@@ -76,7 +76,7 @@ async def test_a_known_id_is_answered_as_not_found_whoever_owns_it(
     question = next(step["id"] for step in steps if step["type"] == "user_message")
     for client in (ada, bob):
         async with socket_of(page, client) as (socket, _, _):
-            told = await socket.call("client_message", payload("client_message", question, thread), timeout=20)
+            told = await socket.call("client_message", payload("client_message", question, thread), timeout=60)
             assert told == {"status": 404}
 
 

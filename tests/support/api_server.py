@@ -51,7 +51,7 @@ class Api:
 
     def client(self, user: str | None = "ana") -> httpx.AsyncClient:
         cookies = {"access_token": self.runtime.identity.issue(user)} if user else {}
-        return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=30)
+        return httpx.AsyncClient(base_url=self.url, cookies=cookies, timeout=60)
 
 
 @asynccontextmanager

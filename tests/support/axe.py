@@ -26,7 +26,7 @@ def axe_source() -> str | None:
         cwd=_KEPT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
     archive = _KEPT / f"axe-core-{VERSION}.tgz"

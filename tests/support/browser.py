@@ -71,7 +71,7 @@ async def recorded(
         # What passes through one, a test cannot intercept.
         service_workers=service_workers,
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     # A trace's own pictures and copies of each state would be a third of the processor time of all these tests.
     await context.tracing.start()
     try:

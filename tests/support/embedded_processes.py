@@ -63,7 +63,7 @@ def first_line(running: subprocess.Popen[str]) -> list[str]:
 
 async def until(services: EmbeddedServices, wanted: Callable[[ServiceStatus], bool]) -> None:
     """Wait until every service is in the ``wanted`` state."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not all(wanted(status) for status in await services.status()):
             await asyncio.sleep(0.02)
 

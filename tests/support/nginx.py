@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,16 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.services import wait_until
+from tests.support.services import accepts, free_port, wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 CONFIGURATION = PROJECT / "deploy" / "nginx" / "asclepius.conf"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def configuration(port: int, replicas: Sequence[str], folder: Path, *, prefix: str = "/") -> str:
@@ -57,14 +50,9 @@ def balancer(
         command = [str(binary), "-e", "stderr", "-p", str(folder), "-c", str(file), "-g", "daemon off;"]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
-            wait_until(lambda: _listens(port) or process.poll() is not None, what="nginx")
+            wait_until(lambda: accepts(("127.0.0.1", port)) or process.poll() is not None, what="nginx")
             assert process.poll() is None, (folder / "nginx.log").read_text()
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(20)
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
+            process.wait(60)

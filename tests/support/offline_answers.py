@@ -50,7 +50,7 @@ class Asker:
     """A client of the offline server with the app's tools."""
 
     def __init__(self, base_url: str, tools: ToolManager) -> None:
-        self._http = httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=30)
+        self._http = httpx.AsyncClient(base_url=base_url, headers={"Authorization": "Bearer any"}, timeout=60)
         self._tools = tools
         self._numbers: dict[str, int] = {}
         self._citations = CitationManager(self._number)

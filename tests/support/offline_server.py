@@ -29,7 +29,7 @@ def offline_server(folder: Path, *options: str, key: str | None = None) -> Itera
         yield f"http://127.0.0.1:{port_of(process, folder)}/v1"
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(60)
 
 
 def start_offline_server(folder: Path, *options: str, key: str | None = None) -> subprocess.Popen[bytes]:

@@ -70,7 +70,7 @@ def _served(
         finally:
             process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
+                process.wait(60)
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -82,10 +82,11 @@ def _address(process: subprocess.Popen[str], seconds: float, log: Path) -> str:
 
     def read() -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            start = line.find("http://")
-            if start >= 0:
-                found.put(line[start:].split()[0].rstrip(".,"))
+        with process.stdout as lines:
+            for line in lines:
+                start = line.find("http://")
+                if start >= 0:
+                    found.put(line[start:].split()[0].rstrip(".,"))
 
     threading.Thread(target=read, daemon=True).start()
     deadline = time.monotonic() + seconds

@@ -47,7 +47,7 @@ async def socket_of(
 
     ``session``: the one to come back to. Unless it is ``ready``, the page goes before it has said that it is there.
     """
-    socket = socketio.AsyncClient()
+    socket = socketio.AsyncClient(request_timeout=60)
     events: list[tuple[str, Any]] = []
     socket.on("*", lambda name, data=None: events.append((name, data)))
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
@@ -58,6 +58,7 @@ async def socket_of(
         transports=["websocket"],
         headers={"Cookie": cookie},
         auth={"clientType": "webapp", "sessionId": session, "threadId": thread_id, "userEnv": "{}", "chatProfile": ""},
+        wait_timeout=60,
     )
     if ready:
         await socket.emit("connection_successful")
@@ -68,7 +69,7 @@ async def socket_of(
 
 
 async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list[Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while sum(event == name for event, _ in events) < count:
             await asyncio.sleep(0.02)
     return [data for event, data in events if event == name]

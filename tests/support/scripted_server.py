@@ -162,7 +162,7 @@ class ScriptedServer:
         """Append turns to the script."""
         self._turns.extend(turns)
 
-    async def request(self, number: int = 0, *, seconds: float = 10.0) -> Request:
+    async def request(self, number: int = 0, *, seconds: float = 60.0) -> Request:
         """Wait until request ``number`` (from 0) has arrived."""
         async with asyncio.timeout(seconds), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) > number)

@@ -78,7 +78,7 @@ def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterato
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -86,7 +86,7 @@ def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterato
 
 def is_ready(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/readyz", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=60) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False

@@ -80,7 +80,7 @@ def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iter
         # Redis takes either; Milvus Lite closes its database on Ctrl-C and only then.
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
+            process.wait(60)
         process.kill()
         process.wait()
 

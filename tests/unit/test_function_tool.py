@@ -122,7 +122,7 @@ def test_a_stream_that_is_left_early_closes_the_function() -> None:
 
     for _ in FunctionTool(endless).stream():
         break
-    assert closed.wait(30)
+    assert closed.wait(60)
 
 
 async def test_direct_use_inside_an_event_loop_is_refused() -> None:
@@ -257,7 +257,7 @@ async def test_errors_that_would_end_more_than_the_tool_do_not(error: type[BaseE
         """Strange."""
         raise error
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert "failed" in ((await FunctionTool(strange).acall()).error or "")
 
 
@@ -348,7 +348,7 @@ async def test_leaving_while_a_thread_works_closes_the_generator_when_it_returns
         """Slow."""
         try:
             working.set()
-            release.wait(10)
+            release.wait(60)
             yield 1
         finally:
             closed.set()

@@ -179,7 +179,7 @@ def test_without_an_event_loop_it_is_called_the_same_way_again_and_again() -> No
 
     serving = threading.Thread(target=lambda: asyncio.run(serve()))
     serving.start()
-    ready.wait(10)
+    ready.wait(60)
     asked: Generator[str] = Generator(adapter(address[0]), prompt=Prompt(""), model_kwargs={"model": "m"})
     assert [asked.call(items=ITEMS).data for _ in range(2)] == ["a", "b"]
     ended.set()

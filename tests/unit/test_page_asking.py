@@ -86,7 +86,7 @@ async def answers(question: PageQuestion, running: Running) -> list[list[AgentEv
         async with aclosing(cast("Any", question.turns[model].events())) as batches:
             return [event async for batch, _ in batches for event in batch]
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return list(await asyncio.gather(*map(read, question.turns)))
 
 

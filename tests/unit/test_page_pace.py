@@ -56,7 +56,7 @@ async def test_a_browser_that_is_behind_gets_no_third_window_before_it_has_taken
     second = await window(pace, browser)
     assert not second.done()
     pace.handed_back(browser.session, {MARK: browser.marks[0]})
-    await asyncio.wait_for(second, 10)
+    await asyncio.wait_for(second, 60)
     assert browser.windows == [WINDOW, WINDOW]
 
 
@@ -73,7 +73,7 @@ async def test_a_browser_that_keeps_up_is_asked_once_in_four_windows(browser: Br
 async def test_a_browser_that_hands_nothing_back_is_waited_for_once(browser: Browser) -> None:
     pace = browser.pace(patience=0.05)
     await (await window(pace, browser))
-    await asyncio.wait_for(await window(pace, browser), 10)
+    await asyncio.wait_for(await window(pace, browser), 60)
     assert [(await window(pace, browser)).done() for _ in range(3)] == [True, True, True]
 
 

@@ -116,7 +116,7 @@ async def test_a_turn_stopped_before_it_began_ends_too() -> None:
     turns.start(live, live.run(endless([])))
     live.stop()
     assert isinstance((await read_all(live))[-1], TurnEnded)
-    await asyncio.wait_for(live.saved.wait(), 5)
+    await asyncio.wait_for(live.saved.wait(), 60)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ async def test_a_turn_that_nobody_reads_ends_after_a_while_and_is_saved() -> Non
 
     turns, live = LiveTurns(abandon_after=0.05, check_every=0.01), turn()
     turns.start(live, answered(live, endless([]), save))
-    await asyncio.wait_for(live.saved.wait(), 5)
+    await asyncio.wait_for(live.saved.wait(), 60)
     assert live.log.ended is not None
     assert "nobody" in live.log.ended.outcome.message
     assert saved == [live]
@@ -205,7 +205,7 @@ async def test_a_failing_save_does_not_keep_the_turn(caplog: pytest.LogCaptureFi
 
     turns, live = LiveTurns(), turn()
     turns.start(live, answered(live, short(), save))
-    await asyncio.wait_for(live.saved.wait(), 5)
+    await asyncio.wait_for(live.saved.wait(), 60)
     assert turns.of_owner("ada") == []
 
 

@@ -81,7 +81,7 @@ async def test_tools_start_while_the_response_still_streams() -> None:
         chained(text_reply("Done.", response_id="resp_2")),
     ]
     search = ({"type": "file_search", "vector_store_ids": ["vs_1"]},)
-    async with ScriptedServer(turns) as server, asyncio.timeout(30):
+    async with ScriptedServer(turns) as server, asyncio.timeout(60):
         _, result = await drain(runner(server, [FunctionTool(find)]), question(include_raw=False, hosted_tools=search))
     assert result.answer == "Done."
 
@@ -94,7 +94,7 @@ async def test_two_tools_run_side_by_side_while_the_response_still_streams() -> 
     def first(name: str) -> str:
         """First."""
         first_begun.set()
-        assert second_begun.wait(30)
+        assert second_begun.wait(60)
         return name
 
     async def second(name: str) -> str:
@@ -138,7 +138,7 @@ async def test_progress_of_a_generator_tool_comes_between_the_words() -> None:
     ]
     turns: list[ScriptedTurn] = [steps, chained(text_reply("Done.", response_id="resp_2"))]
     progress: list[object] = []
-    async with ScriptedServer(turns) as server, asyncio.timeout(30):
+    async with ScriptedServer(turns) as server, asyncio.timeout(60):
         running = runner(server, [FunctionTool(find)]).astream(question(include_raw=False))
         async for event in running.stream_events():
             if isinstance(event, RunItemStreamEvent) and isinstance(event.item, ToolProgressRunItem):
@@ -269,7 +269,7 @@ def test_without_an_event_loop_a_run_is_a_call() -> None:
 
     serving = threading.Thread(target=lambda: asyncio.run(serve()))
     serving.start()
-    ready.wait(10)
+    ready.wait(60)
     engine = runner(address[0], [FunctionTool(find)])
     assert [engine.call(question()).answer for _ in range(2)] == ["a", "b"]
     ended.set()
