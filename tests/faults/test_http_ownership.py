@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import jwt
 import pytest
-from chainlit.user import User
 
 from chat_app.interface.security.passwords import hash_password
 from chat_app.sessions import RedisSessionStore
@@ -50,10 +49,8 @@ async def two_users(users: str, redis_url: str, folder: Path) -> AsyncIterator[t
         async with running.client("ana") as ana:
             read: list[Frame] = await ask(ana, SECRET_WORDS)
         history = running.runtime.history
-        stored = await history.create_user(User(identifier="ana"))
-        assert stored is not None
         conversation = read[0].data["conversation_id"]
-        await history.update_thread("thread-of-ana", name=SECRET_WORDS, user_id=stored.id)
+        await history.claim_thread("thread-of-ana", "ana", name=SECRET_WORDS)
         yield (
             running,
             Things({"conversation_id": conversation, "turn_id": read[0].data["turn_id"], "thread_id": "thread-of-ana"}),

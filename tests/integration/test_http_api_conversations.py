@@ -9,7 +9,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from chainlit.user import User
 
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, api, ask, frames
@@ -127,9 +126,7 @@ async def test_deleting_a_conversation_takes_it_off_the_page_of_its_owner_alone(
         name = (await ask(client))[0].data["conversation_id"]
         history = running.runtime.history
         for user, thread, conversation in ((ana, "t1", name), ("bert", "t2", name), (ana, "t3", f"{name}0")):
-            stored = await history.create_user(User(identifier=user))
-            assert stored is not None
-            await history.update_thread(thread, user_id=stored.id)
+            await history.claim_thread(thread, user)
             await history.set_conversation(thread, conversation)
         assert (await client.delete(f"/api/v1/conversations/{name}")).status_code == 204
         left = [thread for thread in ("t1", "t2", "t3") if await history.owner_of("thread", thread)]
@@ -154,13 +151,11 @@ async def test_a_conversation_deleted_on_the_page_is_gone_from_the_session_store
     turn = [*text_reply("Take ", "with food.")[:5], WaitFor(asyncio.Event())]
     async with clinic_api([turn], redis_url, tmp_path) as (running, server), running.client(ana) as client:
         history = running.runtime.history
-        stored = await history.create_user(User(identifier=ana))
-        assert stored is not None
         async with client.stream("POST", "/api/v1/consult", json={"message": "How?"}) as response:
             async for frame in frames(response):
                 if frame.event == "turn_started":
                     name = frame.data["conversation_id"]
-                    await history.update_thread("thread", user_id=stored.id)
+                    await history.claim_thread("thread", ana)
                     await history.set_conversation("thread", name)
                 if frame.event == "text_delta":
                     await history.delete_thread("thread")

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from chainlit.user import User
 
 from chat_app.interface.history.branches import branch, conversations_of, went_on_in
 from chat_app.interface.history.history_layer import History
@@ -118,9 +117,7 @@ async def test_deleting_the_thread_names_every_branch(talk: Talk) -> None:
     async def before_deletion(_thread: str, conversations: Any, _owner: str) -> None:
         forgotten.extend(conversations)
 
-    person = await talk.history.create_user(User(identifier=talk.user))
-    assert person is not None
-    await talk.history.update_thread(THREAD, name="x", user_id=person.id)
+    await talk.history.claim_thread(THREAD, talk.user, name="x")
     await talk.answered(await talk.branch("a", "b"), "one")
     talk.history.before_deletion = before_deletion
     await talk.history.delete_thread(THREAD)

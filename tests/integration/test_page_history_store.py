@@ -58,11 +58,8 @@ def step(thread: str, text: str, kind: str = "assistant_message", **more: Any) -
 
 
 async def owned(history: History, user: str, text: str = "hello") -> str:
-    person = await history.create_user(User(identifier=user))
-    assert person is not None
     thread = str(uuid4())
-    await history.update_thread(thread, name=text, user_id=person.id)
-    await history.save_turn(thread, [step(thread, text)], [])
+    await history.save_turn(thread, [step(thread, text)], [], owner=user, name=text)
     return thread
 
 
@@ -127,20 +124,20 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
         assert await order() == ["user_message", "run", *models]
 
 
-async def test_a_conversation_that_begins_with_files_alone_is_named_after_them(history: History) -> None:
+async def test_a_conversation_is_named_by_its_question_or_by_its_files(history: History) -> None:
     async def sessions() -> SessionStore:
         raise SessionStoreUnavailable
 
     keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: None)
     files = [Upload(name, Path(name)) for name in ("Sepsis.pdf", "Gout.pdf")]
-    for asked, named in ((" ", "Sepsis.pdf, Gout.pdf"), ("What is new?", None)):
+    for asked, named in ((" ", "Sepsis.pdf, Gout.pdf"), ("What is new?", "What is new?")):
         thread = str(uuid4())
         question = PageQuestion("ada", thread, str(uuid4()), asked, str(uuid4()), PageOptions(), ["a"], uploads=files)
         question.shown = dict(question.step)
         assert await keeper.begin(question)
         found = await history.get_thread(thread)
         assert found is not None
-        assert found["name"] == named, "Chainlit names a conversation by its question"
+        assert found["name"] == named
 
 
 async def test_a_turn_is_written_whole_or_not_at_all(history: History) -> None:
@@ -169,7 +166,12 @@ async def test_an_owner_stays_whoever_names_the_thread_later(history: History) -
     eve = await history.create_user(User(identifier="eve"))
     assert eve is not None
     await history.update_thread(thread, name="mine now", user_id=eve.id)
+    with pytest.raises(NotOwner):
+        await history.save_turn(thread, [step(thread, "mine now")], [], owner="eve")
     assert await history.owner_of("thread", thread) == "ada"
+    found = await history.get_thread(thread)
+    assert found is not None
+    assert len(found["steps"]) == 1
 
 
 async def test_a_missing_and_anothers_thread_are_answered_alike(history: History) -> None:

@@ -38,13 +38,12 @@ from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,
     FOUND,
-    NAME_THREAD,
     NEWEST_FIRST,
     OWNERS,
     SEARCH,
     STEPS,
     UPSERT_FEEDBACK,
-    UPSERT_USER,
+    claim_thread,
     like,
     now,
     rows_of,
@@ -122,10 +121,7 @@ class History(SQLAlchemyDataLayer):
         Raises ``NotOwner`` for another user's conversation.
         """
         async with self.engine.begin() as connection:
-            known = await rows_of(connection, UPSERT_USER, owner=owner, id=str(uuid4()), at=now())
-            await upsert_thread(connection, thread_id, user_id=known[0]["id"])
-            await connection.execute(text(NAME_THREAD), {"id": thread_id, "name": kept(name)})
-        require_owner(owner, await self.owner_of("thread", thread_id))
+            await claim_thread(connection, thread_id, owner, name)
 
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
         """Set the agent conversation that each model continues; see ``branches``."""
@@ -257,9 +253,19 @@ class History(SQLAlchemyDataLayer):
         steps: Sequence[Mapping[str, Any]],
         elements: Sequence[Mapping[str, Any]],
         metadata: dict[str, Any] | None = None,
+        *,
+        owner: str | None = None,
+        name: str | None = None,
     ) -> None:
-        """Write a whole turn in one transaction. Raises ``SQLAlchemyError`` or ``OSError``."""
+        """Write a whole turn in one transaction.
+
+        With ``owner``, create their conversation as ``claim_thread`` does.
+
+        Raises ``NotOwner``, ``SQLAlchemyError`` or ``OSError``.
+        """
         async with self.engine.begin() as connection:
+            if owner is not None:
+                await claim_thread(connection, thread_id, owner, name)
             await upsert_thread(connection, thread_id, metadata=metadata)
             await upsert(connection, "steps", STEP_COLUMNS, steps)
             await upsert(connection, "elements", ELEMENT_COLUMNS, elements)

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from chat_app.interface.history.history_rows import Row, encoded_json, encoded_value, kept
+from chat_app.interface.security.identity import require_owner
 
 # Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
 STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
@@ -89,6 +91,18 @@ async def upsert_thread(
     }
     statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
     await connection.execute(text(statement), values)
+
+
+async def claim_thread(connection: AsyncConnection, thread_id: str, owner: str, name: str | None) -> None:
+    """Create a conversation for ``owner`` if needed, named ``name`` unless it has a name.
+
+    Raises ``NotOwner`` for another user's conversation.
+    """
+    known = await rows_of(connection, UPSERT_USER, owner=owner, id=str(uuid4()), at=now())
+    await upsert_thread(connection, thread_id, user_id=known[0]["id"])
+    await connection.execute(text(NAME_THREAD), {"id": thread_id, "name": kept(name)})
+    owners = await rows_of(connection, OWNERS["thread"], id=thread_id)
+    require_owner(owner, owners[0]["owner"])
 
 
 async def upsert(

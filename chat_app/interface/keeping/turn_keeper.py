@@ -101,11 +101,10 @@ class TurnKeeper:
             elements += rendered[1]
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                # Chainlit names the page's conversations, but not by their files.
-                named = question.text.strip() or ", ".join(upload.name for upload in question.uploads)
-                name = title_of(named) if question.shown is None or not question.text.strip() else None
-                await self._history.claim_thread(question.thread_id, question.owner, name=name)
-                await self._history.save_turn(question.thread_id, steps, elements, metadata)
+                name = title_of(question.text.strip() or ", ".join(upload.name for upload in question.uploads))
+                await self._history.save_turn(
+                    question.thread_id, steps, elements, metadata, owner=question.owner, name=name
+                )
         except HISTORY_ERRORS as error:
             logger.warning("A question could not be written to the history yet: %s", type(error).__name__)
             return False
@@ -217,10 +216,13 @@ class TurnKeeper:
         opened = (await journal.open_turns()).get(turn_id)
         left = opened is None or await journal.is_abandoned(opened)
         found = await _restored(journal, turn_id, INTERRUPTED if left else ELSEWHERE)
-        if found is not None:
-            steps, elements = rendered_turn(*found)
-            thread["steps"] = _merged(thread["steps"], steps)
-            thread["elements"] = _merged(thread["elements"], elements)
+        if found is None:
+            # Nothing was shown before its process died: the history has all of it.
+            thread["steps"] = [_finished(step) if _turn_of(step) == turn_id else step for step in thread["steps"]]
+            return
+        steps, elements = rendered_turn(*found)
+        thread["steps"] = _merged(thread["steps"], steps)
+        thread["elements"] = _merged(thread["elements"], elements)
 
     async def _finish(self, sessions: SessionStore, turn_id: str) -> None:
         try:
@@ -244,10 +246,11 @@ class TurnKeeper:
         steps, elements = rendered_turn(header, turn)
         steps = [header.question, finished_run(header.ids, header.question_id), *steps]
         async with asyncio.timeout(STORE_SECONDS):
-            name = title_of(header.ids.question)
-            await self._history.claim_thread(header.ids.thread_id, header.owner, name=name)
             metadata = header.metadata(turn.log.conversation_id)
-            await self._history.save_turn(header.ids.thread_id, steps, elements, metadata)
+            name = title_of(header.ids.question)
+            await self._history.save_turn(
+                header.ids.thread_id, steps, elements, metadata, owner=header.owner, name=name
+            )
 
 
 def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], list[ElementDict]]:
@@ -278,6 +281,11 @@ async def _restored(journal: TurnJournal, turn_id: str, outcome: Outcome) -> tup
 
 def _unfinished(step: StepDict) -> StepDict:
     return {**step, "metadata": {**step["metadata"], UNFINISHED: True}}
+
+
+def _finished(step: Any) -> Any:
+    metadata = {key: value for key, value in step["metadata"].items() if key != UNFINISHED}
+    return {**step, "metadata": metadata}
 
 
 def _turn_of(step: Any) -> str:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakSet
 
 from chainlit.config import config
 from chainlit.message import Message
@@ -52,6 +53,8 @@ class ChatPage:
         self.runtime = runtime
         self.pace = Pace()
         self.recent = RecentTurns()
+        self.unlisted: WeakSet[WebsocketSession] = WeakSet()
+        """Pages whose conversation is listed once its first question is stored."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._shown: set[tuple[str, str]] = set()
         """Questions that other processes answer, with the sockets that they are shown on."""
@@ -193,6 +196,9 @@ class ChatPage:
             return
         question = self._question(session, owner, message, run_id)
         await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
+        if session in self.unlisted:
+            self.unlisted.discard(session)
+            await emit(session, "first_interaction", {"interaction": message.content, "thread_id": question.thread_id})
         for model, turn in question.turns.items():
             events = question_events(self.runtime, question, model)
             self.runtime.turns.start(turn, self._answer(question, turn, events))

@@ -146,6 +146,10 @@ async def _ask(page: ChatPage, original: Handler, sid: str, payload: Any) -> dic
     if await _is_known(page, str(given.message.id)):
         await emit(session, "task_end", {})
         return _NOT_FOUND
+    if not session.has_first_interaction:
+        # Chainlit would list the conversation before its question is stored.
+        session.has_first_interaction = True
+        page.unlisted.add(session)
     await original(sid, given.payload(session, page.runtime.settings.server.max_message_length))
     return None
 
