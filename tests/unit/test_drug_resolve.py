@@ -56,6 +56,7 @@ INDEX = NameIndex(
         index_entry("kit", brands=["Marcaine"]),
         index_entry("iodine+lidocaine", substances=["iodine", "marcaine"]),
         index_entry("cholate"),
+        index_entry("lithium"),
         index_entry("citrate", brands=["Anticoagulant Citrate"]),
         index_entry("bupivacaine", brands=["Marcaine"], products=40),
         index_entry("cetirizine", classes=["Histamine-1 Receptor Antagonist [EPC]"], products=90),
@@ -69,6 +70,13 @@ INDEX = NameIndex(
 def found(typed: str) -> list[tuple[str, str]]:
     reading = read(INDEX, aliases(), understand(typed))
     return [(INDEX.keys[one.entry], one.how) for one in reading.candidates]
+
+
+@pytest.mark.parametrize(
+    "typed", ["Does Glucophage interact with lithium?", "May someone on metformin be given lithium?"]
+)
+def test_an_ion_further_on_in_the_question_is_no_salt_of_the_medicine(typed: str) -> None:
+    assert [key for key, _ in found(typed)] == ["metformin", "lithium"]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ from tools.drug_database.labels.label_scope import (
     asked_populations,
     covers,
     is_of_other_route,
+    labelled_first,
     scope_notes,
     scope_of,
     with_asked_label_first,
 )
 from tools.drug_database.labels.record_rendering import passage
 from tools.drug_database.records import DataSource, DrugRecord, Label
+from tools.drug_database.records.queries import DrugHit, Match
 
 SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
 ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
@@ -48,6 +50,13 @@ def test_the_label_of_the_asked_form_comes_first(asked: str, label: Label) -> No
 
 def test_the_label_of_the_asked_brand_comes_before_others() -> None:
     assert with_asked_label_first(RECORD, (), brand="NASALINE").labels[0] == NASAL
+
+
+def test_of_two_records_of_a_brand_the_one_with_its_label_comes_first() -> None:
+    records = [RECORD.model_copy(update={"key": key, "labels": (label,)}) for key, label in (("b", ORAL), ("c", NASAL))]
+    hits = [DrugHit(record=one, matched=Match(how="brand", on="nasaline"), score=100.0) for one in records]
+    exact = DrugHit(record=RECORD, matched=Match(how="exact", on="a"), score=100.0)
+    assert [hit.record.key for hit in labelled_first([exact, *hits])] == ["a", "c", "b"]
 
 
 def test_a_label_of_another_form_is_named_as_such() -> None:

@@ -332,6 +332,22 @@ def test_a_sentence_is_not_repeated_in_nearly_the_same_words() -> None:
     assert "pain, sleep and stress" in answer
 
 
+def test_a_long_label_of_a_pair_leaves_room_for_the_other_label() -> None:
+    said = [("alphadrug", [f"Betadrug raised alphadrug in study {n}." for n in range(30)])]
+    said += [("betadrug", ["Alphadrug lowers the levels of betadrug."])]
+    names = ["alphadrug", "betadrug"]
+    rows = [
+        {"cite": "[1]", "label_of": name, "about": names[1 - place], "label": {"interactions": sentences}}
+        for place, (name, sentences) in enumerate(said)
+    ]
+    body = {"pairs": [{"medicines": names, "note": ""}], "results": rows}
+    output = ToolOutput("check_drug_interactions", json.dumps({"names": names}), json.dumps(body))
+    answer = compose("Does alphadrug interact with betadrug?", gather([output])).text
+    assert "- Alphadrug lowers the levels of betadrug. [1]" in answer
+    assert "in study 14." in answer
+    assert "in study 15." not in answer
+
+
 def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:
     evidence = gather(
         [

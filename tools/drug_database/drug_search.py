@@ -17,6 +17,7 @@ from tools.drug_database.drug_filters import Filters, has_strength, normal_stren
 from tools.drug_database.labels.label_scope import (
     asked_forms,
     asked_populations,
+    labelled_first,
     scope_notes,
     scope_of,
     with_asked_label_first,
@@ -45,6 +46,8 @@ from tools.milvus.expressions import one_of
 
 CALL_SECONDS: Final = 5.0
 _MOST_NAMED: Final = 8
+_MOST_OF_ONE_NAME: Final = 5
+"""Records of one brand that are read to find the one that holds its label."""
 _TEXT_HITS: Final = 20
 _RRF_K: Final = 10
 _MOST_PIECES: Final = 16
@@ -134,7 +137,7 @@ class Searcher:
         question = understand(query.name)
         reading = self._read(client, state, question, query)
         filters = Filters.of(query)
-        most = query.limit if not filters.active else min(50, query.limit * 8)
+        most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
@@ -198,7 +201,7 @@ class Searcher:
                         look_alikes=() if one.how == "class" else look_alikes((one.on, record.generic_name)),
                     )
                 )
-        return tuple(hits)
+        return tuple(labelled_first(hits))
 
 
 def _load(client: Client, generation: Generation) -> DrugSnapshot:

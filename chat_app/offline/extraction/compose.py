@@ -7,6 +7,7 @@ with what was searched.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -30,6 +31,9 @@ from tools.language.vocabulary.common_words import language_of
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 2
 """Sentences on the interaction of two drugs where the question asks for something else."""
+
+
+_LabelLine = tuple[str, EvidencePassage, str]
 
 
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
@@ -120,16 +124,25 @@ def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
     """Adds what labels say of one another; of a pair that is silent it is said that it is."""
     most = _MOST_ASIDE if record_parts(question) and "interactions" not in asked_sections(question) else _MOST_OF_A_PAIR
     for pair in evidence.pairs:
-        left = most
-        for record in pair.said:
-            for passage in label_passages(record):
-                for place, sentence in enumerate(passage.text.split("\n")[:left]):
-                    if not place:
-                        draft.block(passage.title)
-                    draft.quote(sentence, passage, first=not place)
-                    left -= 1
+        passages = [(record.name, passage) for record in pair.said for passage in label_passages(record)]
+        lines = [(name, passage, line) for name, passage in passages for line in passage.text.split("\n")]
+        shown: EvidencePassage | None = None
+        for _, passage, line in _of_both_labels(lines, most):
+            if passage is not shown:
+                draft.block(passage.title)
+            draft.quote(line, passage, first=passage is not shown)
+            shown = passage
         if pair.note or not pair.said:
             draft.block(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
+
+
+def _of_both_labels(lines: Sequence[_LabelLine], most: int) -> list[_LabelLine]:
+    """Return the first lines of each label, ``most`` in all: a long label does not take the room of the other."""
+    places: dict[str, list[int]] = {}
+    for place, (name, _, _) in enumerate(lines):
+        places.setdefault(name, []).append(place)
+    in_turn = [place for turn in zip_longest(*places.values()) for place in turn if place is not None]
+    return [lines[place] for place in sorted(in_turn[:most])]
 
 
 def _record(draft: Draft, question: str, record: EvidenceRecord) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 from tools.drug_database.names.name_keys import joined
 from tools.drug_database.records import DrugRecord, Label
-from tools.drug_database.records.queries import LabelScope
+from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
 
 FORM_WORDS: Final = {
@@ -121,6 +122,18 @@ def with_asked_label_first(record: DrugRecord, forms: Sequence[str], brand: str 
         return ({True: 0, None: 1, False: 2}[fits], bool(wanted) and fold_name(label.brand_name) != wanted)
 
     return record.model_copy(update={"labels": tuple(sorted(record.labels, key=order))})
+
+
+def labelled_first(hits: Sequence[DrugHit]) -> list[DrugHit]:
+    """Of several records of one brand, put the one first that holds a label of that brand."""
+    found: list[DrugHit] = []
+    for _, run in groupby(hits, key=lambda hit: hit.matched):
+        found += sorted(run, key=lambda hit: hit.matched.how == "brand" and not _has_own_label(hit))
+    return found
+
+
+def _has_own_label(hit: DrugHit) -> bool:
+    return any(fold_name(label.brand_name) == fold_name(hit.matched.on) for label in hit.record.labels)
 
 
 def covers(label: Label, forms: Iterable[str]) -> bool | None:

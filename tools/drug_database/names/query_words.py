@@ -49,7 +49,12 @@ class TypedQuery(NamedTuple):
     @property
     def product(self) -> str:
         """``trimmed`` without forms and strengths: the words of one product, if no others are left."""
-        return " ".join(word for word in self.trimmed.split() if word not in PRODUCT_WORDS and not _AMOUNT.match(word))
+        return _without_product_words(self.trimmed.split())
+
+    @property
+    def without_product_words(self) -> str:
+        """``whole`` without forms and strengths."""
+        return _without_product_words(self.words)
 
     @property
     def asks_together(self) -> bool:
@@ -77,6 +82,10 @@ def understand(typed: str) -> TypedQuery:
     return TypedQuery(
         whole=" ".join(words), words=words, core=core, trimmed=_trimmed(words), strength=strength[0] if strength else ""
     )
+
+
+def _without_product_words(words: Sequence[str]) -> str:
+    return " ".join(word for word in words if word not in PRODUCT_WORDS and not _AMOUNT.match(word))
 
 
 def _trimmed(words: tuple[str, ...]) -> str:

@@ -52,8 +52,9 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     members = _class_at_end(index, aliases, question)
     if members:
         return Reading(members)
-    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, core))):
-        # Of the core it is not known whether words of a question were between two names.
+    # Words of a question may be between two names of the core, such as a medicine and an ion: then it is no one name.
+    run = core if f" {core} " in f" {question.without_product_words} " else ""
+    for text in dict.fromkeys(filter(None, (question.whole, question.trimmed, question.product, run))):
         find = named_alone if question.asks_together or (text == core and core != question.product) else named
         found, note = find(index, aliases, text) if question.may_be_name(text.split()) else ([], "")
         if found and not (found[0].how == "brand" and not index.whole(text) and class_named(index, aliases, text)):
