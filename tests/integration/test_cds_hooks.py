@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
@@ -23,9 +23,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from pydantic import ValidationError
 
 from chat_app.audit import AuditEntry, DatabaseAuditLog
 from chat_app.errors import ConfigurationError
+from chat_app.interface.api.records.cds_routes import HookRequest
 from chat_app.sessions import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.api_server import Api, api
@@ -677,6 +679,20 @@ def odd_bodies(draw: st.DrawFn) -> Any:
         if not list(places(body))[1:]:
             break
     return draw(st.just(body) | st.just(body) | ANYTHING)
+
+
+def test_every_part_of_a_request_may_be_of_any_kind() -> None:
+    body = valid_bodies()[0]
+    for odd in (None, True, -1, 0.5, "", "x", [], [[]], [{}], {}, {"x": []}, {"resourceType": {}}):
+        for *path, last in list(places(body))[1:]:
+            changed: Any = copy.deepcopy(body)
+            target = changed
+            for key in path:
+                target = target[key]
+            target[last] = odd
+            with suppress(ValidationError):
+                drafts, active = HookRequest.model_validate(changed).medicines()
+                assert len(drafts) + len(active) <= 3, (path, last, odd)
 
 
 async def test_odd_requests_are_never_a_server_error(drug_index: tuple[str, str], tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def medicines_in(*values: Resource | None) -> list[OrderedMedicine]:
     """Return the medicines of bundles and single resources, without those that are not to be taken."""
     resources = [resource for value in values for resource in _resources(value)]
     known = {address: resource for resource in resources for address in _addresses(resource)}
-    orders = (one for one in resources if one.get("resourceType") in _MEDICINES)
+    orders = (one for one in resources if str(one.get("resourceType")) in _MEDICINES)
     return [medicine for order in orders if (medicine := _medicine(order, known)) is not None]
 
 
