@@ -118,13 +118,28 @@
   function mark() {
     const steps = document.querySelector('.step')?.parentElement;
     steps?.toggleAttribute('data-columns', steps.querySelector(':scope > [data-step-type="llm"]') !== null);
+    const last = [...document.querySelectorAll('[data-step-type="user_message"]')].pop();
+    const ends = document.querySelectorAll('.asc-answer-end');
+    for (const end of ends) {
+      end.toggleAttribute('data-earlier', end !== ends[ends.length - 1]);
+      end.toggleAttribute('data-answered', Boolean(last && end.compareDocumentPosition(last) & Node.DOCUMENT_POSITION_FOLLOWING));
+    }
     for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.rounded-3xl')?.setAttribute('data-empty', '');
     for (const node of document.querySelectorAll('#chat-settings [role="switch"]')) node.closest('.space-y-2')?.setAttribute('data-switch', '');
+  }
+
+  // The server writes the day of a conversation that a search found as ISO 8601.
+  function writeDays() {
+    for (const { firstChild: hit } of document.querySelectorAll('[role="option"] > .line-clamp-2')) {
+      const written = hit?.data?.replace(/(?<=^|\n)\d{4}-\d\d-\d\d(?= · |$)/, (day) => window.asclepiusDate(day));
+      if (written && written !== hit.data) hit.data = written;
+    }
   }
 
   let due = false;
   function mendSoon() {
     mark();
+    writeDays();
     if (due) return;
     due = true;
     setTimeout(() => {

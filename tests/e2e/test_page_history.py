@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from uuid import uuid4
 
 from playwright.async_api import Browser, Page, expect
@@ -58,6 +59,7 @@ async def test_a_conversation_can_be_renamed_searched_and_deleted(browser: Brows
         await page.locator("#search-chats-button").click()
         await page.get_by_placeholder("Search conversations").fill("zebra answer")
         await expect(page.get_by_role("option").first).to_contain_text("Zebra talk")
+        await expect(page.get_by_role("option").first).to_contain_text(re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4} · "))
         await page.keyboard.press("Escape")
         await renamed.hover()
         await renamed.locator("#thread-options").click()

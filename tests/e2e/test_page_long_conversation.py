@@ -46,11 +46,25 @@ async def test_what_a_page_shows_stays_when_another_question_is_asked(browser: B
         await page.goto(fake.url)
         await ask(page, "contraindications of ACE inhibitors")
         await answered(page)
-        await page.locator(".asc-answer-end").evaluate("node => (node.dataset.same = 'yes')")
+        kept = ".asc-answer-end, .ai-message .prose > *"
+        marked = await page.locator(kept).evaluate_all("all => all.map((node) => (node.dataset.same = 'yes')).length")
         await ask(page, "metformin")
         await answered(page, count=2)
-        assert await page.locator(".asc-answer-end[data-same]").count() == 1, "the first answer's end was made again"
+        still = await page.locator(kept).and_(page.locator("[data-same]")).count()
+        assert still == marked, "parts of the first answer were made again"
         assert len([url for url in requested if "/public/elements/" in url]) == 1
+
+
+async def test_a_paragraph_stays_in_place_while_its_answer_grows(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "growing") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "gated 20 of 60 growing")
+        await page.get_by_text("n20 ").wait_for()
+        await page.locator(".ai-message .prose > *").first.evaluate("node => (node.dataset.same = 'yes')")
+        fake.open_gate("growing")
+        await answered(page)
+        await expect(page.locator(".ai-message .prose > [data-same]").first).to_contain_text("n60")
 
 
 async def test_a_loading_page_asks_for_the_list_of_conversations_once(browser: Browser, fake: ServedPage) -> None:

@@ -1,4 +1,4 @@
-"""``make screenshots``: the page in twenty states, light, dark and on a phone, as pictures in ``build/screenshots``.
+"""``make screenshots``: the page in 24 states, light, dark and on a phone, as pictures in ``build/screenshots``.
 
 Those on guidelines and drugs on the whole app; the others on the stand-in agent, so that each can be held still.
 ``--readme`` also writes the pictures of the README, compressed, into ``docs/images``.
@@ -26,6 +26,9 @@ PATIENCE = 120_000
 ACE = "What are the contraindications for ACE inhibitors?"
 OTHER_MODEL = "ada-large"
 METFORMIN = "What formulations of metformin are available in our database?"
+STROKE_RISK = "CHA2DS2-VASc of a 76-year-old woman with hypertension and diabetes?"
+IN_GERMAN = "Was sind die Kontraindikationen von ACE-Hemmern?"
+NOT_LOADED = "Wann wird ein Bandscheibenvorfall operiert?"
 
 
 README = {
@@ -152,6 +155,32 @@ async def _compared(page: Page, look: _Look, app: Served) -> None:
     await look.shoot(page, "20-compared-ends")
 
 
+async def _calculated(page: Page, look: _Look, app: Served) -> None:
+    await _open(page, app.url)
+    await ask(page, STROKE_RISK)
+    await answered(page)
+    await page.locator(".step[data-step-type='tool']").first.get_by_role("button").first.click()
+    await page.locator("[data-step-type='user_message']").last.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "21-calculator")
+
+
+async def _german(page: Page, look: _Look, app: Served) -> None:
+    await _open(page, app.url)
+    await ask(page, IN_GERMAN)
+    await answered(page)
+    await page.locator("[data-step-type='user_message']").last.evaluate("node => node.scrollIntoView()")
+    await look.shoot(page, "22-german")
+    await ask(page, NOT_LOADED)
+    await answered(page, count=2)
+    await look.shoot(page, "23-german-abstained")
+    if look.phone:
+        await page.locator("#header #sidebar-trigger-button").click()
+    await page.locator("#search-chats-button").first.click()
+    await page.get_by_role("dialog").locator("input").fill("ACE")
+    await page.locator("[role='option']").first.wait_for()
+    await look.shoot(page, "24-search")
+
+
 async def _tour(app: Served, fake: ServedPage) -> None:
     async with chromium(for_pictures=True) as browser:
         for look in LOOKS:
@@ -163,6 +192,12 @@ async def _tour(app: Served, fake: ServedPage) -> None:
                 await _answers(page, look, app)
                 await _sources(page, look)
                 await _compared(page, look, app)
+                await _calculated(page, look, app)
+            async with recorded(
+                browser, f"tour-german-{look.name}", dark=look.dark, phone=look.phone, locale="de-DE"
+            ) as context:
+                context.set_default_timeout(PATIENCE)
+                await _german(await context.new_page(), look, app)
             async with recorded(browser, f"tour-held-{look.name}", dark=look.dark, phone=look.phone) as context:
                 context.set_default_timeout(PATIENCE)
                 page = await context.new_page()

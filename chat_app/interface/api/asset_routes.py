@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from chat_app.interface.api.text_routes import FOREVER
+from chat_app.interface.page.page_code import corrected
 
 _COMPRESSED = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
 _LEVEL = 6
@@ -38,5 +39,6 @@ def asset_router(folder: Path) -> APIRouter:
 
 @cache
 def packed(path: Path) -> bytes:
-    """Return the content of ``path``, compressed."""
-    return gzip.compress(path.read_bytes(), _LEVEL)
+    """Return the content of ``path``, compressed, with our corrections of Chainlit's script."""
+    code = path.read_text("utf-8")
+    return gzip.compress((corrected(code) if path.suffix == ".js" else code).encode(), _LEVEL)

@@ -17,7 +17,7 @@ from chat_app.interface.rendering.sockets import emit
 if TYPE_CHECKING:
     from chat_app.interface.history.history_layer import History
 
-TURNS: Final = 10
+TURNS: Final = 6
 """Turns that a page shows of a conversation, and that it adds when the reader asks for earlier ones."""
 EARLIER: Final = "asclepius_earlier"
 """Key of the message that tells the page how many earlier turns there are."""

@@ -1,0 +1,36 @@
+"""Corrections to the script of Chainlit's page, so that a message is not rendered again when another one changes.
+
+They hold for one compiled version of the script. Another version is served as it is, and a test tells that the
+corrections need to be adapted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CORRECTIONS: Final = {
+    # Compare the elements of the message, not the list of all elements, which changes with every answer.
+    "t.elements===e.elements&&": "ti.isEqual(...[t,e].map(n=>n.elements.filter(r=>r.forId===n.message.id)))&&",
+    # Keep the components between two pieces of text: React would build every paragraph again for new ones, and a
+    # selection in it would be lost. Highlighting changes a code block behind React's back, so that one stays new.
+    "components:{...m8e,code(l)": "components:{...E.useMemo(()=>({...m8e,code(l)",
+    "return m8e.Alert({variant:h,children:u})}},children:i})}": (
+        "return m8e.Alert({variant:h,children:u})}}),[r&&r.length?r:0]),"
+        "pre({children:l,...u}){return f.jsx(C9n,{...u})}},children:i})}"
+    ),
+    # The buttons of a message need the first question only for a debugger that is not offered here.
+    '{firstInteraction:i}=Rl(),o=t.type==="user_message"': '{firstInteraction:i}={},o=t.type==="user_message"',
+    # Compile the code of an element once.
+    'okn=t=>akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)': (
+        'okn=t=>okn[t]??=akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)'
+    ),
+}
+
+
+def corrected(code: str) -> str:
+    """Return ``code`` with all corrections, or unchanged when one of their places is not there exactly once."""
+    if any(code.count(place) != 1 for place in CORRECTIONS):
+        return code
+    for place, replacement in CORRECTIONS.items():
+        code = code.replace(place, replacement)
+    return code

@@ -1,0 +1,22 @@
+"""The corrections of Chainlit's script fit the installed version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chainlit
+
+from chat_app.interface.page.page_code import CORRECTIONS, corrected
+
+
+def test_every_correction_has_its_place_in_the_installed_script() -> None:
+    (script,) = Path(chainlit.__file__).parent.glob("frontend/dist/assets/index-*.js")
+    code = script.read_text("utf-8")
+    changed = corrected(code)
+    assert [place for place in CORRECTIONS if code.count(place) != 1] == []
+    assert [replacement for replacement in CORRECTIONS.values() if changed.count(replacement) != 1] == []
+
+
+def test_a_script_with_other_code_is_served_unchanged() -> None:
+    only_one = f"before {next(iter(CORRECTIONS))} after"
+    assert corrected(only_one) == only_one
