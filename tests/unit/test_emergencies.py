@@ -17,7 +17,8 @@ NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Ca
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
-    assert {one.group for one in report.groups} == {"develop", "check", "later", "doses, develop", "doses, check"}
+    groups = {"develop", "check", "later", "before", "after", "doses, develop", "doses, check"}
+    assert {one.group for one in report.groups} == groups
     for one in report.groups:
         assert one.recognised >= 0.93 * one.emergencies, report.missed
         assert one.false_alarms <= (0.01 if one.group.startswith("doses") else 0.04) * one.ordinary, report.alarmed
