@@ -18,6 +18,7 @@ from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_router import api_router
 from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.draining import SocketDrain
 from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
@@ -71,6 +72,7 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
         texts_address=texts_address,
         on_user=asking_user.set,
     )
+    app.add_middleware(SocketDrain, turns=runtime.turns)
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     app.add_middleware(RootPath, root_path=root)
     return app

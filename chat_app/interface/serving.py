@@ -12,6 +12,7 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
+from chat_app.interface.draining import release_browsers
 from chat_app.interface.header_timeout import TimedHttpProtocol, raise_connection_limit
 from chat_app.interface.runtime import Runtime
 from chat_app.settings import Settings
@@ -52,9 +53,13 @@ class PageServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _drain(self) -> None:
-        """Let running answers end while health checks are still served; a second Ctrl-C cuts that short."""
+        """Let running answers end while health checks are still served; a second Ctrl-C cuts that short.
+
+        Browsers go to another replica, each when its answer has ended.
+        """
         draining = asyncio.create_task(self._runtime.turns.drain(self._runtime.settings.server.drain_seconds))
         while not draining.done() and not self.force_exit:
+            await release_browsers(self._runtime.turns)
             await asyncio.wait({draining}, timeout=_FORCED_EXIT_POLL)
         draining.cancel()
 

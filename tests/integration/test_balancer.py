@@ -78,7 +78,9 @@ async def test_another_replica_takes_what_one_that_is_being_stopped_does_not(tmp
         for _browser in range(8):
             async with httpx.AsyncClient(base_url=url, timeout=60) as client:
                 assert (await client.post("/api/v1/consult", content=b"{}")).text == "b"
-    assert len(replicas[1].requests) == 8
+                upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+                assert (await client.get("/ws/socket.io/", headers=upgrade)).text == "b"
+    assert len(replicas[1].requests) == 16
 
 
 async def test_the_other_replica_takes_over_the_browsers_of_one_that_is_gone(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import httpx
 import pytest
+import socketio
+import websockets
 
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, seen, socket_of
@@ -28,14 +30,14 @@ def replicas(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @contextmanager
-def pair(folder: Path, redis_url: str) -> Iterator[tuple[ServedPage, ServedPage]]:
+def pair(folder: Path, redis_url: str, **settings: str) -> Iterator[tuple[ServedPage, ServedPage]]:
     shared = {
         "REDIS_URL": redis_url,
         "DATABASE_URL": f"sqlite:///{folder / 'shared.sqlite3'}",
         "CHAINLIT_AUTH_SECRET": "x" * 40,
         "ASCLEPIUS_AUTH": "header",
         "ASCLEPIUS_MODELS": "small,large",
-    }
+    } | settings
     with (
         fake_page(folder / "a", environment=shared) as first,
         fake_page(folder / "b", environment=shared) as other,
@@ -198,6 +200,36 @@ async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_die
             found = await reading
     assert found.text == begun.text
     assert [end["code"] for end in found.ends] == ["server_stopped"]
+
+
+async def test_a_page_leaves_a_replica_that_is_stopped_once_it_waits_for_no_answer(
+    redis_url: str, tmp_path: Path
+) -> None:
+    with pair(tmp_path, redis_url, ASCLEPIUS_DRAIN_SECONDS="300") as (first, _):
+        async with (
+            signed_in(first) as here,
+            socket_of(first, here) as (asker, shown, _),
+            socket_of(first, here) as (reader, _, _),
+        ):
+            await asker.emit("client_message", asking("gated 40 of 100 drained"))
+            await until_shown(shown, "n40")
+            first.process.terminate()
+            await until_left(reader)
+            with pytest.raises(websockets.InvalidStatus) as refused:
+                await websockets.connect(f"{first.url.replace('http', 'ws')}/ws/socket.io/?EIO=4&transport=websocket")
+            assert refused.value.response.status_code == 503, "a balancer tries the other replica"
+            assert asker.connected
+            first.open_gate("drained")
+            await until_left(asker)
+            await until_shown(shown, "n100")
+            await until_ended(shown)
+        await asyncio.to_thread(first.process.wait, 60)
+
+
+async def until_left(socket: socketio.AsyncClient) -> None:
+    async with asyncio.timeout(60):
+        while socket.connected:
+            await asyncio.sleep(0.02)
 
 
 async def until_shown(events: list[tuple[str, Any]], text: str) -> None:

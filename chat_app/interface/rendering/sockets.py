@@ -29,6 +29,12 @@ async def disconnect_user(user: str) -> None:
         await sio.disconnect(session.socket_id)
 
 
+async def close_transport(session: WebsocketSession) -> None:
+    """Close a browser's connection without Socket.IO's goodbye, after which it would not connect again."""
+    if (socket := sio.eio.sockets.get(_engine_id(session))) is not None:
+        await socket.queue.put(None)
+
+
 def drop_uploads(thread_id: str, owner: str) -> None:
     """Erase files uploaded in that conversation, which Chainlit keeps as long as its sockets."""
     for session in sessions_of(thread_id, owner):
