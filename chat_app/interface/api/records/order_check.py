@@ -15,6 +15,7 @@ from tools.drug_database.labels.interaction_parties import Party, medicine
 from tools.drug_database.labels.interactions import Statement, pair_statements
 from tools.drug_database.labels.label_tools import named_record
 from tools.drug_database.labels.severity import SEVERITIES
+from tools.language.folding import fold_name
 
 MOST_PAIRS: Final = 300
 _MOST_ORDERS: Final = 100
@@ -78,10 +79,13 @@ async def _parties(drugs: DrugDatabase, ordered: OrderedMedicine) -> list[Party]
             return [party_of(found)]
     for name in ordered.names:
         found = await drugs.search(DrugQuery(name=name, limit=1))
-        several = await drugs.named(name)
+        known = named_record(found) is not None
+        # A product of several ingredients may be known by its whole name, and only some of them by theirs.
+        is_whole = known and fold_name(found.hits[0].matched.on) == fold_name(name)
+        several = [] if is_whole else await drugs.named(name)
         if len(several) > 1:
             return [medicine(record) for record in several]
-        if named_record(found):
+        if known:
             return [party_of(found)]
     return []
 
