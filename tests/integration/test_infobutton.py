@@ -180,6 +180,7 @@ async def test_an_atom_feed_has_guideline_passages_with_links_that_open(
         for entry in entries:
             for required in ("id", "title", "updated"):
                 assert entry.findtext(f"{ATOM}{required}")
+            assert (entry.findtext(f"{ATOM}title") or "").count("Asthma in adults") == 1
             link = entry.find(f"{ATOM}link")
             assert link is not None
             href = link.get("href", "")

@@ -96,7 +96,7 @@ def feed_entries(passages: Iterable[Passage], base: str, page: str) -> list[Feed
     return [
         FeedEntry(
             id=f"urn:asclepius:{passage.id}",
-            title=" › ".join(filter(None, (passage.title, passage.section))),
+            title=" › ".join(dict.fromkeys(filter(None, (passage.title, *passage.section.split(" › "))))),
             updated=_updated(passage.version),
             html="".join(f"<p>{escape(line)}</p>" for line in passage.text.splitlines() if line.strip()),
             href=_address(passage, base) or page,
