@@ -67,6 +67,7 @@ async def test_an_overdose_gets_the_notice_first_and_the_overdosage_section(
     assert notices(events) == [ENGLISH]
     assert tools_called(events) == {"search_overdosage"}
     answer = text_of(events)
+    assert "acetaminophen, in an overdose:" in answer, "the question may tell of another emergency"
     assert "cetylcysteine" in answer
     assert "4 g" not in answer
     assert "every 4 to 6 hours" not in answer

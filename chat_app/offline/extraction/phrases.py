@@ -62,7 +62,7 @@ SECTION_NAMES: Final = {
     "renal_dosing": "renal dosing",
     "hepatic_dosing": "hepatic dosing",
     "pregnancy": "pregnancy",
-    "overdosage": "overdosage",
+    "overdosage": "in an overdose",
 }
 
 _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {

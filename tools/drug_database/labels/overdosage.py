@@ -47,4 +47,7 @@ def overdosage_result(question: str, records: Sequence[DrugRecord]) -> ToolResul
 
 
 def _none(name: str) -> str:
-    return f"No label of {name} with an Overdosage section is loaded. Call the emergency number or a poison centre."
+    return (
+        f"Call the emergency number, or in an overdose of {name} a poison centre. No label of it with an Overdosage "
+        "section is loaded."
+    )
