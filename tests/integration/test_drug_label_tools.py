@@ -149,7 +149,7 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
 async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDatabase) -> None:
     output = await call(drugs, "search_drug_database", drug_name="metformin", dosage_form="tablet", limit=3)
     assert isinstance(output.output, dict)
-    assert set(output.output) == {"query", "results", "did_you_mean", "note"}
+    assert set(output.output) == {"query", "results", "did_you_mean", "note", "absent"}
     result = output.output["results"][0]
     assert {"cite", "generic_name", "brand_names", "drug_classes", "matched", "products", "label", "source"} <= set(
         result

@@ -8,7 +8,7 @@ from tools.drug_database.labels.label_scope import (
     asked_forms,
     asked_populations,
     covers,
-    is_of_other_route,
+    doses_for,
     labelled_first,
     scope_notes,
     scope_of,
@@ -17,6 +17,7 @@ from tools.drug_database.labels.label_scope import (
 from tools.drug_database.labels.record_rendering import passage
 from tools.drug_database.records import DataSource, DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, Match
+from tools.language.folding import fold_name
 
 SOURCE = DataSource(id="label:a", title="A label", publisher="FDA")
 ORAL = Label(source=SOURCE, sections={"dosage": ("Adults take 10 mg.",)}, dosage_forms=("tablet",), routes=("oral",))
@@ -78,8 +79,37 @@ def test_a_label_of_another_form_is_named_as_such() -> None:
     ],
 )
 def test_a_dose_for_another_route_than_the_asked_one_is_told_apart(sentence: str, other: bool) -> None:
-    assert is_of_other_route(sentence, asked_forms(["rectal"])) is other
-    assert not is_of_other_route(sentence, asked_forms(["xr"]))
+    assert doses_for(RECORD, [sentence], asked_forms(["rectal"])) == (() if other else (sentence,))
+    assert doses_for(RECORD, [sentence], asked_forms(["xr"])) == (sentence,)
+
+
+@pytest.mark.parametrize(
+    ("asked", "routes", "sentence", "shown"),
+    [
+        ("a eye drops", ("oral", "ophthalmic"), "Give 10 mg twice daily.", False),
+        ("a Augentropfen", ("oral", "ophthalmic"), "Put 1 drop in each eye twice daily.", True),
+        ("a eye drops", ("ophthalmic",), "Use 1 drop twice daily.", True),
+        ("a for an eye infection", ("oral", "ophthalmic"), "Give 10 mg twice daily.", True),
+        ("a cream", ("oral", "topical"), "For skin infections give 10 mg twice daily.", False),
+    ],
+)
+def test_a_dose_without_a_route_is_none_for_the_eye_or_skin(
+    asked: str, routes: tuple[str, ...], sentence: str, shown: bool
+) -> None:
+    record = RECORD.model_copy(update={"labels": (UNKNOWN.model_copy(update={"routes": routes}),)})
+    assert doses_for(record, [sentence], asked_forms(fold_name(asked).split())) == ((sentence,) if shown else ())
+
+
+def test_a_dose_by_injection_must_be_said_to_be_one_where_the_medicine_is_also_swallowed() -> None:
+    for routes, dose, without in (
+        (("oral", "intravenous"), "Give 10 mg twice daily.", ("intravenous",)),
+        (("oral", "intravenous"), "Give 10 mg intravenously.", ()),
+        (("intravenous",), "Give 10 mg twice daily.", ()),
+    ):
+        label = UNKNOWN.model_copy(update={"routes": routes, "sections": {"dosage": (dose,)}})
+        scope = scope_of(RECORD.model_copy(update={"labels": (label,)}), asked_forms(["iv"]), ())
+        assert scope is not None
+        assert scope.no_dose_for == without
 
 
 def test_nothing_is_claimed_where_the_source_does_not_say() -> None:

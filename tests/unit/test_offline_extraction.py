@@ -102,6 +102,9 @@ def test_a_follow_up_is_completed_from_the_question_before(
         ("and intravenously?", "ondansetron dose in an adult intravenously?"),
         ("what about IV", "ondansetron dose in an adult IV?"),
         ("and IV metformin?", "IV metformin oral dose in an adult"),
+        ("IV ondansetron", "ondansetron dose in an adult IV?"),
+        ("eye drops?", "ondansetron dose in an adult eye drops?"),
+        ("How is ondansetron stored?", "How is ondansetron stored?"),
     ],
 )
 def test_a_follow_up_on_another_route_keeps_the_medicine(second: str, expected: str) -> None:
@@ -306,7 +309,7 @@ def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
     row["label_scope"] = {"asked": ["intravenous"], "fits": True, "no_dose_for": ["intravenous"]}
     told = ToolOutput("search_drug_database", '{"drug_name": "iv metformin dose"}', json.dumps(body))
     answer = compose("What is the dose of IV metformin?", gather([told]))
-    assert "metformin (this label text gives no dose for: intravenous), dosage:" in answer.text
+    assert "metformin (no dose in this label text is said to be for: intravenous), dosage:" in answer.text
 
 
 def test_what_belongs_together_stays_together() -> None:
@@ -454,6 +457,16 @@ def test_nothing_found_is_said_only_where_no_word_is_shared_and_tells_what_was_s
     assert answer.text == nothing
     unrelated = guideline("Wash hands before every examination of a patient.")
     assert compose("dose of foobarium?", gather([unrelated, drug("foobarium")])).text == nothing
+
+
+def test_a_known_name_that_is_not_loaded_is_said_to_be_absent() -> None:
+    note = "kaliumchlorid is another name of potassium chloride, which is not in the drug database."
+    body: Json = {"results": [], "did_you_mean": [], "note": note}
+    for absent, ending in ((True, f"\n\n{note}"), (False, "")):
+        output = ToolOutput(
+            "search_drug_database", '{"drug_name": "Kaliumchlorid"}', json.dumps({**body, "absent": absent})
+        )
+        assert compose("Kaliumchlorid", gather([output])).text == f"Nothing found. Searched: the drug database.{ending}"
 
 
 def test_a_failed_tool_is_named_without_its_message() -> None:

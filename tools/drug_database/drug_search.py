@@ -140,7 +140,8 @@ class Searcher:
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
         hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
-        return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note)
+        absent = not hits and bool(reading.notes)
+        return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note, absent=absent)
 
     def named(self, client: Client, state: DrugSnapshot, text: str) -> list[DrugRecord]:
         """Return the records of the medicines whose names are inside ``text``, in their order."""

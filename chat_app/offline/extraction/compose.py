@@ -201,6 +201,8 @@ def _empty_handed(draft: Draft, evidence: Evidence) -> None:
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
         draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
+    for absent in dict.fromkeys(lookup.absent for lookup in evidence.lookups if lookup.absent):
+        draft.block(absent)
 
 
 def _is_guess(lookup: Lookup) -> bool:

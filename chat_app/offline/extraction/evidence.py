@@ -69,7 +69,8 @@ class Lookup:
     asked: str
     records: tuple[EvidenceRecord, ...] = ()
     suggestions: tuple[str, ...] = ()
-    note: str = ""
+    absent: str = ""
+    """What the search says about a known name whose medicine it does not have."""
 
 
 @dataclass(frozen=True)

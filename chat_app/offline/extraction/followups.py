@@ -18,9 +18,10 @@ from chat_app.offline.extraction.drug_parts import only_parts
 from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
 from chat_app.offline.extraction.reading import gather
+from tools.drug_database.labels.label_scope import is_form_word
+from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 from tools.language.terms import terms
-from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings
 
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
@@ -77,12 +78,14 @@ def _confirmed(question: str, before: str, answer: str) -> str:
 
 
 def _resolve(question: str, before: str, evidence: Evidence) -> str:
+    rest = _ENDING.sub("", _CONNECTIVE.sub("", _LEAD.sub("", question)))
+    known = subjects(before, evidence)
+    if known and (other := _by_route(before, rest, known)):
+        return other
     if not before or not is_follow_up(question):
         return question
-    rest = _ENDING.sub("", _CONNECTIVE.sub("", _LEAD.sub("", question)))
     if not rest:
         return before
-    known = subjects(before, evidence)
     if _PLACE.match(rest) or _PATIENT.match(rest) or (opposite_of(rest) and not _PRONOUN.search(rest)):
         return _narrowed(before, rest)
     if _PRONOUN.search(rest):
@@ -91,8 +94,6 @@ def _resolve(question: str, before: str, evidence: Evidence) -> str:
         )
     if known and only_parts(rest):
         return f"{rest} ({', '.join(known)})?"
-    if known and (other := _by_route(before, rest, evidence)):
-        return other
     if known and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
         return _replaced(before, known, rest)
     return f"{_ENDING.sub('', before)}, {rest}?"
@@ -127,16 +128,15 @@ def _narrowed(before: str, rest: str) -> str:
     return f"{_ENDING.sub('', before[:start] + before[end:])} {joined}?".replace("  ", " ")
 
 
-def _by_route(before: str, rest: str, evidence: Evidence) -> str:
-    """``before`` asked of the form or route that ``rest`` names instead; empty when it names anything else."""
-    records = [record for lookup in evidence.lookups for record in lookup.records]
-    products = [product for record in records for product in record.products]
-    ways = term_set(" ".join(f"{product.dosage_form} {product.routes}" for product in products))
-    named = term_set(" ".join(part for word in rest.split() for part in abbreviation_meanings(word) or (word,)))
-    if not named or not named <= ways:
+def _by_route(before: str, rest: str, known: Sequence[str]) -> str:
+    """``before`` asked of the form or route that ``rest`` names instead; empty when it names another thing."""
+    named = {word for name in known for word in fold_name(name).split()}
+    ways = [word for word in rest.split() if is_form_word(fold_name(word))]
+    others = [word for word in rest.split() if word not in ways and term_set(word) and fold_name(word) not in named]
+    if not ways or others:
         return ""
-    kept = [word for word in before.split() if not term_set(word) or not term_set(word) <= ways]
-    return f"{_ENDING.sub('', ' '.join(kept))} {rest}?"
+    kept = [word for word in before.split() if not is_form_word(fold_name(word))]
+    return f"{_ENDING.sub('', ' '.join(kept))} {' '.join(ways)}?"
 
 
 def is_follow_up(question: str) -> bool:

@@ -114,7 +114,8 @@ def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
     if "generic_name" in body and records:
         records = (_whole_label(body, rows),)
     suggestions = _texts(body.get("did_you_mean"))
-    evidence.lookups.append(Lookup(asked, records, suggestions, _text(body.get("note"))))
+    absent = _text(body.get("note")) if body.get("absent") is True else ""
+    evidence.lookups.append(Lookup(asked, records, suggestions, absent))
 
 
 def looked_up(output: ToolOutput) -> str:

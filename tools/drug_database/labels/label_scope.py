@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.query_words import FORMS
 from tools.drug_database.records import DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
@@ -48,12 +49,28 @@ FORM_WORDS: Final = {
     "pr": "rectal",
     "inhaled": "respiratory inhalation",
     "inhalation": "respiratory inhalation",
-    "eye": "ophthalmic",
-    "ear": "otic",
-    "skin": "topical",
-    "nose": "nasal",
+    "tabletten": "tablet",
+    "kapseln": "capsule",
+    "spritze": "injection",
+    "intravenos": "intravenous",
+    "subkutan": "subcutaneous",
+    "intramuskular": "intramuscular",
+    "creme": "cream",
+    "salbe": "ointment",
+    "pflaster": "patch",
+    "zapfchen": "suppository",
+    "augentropfen": "ophthalmic",
+    "augensalbe": "ophthalmic",
+    "ohrentropfen": "otic",
+    "nasenspray": "nasal",
+    "nasentropfen": "nasal",
 }
-"""What clinicians type for a form or route, in the words of FDA's lists."""
+"""What clinicians type for a form or route, in the words of FDA's lists; German forms by EDQM's standard terms."""
+BODY_PARTS: Final = {"eye": "ophthalmic", "ear": "otic", "skin": "topical", "nose": "nasal", "nostril": "nasal"}
+_APPLIED: Final = frozenset(
+    {"drop", "drops", "ointment", "gel", "spray", "sprays", "cream", "lotion", "apply", "instill"}
+)
+"""With one of these words a part of the body is a route; "a skin infection" is none."""
 _INJECTED: Final = frozenset({"intravenous", "intramuscular", "subcutaneous"})
 _ROUTES_OF: Final[dict[str, frozenset[str]]] = {
     "tablet": frozenset({"oral"}),
@@ -86,6 +103,7 @@ _ROUTES_OF: Final[dict[str, frozenset[str]]] = {
     "vaginal": frozenset({"vaginal"}),
 }
 """The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
+_LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
 """Words whose form matters beside the route: a cream is no lotion."""
 _POPULATIONS: Final = {
@@ -102,8 +120,14 @@ _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     """Return the forms and routes that folded ``words`` ask for, in FDA's words."""
-    usual = (FORM_WORDS.get(word, word.removesuffix("ly")) for word in words)
+    parts = {} if _APPLIED.isdisjoint(words) else BODY_PARTS
+    usual = (FORM_WORDS.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
     return tuple(dict.fromkeys(word for word in usual if word in _ROUTES_OF))
+
+
+def is_form_word(word: str) -> bool:
+    """Return whether the folded ``word`` belongs to the name of a form or route."""
+    return word in FORMS or word in FORM_WORDS or word in BODY_PARTS or word.removesuffix("ly") in _ROUTES_OF
 
 
 def asked_populations(question: str) -> tuple[str, ...]:
@@ -149,13 +173,44 @@ def covers(label: Label, forms: Iterable[str]) -> bool | None:
     )
 
 
-def is_of_other_route(sentence: str, forms: Iterable[str]) -> bool:
-    """Return whether ``sentence`` names routes, and none that ``forms`` ask for."""
-    asked, said = (
-        {route for form in some for route in _ROUTES_OF[form]}
-        for some in (forms, asked_forms(fold_name(sentence).split()))
+def routes_in(text: str) -> frozenset[str]:
+    """Return the routes that ``text`` names or implies."""
+    return _routes(asked_forms(fold_name(text).split()))
+
+
+def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]) -> tuple[str, ...]:
+    """Return the doses of the first label that are not for another route than ``forms`` ask for.
+
+    A dose that names no route is none for the eye, ear, nose or skin where the medicine is also taken otherwise.
+    """
+    asked = _routes(forms)
+    said = [routes_in(sentence) for sentence in sentences]
+    known = _routes_of(record)
+    unsaid = not (asked <= _LOCAL and known - _LOCAL)
+    return tuple(
+        sentence
+        for sentence, routes in zip(sentences, said, strict=True)
+        if not asked or (routes and not asked.isdisjoint(routes)) or (not routes and unsaid)
     )
-    return bool(asked and said) and asked.isdisjoint(said)
+
+
+def _routes(forms: Iterable[str]) -> frozenset[str]:
+    return frozenset(route for form in forms for route in _ROUTES_OF[form])
+
+
+def _routes_of(record: DrugRecord) -> frozenset[str]:
+    """Return the routes that the first label is for; of a label that does not say, those of the medicine's products."""
+    stated = record.labels[0].routes or [route for product in record.products for route in product.routes]
+    return frozenset(word for route in stated for word in fold_name(route).split())
+
+
+def _without_dose(record: DrugRecord, forms: Sequence[str]) -> bool:
+    """Return whether the first label has doses, and none for ``forms``; one by injection must be named."""
+    doses = record.labels[0].sections.get("dosage", ())
+    asked = _routes(forms)
+    if asked <= _INJECTED and "oral" in _routes_of(record) and covers(record.labels[0], forms) is not False:
+        return bool(asked and doses) and all(asked.isdisjoint(routes_in(dose)) for dose in doses)
+    return bool(asked and doses) and not doses_for(record, doses, forms)
 
 
 def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[str]) -> LabelScope | None:
@@ -164,14 +219,13 @@ def scope_of(record: DrugRecord, forms: Sequence[str], populations: Sequence[str
         return None
     label = record.labels[0]
     text = " ".join(sentence for sentences in label.sections.values() for sentence in sentences)
-    doses = label.sections.get("dosage", ())
     return LabelScope(
         asked=tuple(forms),
         dosage_forms=label.dosage_forms,
         routes=label.routes,
         fits=covers(label, forms),
         not_mentioned=tuple(name for name in populations if not _mentions(text, name)),
-        no_dose_for=tuple(forms) if doses and all(is_of_other_route(dose, forms) for dose in doses) else (),
+        no_dose_for=tuple(forms) if _without_dose(record, forms) else (),
     )
 
 
@@ -184,7 +238,7 @@ def scope_notes(scope: LabelScope | None) -> list[str]:
     if scope is not None and scope.not_mentioned:
         notes.append(f"The label text here does not mention {joined(scope.not_mentioned)}.")
     if scope is not None and scope.no_dose_for:
-        notes.append(f"The label text here gives doses for other routes, none for: {joined(scope.no_dose_for)}.")
+        notes.append(f"No dose in the label text here is said to be for: {joined(scope.no_dose_for)}.")
     return notes
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from tools.drug_database.labels.label_scope import is_of_other_route
+from tools.drug_database.labels.label_scope import doses_for
 from tools.drug_database.records import SECTION_TITLES, SECTIONS, DataSource, DrugRecord, Label, Product, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugSearchResult
 from tools.language.folding import fold_name
@@ -17,6 +17,7 @@ from tools.types import Passage, Phrase, ToolResult
 _OVERDOSE = re.compile(r"overdos|überdos|poison|vergift|intoxi|toxic", re.IGNORECASE)
 UNDATED = "label date not given"
 """The version of a reference to a source that states no date."""
+_DOSES = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 _MOST_BRANDS = 20
 _MOST_LABELERS = 5
 _MOST_PRODUCTS = 40
@@ -35,6 +36,7 @@ def tool_result(result: DrugSearchResult) -> ToolResult:
         ],
         "did_you_mean": list(result.did_you_mean),
         "note": result.note,
+        "absent": result.absent,
     }
     names = [hit.matched.on for hit in result.hits if hit.matched.how not in {"spelling", "text"}]
     subject = ", ".join({name.lower(): name for name in names}.values())
@@ -196,8 +198,8 @@ def _hit(hit: DrugHit, cite: str, sections: Sequence[SectionName]) -> dict[str, 
 def _sentences(hit: DrugHit, section: SectionName) -> list[JsonValue]:
     """Return the first sentences of a section of the first label; no dose for another route than the asked one."""
     said = hit.record.labels[0].sections.get(section, ()) if hit.record.labels else ()
-    if section == "dosage" and hit.scope is not None:
-        said = tuple(sentence for sentence in said if not is_of_other_route(sentence, hit.scope.asked))
+    if section in _DOSES and hit.scope is not None:
+        said = doses_for(hit.record, said, hit.scope.asked)
     return list(said[:_MOST_SENTENCES])
 
 

@@ -74,3 +74,5 @@ class DrugSearchResult(Frozen):
     hits: tuple[DrugHit, ...] = ()
     did_you_mean: tuple[str, ...] = ()
     note: str = ""
+    absent: bool = False
+    """Whether a known name or a code was typed whose medicine is not in the database; ``note`` names it."""
