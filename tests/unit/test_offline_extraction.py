@@ -363,6 +363,18 @@ def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:
     assert "Edoxaban" not in answer
 
 
+def test_the_asked_medicines_record_comes_before_what_is_said_of_others() -> None:
+    lithium = METFORMIN | {"generic_name": "lithium", "matched": {"how": "exact", "on": "lithium"}, "brand_names": []}
+    lithium |= {"drug_classes": [], "label": {"pregnancy": ["Monitor serum levels during pregnancy."]}}
+    told = guideline(
+        "Women who plan a pregnancy and take an ARB should be switched to a drug that is safe in pregnancy."
+    )
+    question = "Is lithium safe in women who plan a pregnancy?"
+    answer = compose(question, gather([told, drug("lithium", lithium)])).text
+    assert answer.startswith("lithium, pregnancy:\n\n- Monitor serum levels during pregnancy. [7]")
+    assert answer.endswith("safe in pregnancy. [1]")
+
+
 def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
     question = "Is metformin a controlled substance?"
     assert compose(question, gather([drug("metformin", METFORMIN)])).text.startswith(phrases.CLOSEST)

@@ -106,13 +106,17 @@ def _fits(unit: Unit) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored]) -> list[Scored]:
-    """The best quote's passage first, in reading order, then the next best; rows of one table together."""
+    """The best quote's passage first, in reading order, then the next best; what is not on the asked drug is last."""
     best: dict[object, int] = {}
     source: dict[str, int] = {}
-    for place, quote in enumerate(quotes):
+    aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}
+    for place, quote in enumerate(sorted(quotes, key=lambda quote: _group(quote) in aside)):
         source.setdefault(quote.passage.title, place)
         best.setdefault(_group(quote), place)
-    return sorted(quotes, key=lambda quote: (source[quote.passage.title], best[_group(quote)], quote.place))
+    return sorted(
+        quotes,
+        key=lambda quote: (_group(quote) in aside, source[quote.passage.title], best[_group(quote)], quote.place),
+    )
 
 
 def _group(quote: Scored) -> object:

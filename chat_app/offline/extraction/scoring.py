@@ -61,6 +61,8 @@ class Scored:
     features: Features
     held: float
     score: float
+    is_aside: bool = False
+    """True for what is not about a drug of the question, where it names one."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         held = 0.0 if place in others else sum(shares[term] for term in each.own | each.lent | asked_as_list)
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score -= OTHERS if place in others else 0.0
-        found.append(Scored(each.unit, each.passage, place, features, held, score))
+        found.append(Scored(each.unit, each.passage, place, features, held, score, place in others))
     return found
 
 
