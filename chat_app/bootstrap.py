@@ -28,6 +28,7 @@ from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
 from chat_app.generation.model_client import ModelClient
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter
 from chat_app.mcp.server_list import function_names, listed_servers
+from chat_app.observability.log_ids import current_turn
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
@@ -196,7 +197,7 @@ def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence
         guidelines, hosted, choice=settings.model.guideline_search, offline=settings.uses_offline_model
     )
     generator = _generator(settings, adapter)
-    trace = trace_app_generator(generator, settings.diagnostics)
+    trace = trace_app_generator(generator, settings.diagnostics, current_turn)
     recorder = turn_recorder(settings.diagnostics, tool_names=[*tools.names(), *remote_tools])
     responses = OpenAIResponseManager(
         generator=generator,

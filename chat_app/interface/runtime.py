@@ -19,7 +19,7 @@ from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, S
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.followed_turns import FollowedTurns
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
+from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper, turns_of
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
@@ -199,7 +199,7 @@ class Runtime:
         return None if self.app is None else self.app.sessions
 
     async def _forget(self, thread_id: str, conversations: Sequence[str], owner: str) -> None:
-        """Stop running answers and erase sessions and files of a deleted conversation."""
+        """Stop running answers and erase sessions, files and traces of a deleted conversation."""
         await self.audit.record("delete", owner, conversation=thread_id)
         await self.turns.end_conversation(thread_id, owner)
         with suppress(AsclepiusError):
@@ -209,8 +209,16 @@ class Runtime:
             return
         with suppress(SessionError):
             await self.keeper.erase(thread_id)
+        await self._erase_traces(self.app, thread_id)
         for conversation in conversations:
             await self.erase_conversation(conversation, owner)
+
+    async def _erase_traces(self, app: App, thread_id: str) -> None:
+        turns = turns_of(await self.history.get_thread(thread_id))
+        try:
+            await asyncio.to_thread(app.trace.erase, turns)
+        except OSError as error:
+            logger.warning("Traces of a deleted conversation stay: %s", type(error).__name__)
 
     async def erase_conversation(self, conversation: str, owner: str) -> None:
         """Erase a conversation from the session store and the model server; what cannot be erased now expires."""

@@ -27,6 +27,11 @@ log_ids: ContextVar[LogIds | None] = ContextVar("log_ids", default=None)
 """The ids of the current task; None outside of requests and turns."""
 
 
+def current_turn() -> str:
+    """Return the id of the turn that the current task works for; empty outside of turns."""
+    return ids.turn_id if (ids := log_ids.get()) else ""
+
+
 def ids_of_turn(turn_id: str) -> LogIds:
     """Return the ids of a turn that the current request, if any, asks for."""
     return replace(log_ids.get() or LogIds(""), turn_id=turn_id)

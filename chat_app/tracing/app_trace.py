@@ -8,7 +8,7 @@ await trace.aclose()
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from chat_app.generation.generator import Generator
@@ -25,13 +25,25 @@ _NAME: Final = "generator"
 class GeneratorTrace:
     """The traces of one generator, until it is closed."""
 
-    def __init__(self, writer: TraceWriter | None = None, ends: tuple[Callable[[], None], ...] = ()) -> None:
+    def __init__(
+        self,
+        writer: TraceWriter | None = None,
+        ends: tuple[Callable[[], None], ...] = (),
+        calls: GeneratorCallLogger | None = None,
+    ) -> None:
         self._writer = writer
         self._ends = ends
+        self._calls = calls
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything traced so far is written; return False after ``timeout`` seconds."""
         return self._writer is None or self._writer.flush(timeout)
+
+    def erase(self, turns: Sequence[str]) -> None:
+        """Remove the recorded calls of ``turns``; blocks. Raises ``OSError``."""
+        if self._calls is not None:
+            self.flush()
+            self._calls.erase(_NAME, turns)
 
     def close(self, timeout: float = 5.0) -> bool:
         """End tracing and write the queue; return False when that takes longer than ``timeout`` seconds."""
@@ -44,8 +56,12 @@ class GeneratorTrace:
         await asyncio.to_thread(self.close)
 
 
-def trace_app_generator(generator: Generator[Any], settings: DiagnosticsSettings) -> GeneratorTrace:
+def trace_app_generator(
+    generator: Generator[Any], settings: DiagnosticsSettings, turn: Callable[[], str] = str
+) -> GeneratorTrace:
     """Trace ``generator`` into ``settings.trace_dir``; do nothing when that is unset.
+
+    ``turn`` returns the id of the turn that the present call belongs to, by which its records can be erased.
 
     The files are ``generator_state_trace.json``, ``logger_metadata.json`` and ``generator_call.jsonl`` in
     ``<trace_dir>/Asclepius/``. A directory that cannot be written to is logged once; nothing is raised.
@@ -55,5 +71,6 @@ def trace_app_generator(generator: Generator[Any], settings: DiagnosticsSettings
     writer = TraceWriter()
     folder = TraceFolder(settings.trace_dir, _PROJECT, keep_text=settings.trace_text, writer=writer)
     states = GeneratorStateLogger(folder=folder)
-    calls = GeneratorCallLogger(folder=folder, error_only=settings.trace_calls == "failures")
-    return GeneratorTrace(writer, tuple(logger.register_generator(_NAME, generator) for logger in (states, calls)))
+    calls = GeneratorCallLogger(folder=folder, error_only=settings.trace_calls == "failures", turn=turn)
+    ends = tuple(logger.register_generator(_NAME, generator) for logger in (states, calls))
+    return GeneratorTrace(writer, ends, calls)

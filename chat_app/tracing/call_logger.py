@@ -25,7 +25,7 @@ from chat_app.generation.output import GeneratorOutput
 from chat_app.tracing.call_record import call_record
 from chat_app.tracing.decorating import on_construction
 from chat_app.tracing.state_logger import PromptState
-from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, update_document
+from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, drop_lines, update_document
 
 C = TypeVar("C", bound=type)
 
@@ -38,6 +38,7 @@ class GeneratorCallLogger:
         project_name: The project.
         error_only: Whether only calls that failed are written.
         folder: The project's folder, instead of ``save_dir`` and ``project_name``.
+        turn: Returns the id of the turn that the present call belongs to; empty outside of turns.
     """
 
     def __init__(
@@ -47,9 +48,11 @@ class GeneratorCallLogger:
         *,
         error_only: bool = True,
         folder: TraceFolder | None = None,
+        turn: Callable[[], str] = str,
     ) -> None:
         self.folder = folder or TraceFolder(save_dir, project_name)
         self.error_only = error_only
+        self._turn = turn
         self.metadata_path = self.folder.path / "logger_metadata.json"
 
     def path(self, name: str) -> Path:
@@ -59,7 +62,11 @@ class GeneratorCallLogger:
     def register_generator(self, name: str, generator: Generator[Any]) -> Callable[[], None]:
         """Log every call of ``generator`` under ``name``; return a function that ends it."""
         self.folder.submit(lambda: self._write_metadata(name))
-        return generator.add_observer(_CallObserver(self.folder, self.path(name), self.error_only))
+        return generator.add_observer(_CallObserver(self.folder, self.path(name), self.error_only, self._turn))
+
+    def erase(self, name: str, turns: Sequence[str]) -> None:
+        """Remove the calls of ``turns`` from the file of ``name``; blocks. Raises ``OSError``."""
+        drop_lines(self.path(name), [_turn_mark(turn) for turn in turns], backups=self.folder.backups)
 
     def _write_metadata(self, name: str) -> None:
         def add(document: dict[str, JsonValue]) -> bool:
@@ -75,6 +82,7 @@ class _CallObserver:
     folder: TraceFolder
     path: Path
     error_only: bool
+    turn: Callable[[], str]
 
     def call_started(self, call: GeneratorCall) -> None:
         """Do nothing: a call is recorded when it has ended."""
@@ -83,17 +91,22 @@ class _CallObserver:
         failed = output is None or (output.error is not None and not call.stopped)
         if failed or not self.error_only:
             # Copies, because the caller may change both before the writer's thread gets there.
-            prompt, ended, settled = PromptState.of(call.prompt), copy(call), copy(output)
-            self.folder.submit(lambda: self._write(prompt, ended, settled))
+            prompt, ended, settled, turn = PromptState.of(call.prompt), copy(call), copy(output), self.turn()
+            self.folder.submit(lambda: self._write(prompt, ended, settled, turn))
 
-    def _write(self, prompt: PromptState, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
+    def _write(self, prompt: PromptState, call: GeneratorCall, output: GeneratorOutput[Any] | None, turn: str) -> None:
         folder = self.folder
-        line = json.dumps(call_record(prompt, call, output, folder.redactor))
+        line = json.dumps({**call_record(prompt, call, output, folder.redactor), "turn_id": turn})
         if len(line) > folder.max_bytes // 4 and folder.keep_text:
             # A record must never displace all others from a file of bounded size.
             shapes = folder.redactor.without_text()
-            line = json.dumps({**call_record(prompt, call, output, shapes), "too_long": True})
+            line = json.dumps({**call_record(prompt, call, output, shapes), "too_long": True, "turn_id": turn})
         append_line(self.path, line, max_bytes=folder.max_bytes, backups=folder.backups)
+
+
+def _turn_mark(turn: str) -> str:
+    """Return what only the records of ``turn`` contain: within a text, the quotation marks are escaped."""
+    return f'"turn_id": {json.dumps(turn)}'
 
 
 def trace_generator_call(

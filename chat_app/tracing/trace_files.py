@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -63,19 +63,23 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
     """
     with _locked(path.parent):
         document = _read(path)
-        if not change(document):
-            return
-        fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
-        try:
-            try:
-                _write_whole(descriptor, json.dumps(document, indent=4).encode() + b"\n")
-            finally:
-                os.close(descriptor)
-            fresh.replace(path)
-        except OSError:
-            fresh.unlink(missing_ok=True)
-            raise
+        if change(document):
+            _replace(path, json.dumps(document, indent=4).encode() + b"\n")
+
+
+def drop_lines(path: Path, marks: Sequence[str], *, backups: int = BACKUPS) -> None:
+    """Remove the lines that contain one of ``marks`` from the file and from those that it was renamed to.
+
+    Raises:
+        OSError: A file could not be read or replaced; none has lost another line.
+    """
+    with _locked(path.parent):
+        for file in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, backups + 1))):
+            with suppress(FileNotFoundError):
+                lines = file.read_bytes().splitlines(keepends=True)
+                kept = [line for line in lines if not any(mark.encode() in line for mark in marks)]
+                if len(kept) < len(lines):
+                    _replace(file, b"".join(kept))
 
 
 def shared_key(path: Path) -> bytes:
@@ -113,6 +117,20 @@ def _locked(directory: Path) -> Generator[None, None, None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    try:
+        try:
+            _write_whole(descriptor, data)
+        finally:
+            os.close(descriptor)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

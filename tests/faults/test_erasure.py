@@ -44,9 +44,14 @@ def holding(data_dir: Path, word: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
-    """Row 55: history, sessions with Redis' append-only file, and the offline server's responses."""
+    """Row 55: history, sessions with Redis' append-only file, the offline server's responses, and traces."""
     data_dir = tmp_path / "data"
-    with serve(data_dir) as running, httpx.Client(base_url=running.url, timeout=60) as client:
+    traced = {
+        "ASCLEPIUS_TRACE_DIR": str(data_dir / "traces"),
+        "ASCLEPIUS_TRACE_CALLS": "all",
+        "ASCLEPIUS_TRACE_TEXT": "true",
+    }
+    with serve(data_dir, **traced) as running, httpx.Client(base_url=running.url, timeout=60) as client:
         client.post("/auth/header").raise_for_status()
         body = {"message": f"Metformin for {CANARY}?", "stream": False}
         asked = client.post("/api/v1/consult", json=body).raise_for_status().json()
@@ -54,6 +59,7 @@ def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
         assert any("history" in name for name in before)
         assert any("offline" in name for name in before)
         assert any("redis" in name for name in before)
+        wait_until(lambda: any("traces" in name for name in holding(data_dir, CANARY)), what="the trace", seconds=60)
         client.delete(f"/api/v1/conversations/{asked['conversation_id']}").raise_for_status()
         wait_until(lambda: holding(data_dir, CANARY) == [], what="the last trace is erased", seconds=60)
         assert asclepius("audit", "verify", data_dir=data_dir).returncode == 0
@@ -63,7 +69,7 @@ def test_a_deleted_conversation_is_in_no_file(tmp_path: Path) -> None:
         assert CANARY in json.dumps(report["conversations"])
         assert [session["session_id"] for session in report["sessions"]] == [again["conversation_id"]]
         assert {"question", "delete"} <= {entry["action"] for entry in report["audit"]}
-        erased = asclepius("users", "erase", "demo", "--yes", data_dir=data_dir)
+        erased = asclepius("users", "erase", "demo", "--yes", data_dir=data_dir, **traced)
         assert erased.returncode == 0, erased.stderr
         wait_until(lambda: holding(data_dir, CANARY) == [], what="the user's data is erased", seconds=60)
 

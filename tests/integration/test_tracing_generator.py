@@ -242,6 +242,26 @@ async def test_a_record_holds_question_and_answer_where_text_is_asked_for(tmp_pa
     assert record["output"]["data"] == record["output"]["raw_response"] == "Yes, stop it."
 
 
+async def test_the_calls_of_a_turn_can_be_erased_from_all_files_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "Asclepius" / "generator_call.jsonl"
+    turn = ["a"]
+    async with served(*[text_reply("Yes.")] * 3) as (_, build):
+        generator = build()
+        trace = trace_app_generator(generator, settings(tmp_path, trace_calls="all", trace_text=True), lambda: turn[0])
+        await generator.acall(items=asked("One?"))
+        assert trace.flush(60)
+        path.rename(path.with_name(f"{path.name}.1"))
+        await generator.acall(items=asked('Two? "turn_id": "a"'))
+        turn[0] = "b"
+        await generator.acall(items=asked("Three?"))
+        trace.erase(["b", "c"])
+        assert [record["turn_id"] for record in lines(path)] == ["a"]
+        trace.erase(["a"])
+        await trace.aclose()
+    assert lines(path) == lines(path.with_name(f"{path.name}.1")) == []
+    assert [file.name for file in files_below(tmp_path / "Asclepius") if "One?" in file.read_text()] == []
+
+
 async def test_failures_of_every_stage_are_recorded_with_their_stage(tmp_path: Path) -> None:
     answers = (text_reply('{"drug": "Quillfeather"}'), text_reply("half", terminal="incomplete"), [Status(403)])
     async with served(*answers) as (_, build):
@@ -309,6 +329,7 @@ async def test_without_a_trace_directory_nothing_is_touched(tmp_path: Path, monk
     async with served(text_reply("Yes.")) as (_, build):
         generator = build()
         trace = trace_app_generator(generator, DiagnosticsSettings())
+        trace.erase(["a"])
         await generator.acall(items=asked())
         await trace.aclose()
     assert files_below(tmp_path) == []

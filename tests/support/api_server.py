@@ -22,6 +22,7 @@ from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.serving import page_server
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
+from chat_app.tracing import GeneratorTrace
 from tests.support.fake_agent import FakeDrugs, FakeGuidelines, FakeModel, FakeServices, FakeSessions, FakeTools
 
 Json = dict[str, Any]
@@ -91,6 +92,7 @@ async def api(
             drugs=drugs or FakeDrugs(),
             tools=FakeTools(),
             services=FakeServices(),
+            trace=GeneratorTrace(),
             model=client or FakeModel(),
             loading=None,
             load_problems=[],

@@ -37,6 +37,7 @@ from chat_app.events import (
 )
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.settings import Settings
+from chat_app.tracing import GeneratorTrace
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.documents.models import PageImage
 from tools.drug_database.drug_tools import SEARCH
@@ -502,6 +503,7 @@ class FakeApp:
     model: FakeModel = field(default_factory=FakeModel)
     tools: FakeTools = field(default_factory=FakeTools)
     services: FakeServices = field(default_factory=FakeServices)
+    trace: GeneratorTrace = field(default_factory=GeneratorTrace)
     loading: str | None = None
 
     async def warm_up(self) -> None:

@@ -268,6 +268,11 @@ def unfinished_turns(thread: Any) -> list[str]:
     return list(dict.fromkeys(_turn_of(step) for step in steps if (step.get("metadata") or {}).get(UNFINISHED)))
 
 
+def turns_of(thread: Any) -> list[str]:
+    """Return the turns of a stored conversation."""
+    return list(dict.fromkeys(filter(None, map(_turn_of, (thread or {}).get("steps") or []))))
+
+
 async def _restored(journal: TurnJournal, turn_id: str, outcome: Outcome) -> tuple[TurnHeader, LiveTurn] | None:
     """Return a turn as its journal has it; one that did not end there ends with ``outcome``."""
     record = await journal.read(turn_id)
