@@ -186,8 +186,7 @@
       about ? make('p', { class: 'asc-about' }, about) : null,
       reference.where ? make('p', { class: 'asc-where' }, reference.where) : null,
       passage(reference, quote, statement),
-      copier(answer, reference, statement),
-      linker(reference, quote),
+      make('div', { class: 'asc-copies' }, copier(answer, reference, statement), linker(reference, quote)),
       reference.url ? make('p', {}, make('a', { href: reference.url, target: '_blank', rel: 'noopener noreferrer' }, reference.url)) : null,
       pageView(reference, quote)
     ].filter(Boolean));

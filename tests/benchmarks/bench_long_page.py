@@ -1,9 +1,10 @@
 """A conversation of many turns with tables in Chromium, beside a plain Chainlit loop in the same run.
 
 Prints, for both: the time of a turn from Enter to the end of its answer at the beginning and at the end of the
-conversation, and their ratio; how far the page is behind when 500 tokens stream in after that; the memory of the page's
-scripts. For Asclepius also the time until the conversation is open again in a fresh page; a plain loop has no history,
-and its conversation ends after PLAIN_TURNS.
+conversation, their ratio, and the processor time of the page's main thread, which other programs on the machine change
+little; how far the page is behind when 500 tokens stream in after that; the memory of the page's scripts. For Asclepius
+also the time until the conversation is open again in a fresh page; a plain loop has no history, and its conversation
+ends after PLAIN_TURNS.
 
     python -m tests.benchmarks.bench_long_page [TURNS]
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, CDPSession, Page
 
-from tests.benchmarks.bench_page import WATCH, Figures, percentile, plain_chainlit
+from tests.benchmarks.bench_page import WATCH, Figures, main_thread, percentile, plain_chainlit
 from tests.support.browser import DESKTOP, ask, chromium
 from tests.support.page_server import fake_page
 
@@ -56,31 +57,39 @@ async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> F
     try:
         page = await context.new_page()
         page.set_default_timeout(120_000)
+        devtools = await context.new_cdp_session(page)
+        await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         await page.goto(url)
-        took = [await _turn(page, number) for number in range(turns)]
+        took = [await _turn(page, devtools, number) for number in range(turns)]
         behind = await _behind(page)
+        ends = (took[:_EACH], took[-_EACH:])
+        first, last = ([statistics.median(times) for times in zip(*part, strict=True)] for part in ends)
         figures = {
-            "first turns": statistics.median(took[:_EACH]),
-            "last turns": statistics.median(took[-_EACH:]),
-            "growth": statistics.median(took[-_EACH:]) / statistics.median(took[:_EACH]),
+            "first turns": first[0],
+            "last turns": last[0],
+            "growth": last[0] / first[0],
+            "first turns, processor": first[1],
+            "last turns, processor": last[1],
             "95 % behind": percentile(behind, 0.95),
             "last behind": behind[-1],
-            "heap MB": await _heap(await context.new_cdp_session(page)),
+            "heap MB": await _heap(devtools),
         }
         if reopens:
             await page.reload()
             figures["opened"] = await page.evaluate(_OPEN)
-            figures["heap MB, opened"] = await _heap(await context.new_cdp_session(page))
+            figures["opened, processor"] = await _processor(devtools)
+            figures["heap MB, opened"] = await _heap(devtools)
     finally:
         await context.close()
     return figures
 
 
-async def _turn(page: Page, number: int) -> float:
-    began = time.perf_counter()
+async def _turn(page: Page, devtools: CDPSession, number: int) -> tuple[float, float]:
+    """Return the time that a turn took, and the processor time of the page's main thread."""
+    began, before = time.perf_counter(), await _processor(devtools)
     await ask(page, f"{number + 1}. {_QUESTION}")
     await page.evaluate(_ENDED, f"{number + 1}. {_QUESTION}")
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - began) * 1000, await _processor(devtools) - before
 
 
 async def _behind(page: Page) -> list[float]:
@@ -90,9 +99,12 @@ async def _behind(page: Page) -> list[float]:
     return list(await page.evaluate(WATCH, [tokens, until])) or [20_000.0]
 
 
+async def _processor(devtools: CDPSession) -> float:
+    return (await main_thread(devtools))["TaskDuration"]
+
+
 async def _heap(devtools: CDPSession) -> float:
     await devtools.send("HeapProfiler.collectGarbage")
-    await devtools.send("Performance.enable")
     metrics = (await devtools.send("Performance.getMetrics"))["metrics"]
     return float(next(entry["value"] for entry in metrics if entry["name"] == "JSHeapUsedSize")) / 1e6
 

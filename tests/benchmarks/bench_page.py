@@ -79,11 +79,11 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         await page.locator("#chat-input").wait_for()
         paint = await page.evaluate(_PAINT)
         kilobytes, requests, lists = await page.evaluate(_FETCHED)
-        before = await _main_thread(devtools)
+        before = await main_thread(devtools)
         until = await page.evaluate("Date.now()") + tokens * every + _GIVE_UP * 1000
         await ask(page, f"stamped {tokens} every {every}")
         behind = await page.evaluate(WATCH, [tokens, until])
-        spent = {name: value - before[name] for name, value in (await _main_thread(devtools)).items()}
+        spent = {name: value - before[name] for name, value in (await main_thread(devtools)).items()}
     finally:
         await context.close()
     behind = behind or [_GIVE_UP * 1000]
@@ -103,7 +103,7 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
     }
 
 
-async def _main_thread(devtools: CDPSession) -> Figures:
+async def main_thread(devtools: CDPSession) -> Figures:
     """Milliseconds of processor time so far."""
     metrics = (await devtools.send("Performance.getMetrics"))["metrics"]
     return {entry["name"]: entry["value"] * 1000 for entry in metrics if entry["name"] in _COUNTED}

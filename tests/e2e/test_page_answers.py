@@ -156,7 +156,7 @@ async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(
         await expect(step).to_contain_text("Drug database: metformin · 5 products · 40 ms")
         await expect(step).not_to_contain_text("Glucophage")
         await step.get_by_role("button").first.click()
-        for words in ("Arguments", "drug_name", "500 mg, 850 mg", "Glucophage"):
+        for words in ("Arguments", "drug name", "500 mg, 850 mg", "Glucophage"):
             await expect(step).to_contain_text(words)
         await step.get_by_role("button", name="Raw result").click()
         await expect(step).to_contain_text('"generic_name": "metformin"')

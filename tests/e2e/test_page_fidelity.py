@@ -24,6 +24,12 @@ export default function Probe() {
   ))}</div>;
 }
 """
+# The text of an element is without the number of a list item.
+_NUMBERED = """(item) => {
+  const list = item.parentElement;
+  const text = document.createTreeWalker(item, NodeFilter.SHOW_TEXT).nextNode();
+  text.data = `${list.start + [...list.children].indexOf(item)}. ${text.data.trimStart()}`;
+}"""
 
 
 def _lines(text: str) -> list[str]:
@@ -60,6 +66,7 @@ async def _rendered(page: Page, fake: ServedPage, texts: list[str]) -> list[str]
     return await page.evaluate(
         "() => [...document.querySelectorAll('#probe [data-case]')].map((node) => {"
         "node.querySelectorAll('.relative > .flex-row').forEach((header) => header.remove());"
+        f"node.querySelectorAll('ol > li').forEach({_NUMBERED});"
         "return node.innerText; })"
     )
 

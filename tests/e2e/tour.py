@@ -173,8 +173,7 @@ async def _german(page: Page, look: _Look, app: Served) -> None:
     await ask(page, NOT_LOADED)
     await answered(page, count=2)
     await look.shoot(page, "23-german-abstained")
-    if look.phone:
-        await page.locator("#header #sidebar-trigger-button").click()
+    await page.locator("#header #sidebar-trigger-button").click()
     await page.locator("#search-chats-button").first.click()
     await page.get_by_role("dialog").locator("input").fill("ACE")
     await page.locator("[role='option']").first.wait_for()

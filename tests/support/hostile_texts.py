@@ -322,4 +322,8 @@ MARKED: list[tuple[str, str]] = [
     (r"a \* b \_ c", "a * b _ c"),
     ("**a**b:c", "ab:c"),
     ("text  \nnext:x", "text\nnext:x"),
+    ("1. a\n2. b\n3. c", "1. a\n2. b\n3. c"),
+    ("1. a\n1. b\n3. c", "1. a\n1. b\n3. c"),
+    ("7. **a**:b\n8. c\n\nd", "7. a:b\n8. c\nd"),
+    ("2024. A year", "2024. A year"),
 ]

@@ -155,7 +155,7 @@ def test_a_step_shows_each_argument_of_its_call() -> None:
     painting.paint([called(), returned(output={"results": []})])
     shown = painting.steps[painting.ids.part("c1")]["output"]
     assert shown.startswith("**Arguments**")
-    assert "| drug\\_name | metformin |" in shown
+    assert "| drug name | metformin |" in shown
 
 
 def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:

@@ -236,6 +236,18 @@ def test_a_tool_nobody_named_is_shown_by_its_own_name() -> None:
     assert "| 1 | x\\|y |" in step_content(output)
 
 
+def test_the_step_of_a_calculation_shows_inputs_with_units_and_no_ids() -> None:
+    arguments = '{"age": {"value": 76.0, "unit": "years"}, "serum_creatinine": {"value": 1.2, "unit": "mg/dL"}}'
+    call = Function(call_id="c", name="egfr", arguments=arguments)
+    shown = step_content(
+        FunctionOutput(name="egfr", input=call, output={"cite": "calculation:1", "valid_for": "adults"})
+    )
+    assert "| age | 76 years |" in shown
+    assert "| serum creatinine | 1\\.2 mg\\/dL |" in shown
+    assert "| valid for | adults |" in shown
+    assert "calculation" not in shown
+
+
 def test_a_card_says_in_which_sections_the_cited_words_stand_without_repeating_the_title() -> None:
     passage = Passage(id="p", kind="guideline", document_id="d", title="Asthma", text="…", section="Asthma › A", page=4)
     assert where(Reference(number=1, passage=passage)) == "A · page 4"

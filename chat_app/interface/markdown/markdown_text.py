@@ -40,8 +40,10 @@ def cell(language: Language, value: JsonValue) -> str:
     if isinstance(value, list):
         return ", ".join(cell(language, item) for item in value if item not in (None, ""))
     if isinstance(value, dict):
+        if value.keys() == {"value", "unit"}:
+            return f"{cell(language, value['value'])} {cell(language, value['unit'])}"
         return ", ".join(f"{key}: {cell(language, item)}" for key, item in value.items() if item not in (None, "", []))
-    return str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def code_block(text: str, language: str) -> str:

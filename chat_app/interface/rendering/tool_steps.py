@@ -15,6 +15,7 @@ from tools.types import Function, FunctionOutput, Phrase, ToolPresentation
 
 _LONGEST_SUBJECT = 72
 _RAW_LIMIT = 60_000
+_INTERNAL = (OWN, MAY_SHARE, "cite")
 
 
 def step_name(
@@ -62,7 +63,7 @@ def step_content(output: FunctionOutput, language: Language = ENGLISH) -> str:
     heading = f"**{say(language, 'step.arguments')}**\n\n"
     if arguments:
         titles = say(language, "step.argument"), say(language, "step.value")
-        shown.append(heading + table(language, titles, [(k, cell(language, v)) for k, v in arguments.items()]))
+        shown.append(heading + table(language, titles, [(_name(k), cell(language, v)) for k, v in arguments.items()]))
     elif output.input.arguments.strip() not in ("", "{}"):
         shown.append(heading + literal(output.input.arguments[:_LONGEST_SUBJECT]))
     if output.error is not None:
@@ -97,6 +98,10 @@ def _subject(arguments: dict[str, Any], preferred: tuple[str, ...]) -> str:
     return ""
 
 
+def _name(key: str) -> str:
+    return key.replace("_", " ")
+
+
 def _short(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= _LONGEST_SUBJECT else words[: _LONGEST_SUBJECT - 1].rstrip() + "…"
@@ -113,7 +118,7 @@ def _result(output: JsonValue, language: Language) -> str:
         shown.append(_passages(passages, language) or say(language, "step.no_passage"))
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
-        fields = [(k, cell(language, v)) for k, v in output.items() if k not in (OWN, MAY_SHARE)]
+        fields = [(_name(k), cell(language, v)) for k, v in output.items() if k not in _INTERNAL]
         header = say(language, "step.field"), say(language, "step.value")
         shown.append(_rows_of(listed, language) or table(language, header, fields))
     for key, label in (("did_you_mean", "step.did_you_mean"), ("note", "step.note")):
@@ -154,4 +159,4 @@ def _passages(passages: list[JsonValue], language: Language) -> str:
 def _rows_of(value: JsonValue, language: Language) -> str:
     rows = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     keys = list(dict.fromkeys(key for row in rows for key in row))[:8]
-    return table(language, keys, [[cell(language, row.get(key)) for key in keys] for row in rows])
+    return table(language, [*map(_name, keys)], [[cell(language, row.get(key)) for key in keys] for row in rows])
