@@ -102,7 +102,7 @@
     };
     zoom(0);
     show(page);
-    const bar = make('div', { class: 'asc-page-bar' }, previous, label, next, smaller, larger, open);
+    const bar = make('div', { class: 'asc-page-bar' }, previous, label, next, make('span', { class: 'asc-zoom' }, smaller, larger), open);
     const view = make('section', { class: 'asc-page-view', 'aria-label': t('pageItself') }, bar, picture.box);
     view.turn = turn;
     return view;

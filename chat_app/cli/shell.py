@@ -109,7 +109,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        # An id is copied from here.
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     Console(highlight=False, markup=False).print(table)

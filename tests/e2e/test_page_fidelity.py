@@ -27,7 +27,9 @@ export default function Probe() {
 # The text of an element is without the number of a list item.
 _NUMBERED = """(item) => {
   const list = item.parentElement;
-  const text = document.createTreeWalker(item, NodeFilter.SHOW_TEXT).nextNode();
+  const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT);
+  let text = walker.nextNode();
+  while (!text.data.trim()) text = walker.nextNode();
   text.data = `${list.start + [...list.children].indexOf(item)}. ${text.data.trimStart()}`;
 }"""
 

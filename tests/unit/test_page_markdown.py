@@ -67,7 +67,7 @@ def test_markup_that_the_writer_meant_is_kept(markup: str) -> None:
 
 
 def test_a_number_that_a_list_would_not_show_is_text() -> None:
-    assert fold("1. a\n3. b\n4. c") == "1. a\n3\\. b\n4\\. c"
+    assert fold("1. a\n3. b\n4. c") == "1. a\n\n   3\\. b\n\n   4\\. c"
     assert fold("1. a\n\ntext\n\n1. b") == "1. a\n\ntext\n\n1. b"
 
 

@@ -230,6 +230,9 @@ class MarkdownFold:
     def _markers(self, line: InlineLine, space: str, rest: str) -> tuple[int, str]:
         """Return the line's opening after its ``space``: list markers, a heading, a quotation or escaped text."""
         columns = _columns(space)
+        if self._is_wrong_number(columns, rest):
+            # A paragraph in the item above: there the page would join it to the text before.
+            return self._escaped(line, rest, "\n" + " " * self._lists.innermost)
         outer = self._lists.offset(columns)
         if self._after_blank or _opens_block(rest):
             self._lists.leave(columns)
@@ -241,6 +244,15 @@ class MarkdownFold:
             start = "" if self._begun else "\u2060"
             return self._escaped(line, rest, kept + start + _as_text(space[len(kept) :]))
         return self._items(line, space, rest, columns)
+
+    def _is_wrong_number(self, columns: int, rest: str) -> bool:
+        """Return whether a line right below a list item begins with a number that its list would not show."""
+        if self._after_blank or not self._lists.any:
+            return False
+        number = _NUMBER.match(rest)
+        return (
+            not self._lists.would_show(columns, int(number.group(1))) if number else bool(_BRACKETED_NUMBER.match(rest))
+        )
 
     def _items(self, line: InlineLine, space: str, rest: str, columns: int) -> tuple[int, str]:
         written, taken = space, 0

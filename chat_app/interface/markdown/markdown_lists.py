@@ -14,6 +14,11 @@ class OpenLists:
     def any(self) -> bool:
         return bool(self._offsets)
 
+    @property
+    def innermost(self) -> int:
+        """Text column of the innermost item; 0 without one."""
+        return self._offsets[-1] if self._offsets else 0
+
     def offset(self, columns: int) -> int:
         """Return the text column of the innermost item that a line indented by ``columns`` can belong to."""
         return max((offset for offset in self._offsets if offset <= columns), default=0)
@@ -30,10 +35,14 @@ class OpenLists:
     def forget_numbers(self) -> None:
         self._numbers.clear()
 
-    def shows(self, column: int, number: int) -> bool:
-        """Return whether a list at ``column`` would show ``number`` next."""
+    def would_show(self, column: int, number: int) -> bool:
+        """Return whether the next item of a list at ``column`` would get ``number``."""
         last = self._numbers.get(column)
-        if last is not None and number != last + 1:
+        return last is None or number == last + 1
+
+    def shows(self, column: int, number: int) -> bool:
+        """Count an item at ``column`` if it would get ``number``; return whether it would."""
+        if not self.would_show(column, number):
             return False
         self._numbers = {at: shown for at, shown in self._numbers.items() if at < column}
         self._numbers[column] = number
