@@ -19,6 +19,9 @@ from tests.support.services import milvus_lite_server, redis_server
 # Chainlit writes files when it is imported: into a temporary folder, not into the working directory.
 _CHAINLIT_ROOT = tempfile.TemporaryDirectory(prefix="asclepius-chainlit-")
 os.environ.setdefault("CHAINLIT_APP_ROOT", _CHAINLIT_ROOT.name)
+# xdist's workers inherit it: the demonstration content is ingested once per run.
+_DEMO_CONTENT = tempfile.TemporaryDirectory(prefix="asclepius-demo-")
+os.environ.setdefault("TESTS_DEMO_CONTENT", _DEMO_CONTENT.name)
 
 # Generated examples have no time limit: it would fail on a busy machine alone.
 settings.register_profile(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,7 +42,7 @@ def asclepius(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=200,
         check=False,
     )
 
@@ -55,11 +57,34 @@ class Served:
     log: Path
 
 
+def demo_content(folder: Path, data_dir: Path) -> None:
+    """Copy the demonstration content into a new data directory; the first call for ``folder`` has it ingested there."""
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            with _serve(folder / "data", loaded=True, environment={}):
+                pass
+            (folder / "whole").touch()
+    data_dir.mkdir(mode=0o700)
+    for part in ("guidelines", "milvus"):
+        shutil.copytree(folder / "data" / part, data_dir / part)
+
+
 @contextmanager
 def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterator[Served]:
     """Serve on a free port until the block ends; with ``loaded``, wait for the content first."""
+    run = os.environ.get("TESTS_DEMO_CONTENT")
+    if run and loaded and not data_dir.exists():
+        demo_content(Path(run), data_dir)
+    with _serve(data_dir, loaded=loaded, environment=environment) as served:
+        yield served
+
+
+@contextmanager
+def _serve(data_dir: Path, *, loaded: bool, environment: dict[str, str]) -> Iterator[Served]:
     log = data_dir.parent / f"{data_dir.name}-serve.log"
     with log.open("ab") as output:
+        begun = log.read_text().count("Asclepius is at")
         process = subprocess.Popen(
             [COMMAND, "serve", "--port", "0"],
             env=clean_environment(data_dir, **environment),
@@ -67,7 +92,6 @@ def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterato
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    begun = log.read_text().count("Asclepius is at")
     try:
         wait_until(lambda: log.read_text().count("Asclepius is at") > begun or process.poll() is not None, what="serve")
         assert process.poll() is None, log.read_text()[-2000:]
