@@ -199,9 +199,10 @@ async def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_source_fills_
         await answered(page)
         assert await page.evaluate("document.documentElement.scrollWidth") <= 390
         await page.locator("a[href^='#cite-']").first.click()
-        box = await page.locator("#asc-panel").bounding_box()
-        assert box is not None
-        assert (box["x"], box["width"]) == (0, 390)
+        await page.locator("#asc-panel").wait_for()
+        await page.wait_for_function(
+            "(({ x, width }) => x === 0 && width === 390)(document.querySelector('#asc-panel').getBoundingClientRect())"
+        )
 
 
 async def test_a_statement_that_is_not_in_its_source_is_marked_in_the_text_and_listed(

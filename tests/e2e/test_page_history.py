@@ -154,6 +154,7 @@ async def test_settings_reach_the_agent(browser: Browser, fake: ServedPage) -> N
         dialog = page.get_by_role("dialog")
         await dialog.get_by_role("switch").nth(1).click()
         await dialog.get_by_role("button", name="Confirm").click()
+        await expect(page.locator("#asc-in-force")).to_have_text("All guidelines")
         await ask(page, "options please")
         await answered(page)
         text = await answer_text(page)

@@ -72,7 +72,8 @@ async def test_a_loading_page_asks_for_the_list_of_conversations_once(browser: B
         page = await context.new_page()
         requested: list[str] = []
         page.on("request", lambda request: requested.append(request.url))
-        await page.goto(fake.url)
+        async with page.expect_request("**/project/threads"):
+            await page.goto(fake.url)
         await page.locator("#asc-in-force").wait_for()
         await page.locator("#asc-statement[data-settled]").wait_for()
         assert len([url for url in requested if url.endswith("/project/threads")]) == 1

@@ -93,10 +93,12 @@ async def test_a_page_ends_where_the_document_does_and_is_shown_at_its_mark(brow
         await page.locator("a[href^='#cite-']").first.click()
         panel, picture = page.locator("#asc-panel"), page.locator(".asc-page-box[data-state='shown']")
         await picture.wait_for()
-        assert await picture.evaluate("box => box.scrollTop") > 0, "the mark is near the end of the page"
+        # The mark is near the end of the page.
+        await page.wait_for_function("document.querySelector('.asc-page-box').scrollTop > 0")
         before = await picture.locator("img").evaluate("image => image.clientWidth")
         await panel.get_by_role("button", name="Zoom in").click()
-        assert await picture.locator("img").evaluate("image => image.clientWidth") > before * 1.4
+        wider = "(before) => document.querySelector('.asc-page-box img').clientWidth > before * 1.4"
+        await page.wait_for_function(wider, arg=before)
         await panel.get_by_role("button", name="Zoom in").click()
         await expect(panel.get_by_role("button", name="Zoom in")).to_be_disabled()
         following, preceding = (panel.get_by_role("button", name=f"{name} page") for name in ("Next", "Previous"))

@@ -34,7 +34,7 @@ async def test_a_guideline_question_streams_an_answer_whose_numbers_open_the_rig
         quoted = await panel.locator("mark.asc-here").inner_text()
         assert " ".join(quoted.split()) in " ".join((await answer_text(page)).split())
         await expect(panel.locator(".asc-page-box")).to_have_attribute("data-state", "shown")
-        assert await panel.locator("img").evaluate("image => image.naturalWidth") > 600
+        await page.wait_for_function("document.querySelector('#asc-panel img').naturalWidth > 600")
 
 
 async def test_a_follow_up_is_understood_in_its_conversation(browser: Browser, served: Served) -> None:
@@ -64,6 +64,7 @@ async def test_only_the_guideline_that_was_chosen_is_searched_and_the_answer_say
         await dialog.locator("div:has(> label[for='documents']) .group").click()
         await page.get_by_role("option", name="Hypertension").click()
         await dialog.get_by_role("button", name="Confirm").click()
+        await expect(page.locator("#asc-in-force")).to_have_text("Hypertension in adults")
         await ask(page, ASTHMA)
         await answered(page)
         await expect(page.locator(".asc-answer-end")).to_contain_text("Searched only “")

@@ -18,6 +18,7 @@ from tests.support.scripted_server import ScriptedServer, Status, calls_reply, t
 from tests.support.served import asclepius, serve
 from tests.support.services import wait_until
 from tests.support.waiting import until
+from tests.support.written_files import holding
 
 CANARY = "Zanzibarquokka"
 CALL = ("call_1", "search_clinical_guidelines", '{"question": "metformin"}')
@@ -27,18 +28,6 @@ TURN = [
     chained(text_reply("Start metformin at 500 mg once daily with food. [1]", response_id="resp_2")),
 ]
 DELETED = Status(200, body={"id": "resp", "object": "response", "deleted": True})
-
-
-def holding(data_dir: Path, word: str) -> list[str]:
-    """Return the files that contain ``word``."""
-    found = []
-    for path in sorted(data_dir.rglob("*")):
-        try:
-            if path.is_file() and word.encode() in path.read_bytes():
-                found.append(str(path.relative_to(data_dir)))
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.slow

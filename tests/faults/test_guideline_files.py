@@ -226,7 +226,7 @@ async def test_a_run_killed_while_indexing_leaves_nothing_to_find_and_the_next_o
         subprocess.run,
         [sys.executable, str(script), milvus_uri, str(folder), collection, str(path)],
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        timeout=60,
+        timeout=150,
         check=False,
         capture_output=True,
     )

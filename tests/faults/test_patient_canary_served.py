@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.browser import answered, ask, chromium, chromium_path, recorded
 from tests.support.served import Served, asclepius, serve
+from tests.support.written_files import files_in
 
 NAME = "Quillfeather"
 PATIENT = f"Mrs {NAME}, 71, potassium 6.1"
@@ -54,8 +55,7 @@ class Logs:
     @staticmethod
     def _files(ward: Served) -> list[Path]:
         folder = ward.data_dir.parent
-        written = [file for file in folder.rglob("*") if file.is_file()]
-        return [file for file in written if file.suffix == ".log" or (folder / "traces") in file.parents]
+        return [file for file in files_in(folder) if file.suffix == ".log" or (folder / "traces") in file.parents]
 
     def that_name_her(self) -> list[str]:
         files = self._files(self.ward)

@@ -31,6 +31,7 @@ from chat_app.interface.api.records.cds_routes import HookRequest
 from chat_app.sessions import RedisSessionStore
 from chat_app.settings import Settings
 from tests.support.api_server import Api, api
+from tests.support.written_files import holding
 from tools.drug_database import DrugDatabase
 
 Json = dict[str, Any]
@@ -632,7 +633,7 @@ async def test_nothing_of_the_patient_is_kept_or_logged(
         assert CANARY not in (await client.post("/cds-services/order-sign", json=wrong)).text
         assert CANARY not in str(await entries(running))
     assert CANARY not in caplog.text
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    assert holding(tmp_path, CANARY) == []
 
 
 # -- odd requests -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.served import Served, asclepius, serve
+from tests.support.served import Served, asclepius, new_data, serve
 
 
 def events(output: str) -> list[dict[str, Any]]:
@@ -224,6 +224,7 @@ def test_an_unreachable_model_server_is_a_failed_turn_with_what_to_check(tmp_pat
 
 
 def test_an_answer_still_comes_when_only_redis_is_gone(tmp_path: Path) -> None:
+    new_data(tmp_path / "data")
     done = asclepius(
         "ask",
         "What are the contraindications for ACE inhibitors?",

@@ -85,7 +85,7 @@ async def test_with_nothing_set_all_three_services_answer_and_end_with_the_block
         assert services.owned
         assert len(told) == 3
 
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
     assert not (tmp_path / "run" / "services.json").exists()
 
 
@@ -141,7 +141,7 @@ async def test_of_processes_that_start_at_once_one_owns_the_services(tmp_path: P
         for one in processes:
             close_input(one)
         assert [await asyncio.to_thread(one.wait) for one in processes] == [0] * 4
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
 
 
 async def test_when_the_owner_ends_first_another_runs_the_services_at_the_same_addresses(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_the_services_start_restart_and_end_under_both_event_loops(
             await until(services, running_after(restarts=1))
 
     run(main())
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
 
 
 async def test_an_index_that_another_process_has_open_is_one_plain_sentence(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_a_service_that_does_not_come_up_names_its_log(tmp_path: Path) -> 
 
     assert "exit code 1" in str(failed.value)
     assert "Bad file format" in (tmp_path / "logs" / "redis.log").read_text()
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
 
 
 async def test_a_data_directory_that_cannot_be_used_is_said_with_what_to_set(tmp_path: Path) -> None:

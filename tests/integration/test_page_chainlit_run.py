@@ -51,7 +51,7 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
         wait_until(
             lambda: (owns_port(process.pid, port) and _answers(url)) or process.poll() is not None,
             what="chainlit run",
-            seconds=90,
+            seconds=150,
         )
         assert process.poll() is None, log.read_text()[-2000:]
         page = httpx.get(url, headers={"accept": "text/html"}, timeout=60)

@@ -17,6 +17,7 @@ import pytest
 from tests.support.page_sockets import seen, socket_of
 from tests.support.pdfs import write_pdf
 from tests.support.served import Served, asclepius, serve
+from tests.support.written_files import files_in, holding
 
 pytestmark = pytest.mark.served
 
@@ -215,8 +216,7 @@ async def test_it_is_erased_with_its_conversation(over: str, app: Served, letter
             listed = (await bob.get("/api/v1/conversations")).json()["conversations"]
             assert (await bob.delete(f"/api/v1/conversations/{listed[0]['id']}")).status_code == 204
         assert not folder_of(app, answer.thread).exists()
-        kept = [path for path in app.data_dir.rglob("*") if path.is_file() and letter.pdf in path.read_bytes()]
-        assert kept == []
+        assert holding(app.data_dir, letter.pdf) == []
         assert (await bob.get(f"/api/v1/passages/{reference['passage_id']}")).status_code == 404
 
 
@@ -239,13 +239,13 @@ async def test_it_is_there_after_a_restart_and_no_log_or_trace_names_it(app: Ser
         answer = await asked(app, bob, letter.question, file=letter.pdf)
     # The last test of this file: what it starts has the data of the app that it ends.
     app.process.send_signal(signal.SIGTERM)
-    await asyncio.to_thread(app.process.wait, 30)
+    await asyncio.to_thread(app.process.wait, 60)
     with serve(app.data_dir, loaded=False, **SETTINGS) as again:
         async with user_of(again, "bob") as bob:
             assert (await asked(again, bob, letter.question, thread=answer.thread)).own
             assert (await bob.get(f"/api/v1/passages/{answer.own[0]['passage_id']}")).status_code == 200
         said = again.log.read_text().lower()
-    traces = [path for path in (app.data_dir.parent / "traces").rglob("*") if path.is_file()]
+    traces = files_in(app.data_dir.parent / "traces")
     assert any(path.read_bytes() for path in traces)
     for words in (said, *(path.read_text().lower() for path in traces)):
         assert "maier" not in words

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -132,3 +132,6 @@ async def choose_models(page: Page, *models: str) -> None:
         await dialog.get_by_role("option", name=model).click()
     await dialog.get_by_role("button", name="Confirm").click()
     await dialog.wait_for(state="detached")
+    # The server says what the next question has once it knows; each message of a page is handled in its own task.
+    for model in models:
+        await expect(page.locator("#asc-in-force")).to_contain_text(model)

@@ -57,8 +57,11 @@ class Served:
     log: Path
 
 
-def demo_content(folder: Path, data_dir: Path) -> None:
-    """Copy the demonstration content into a new data directory; the first call for ``folder`` has it ingested there."""
+def new_data(data_dir: Path) -> None:
+    """Create a data directory with the demonstration content, which the first call of a test run has ingested."""
+    if "TESTS_DEMO_CONTENT" not in os.environ:
+        return
+    folder = Path(os.environ["TESTS_DEMO_CONTENT"])
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
@@ -73,9 +76,8 @@ def demo_content(folder: Path, data_dir: Path) -> None:
 @contextmanager
 def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterator[Served]:
     """Serve on a free port until the block ends; with ``loaded``, wait for the content first."""
-    run = os.environ.get("TESTS_DEMO_CONTENT")
-    if run and loaded and not data_dir.exists():
-        demo_content(Path(run), data_dir)
+    if loaded and not data_dir.exists():
+        new_data(data_dir)
     with _serve(data_dir, loaded=loaded, environment=environment) as served:
         yield served
 
