@@ -34,10 +34,15 @@ PROJECT = Path(__file__).resolve().parent.parent
 # Coverage slows tests by half, and the generated examples of tests/properties threefold: it is measured where the
 # engine is what is tested, not where it works behind the API, a served app or an index.
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
-ENGINE = re.compile(
-    r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager)|tests\.support\.engine)\b", re.MULTILINE
-)
+ENGINE = re.compile(r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager))\b", re.MULTILINE)
+SCRIPTED = re.compile(r"^from tests\.support\.engine\b", re.MULTILINE)
 BEHIND = re.compile(r"^from (tests\.support\.(api_server|served|page_server)|tools\.guidelines)\b", re.MULTILINE)
+
+
+def tests_engine(path: Path) -> bool:
+    text = path.read_text("utf-8")
+    signs = [bool(pattern.search(text)) for pattern in (ENGINE, SCRIPTED)]
+    return path.parent.name in ENGINE_FOLDERS and (all(signs) or (any(signs) and not BEHIND.search(text)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,9 +72,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     wanted = config.getoption("--engine", default=None)
     if wanted is None or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
         return None
-    text = collection_path.read_text("utf-8")
-    tests_engine = collection_path.parent.name in ENGINE_FOLDERS and ENGINE.search(text) and not BEHIND.search(text)
-    return True if bool(tests_engine) != (wanted == "only") else None
+    return True if tests_engine(collection_path) != (wanted == "only") else None
 
 
 SERVED_FIXTURES = frozenset({"served", "demo_page", "shared_page", "fake"})

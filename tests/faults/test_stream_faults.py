@@ -31,7 +31,7 @@ from tests.support.scripted_server import (
     text_reply,
 )
 
-CANARY = "Mrs Quillfeather, 71, potassium 6.1"
+CANARY = "How much metformin for Mrs Quillfeather, 71?"
 WHOLE = text_reply("Do not ", "give it.")
 BEGUN = WHOLE[:6]
 """Everything up to the last delta."""
@@ -98,7 +98,7 @@ async def test_a_stream_that_cannot_be_decoded_is_a_protocol_violation(
     ours = (record for record in caplog.records if record.name.startswith(("chat_app", "tools")))
     logged = "\n".join(record.getMessage() for record in ours)
     assert CANARY not in logged + end.outcome.message
-    assert "potassium" not in logged
+    assert "Quillfeather" not in logged
 
 
 async def test_an_event_of_an_unknown_type_is_ignored_and_counted(

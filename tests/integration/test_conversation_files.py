@@ -19,6 +19,8 @@ from tools.guidelines import GuidelineLibrary, IngestProgress, Scope, erase_file
 from tools.guidelines.ingestion.ingester import MOST_OWN, OWN_FILE
 from tools.guidelines.storage.scopes import own_id
 
+pytestmark = pytest.mark.slow
+
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 OWN = "Mrs Maier tolerated zolpidazine 12 mg daily from the first week on, without any rash."
 CHANGED = "Mrs Maier stopped zolpidazine in the third week because of a severe rash."

@@ -30,6 +30,8 @@ from tests.support.embedded_processes import (
 )
 from tests.support.services import milvus_lite_server, wait_until
 
+pytestmark = pytest.mark.slow
+
 # Runs the services until its standard input closes; prints what it uses and whether it runs them itself.
 OTHER_PROCESS = """
 import asyncio, sys

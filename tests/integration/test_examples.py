@@ -13,6 +13,8 @@ import pytest
 from chat_app.tool_registry import custom_tools
 from tests.support.offline_server import offline_server
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLES = PROJECT / "examples"
 EXPECTED = {

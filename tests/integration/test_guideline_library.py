@@ -21,6 +21,8 @@ from tools.guidelines.library import DEMO_FOLDER
 from tools.language.query_expansion import Expansion, QueryExpansion
 from tools.language.sentences import sentences
 
+pytestmark = pytest.mark.slow
+
 ASPIRIN = "Give aspirin 300 mg at once to adults with a suspected acute coronary syndrome."
 HEPARIN = "Heparin must not be given to patients with a history of heparin-induced thrombocytopenia."
 

@@ -24,6 +24,8 @@ from tests.support.scripted_server import ScriptedServer, Status, text_reply
 from tools.guidelines import Document, GuidelineLibrary, Scope, guideline_tools, scope_of
 from tools.guidelines.library import DEMO_FOLDER
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-test"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support import hostile_mcp
 from tests.support.served import asclepius
 
-QUESTION = "How many beds are free on the ward?"
+QUESTION = "Which ward has free beds?"
 
 
 def servers_file(folder: Path) -> str:

@@ -21,6 +21,8 @@ from tools.drug_database.records import DrugRecord
 from tools.drug_database.records.strengths import number
 from tools.language.folding import fold_name
 
+pytestmark = pytest.mark.slow
+
 FILES = (
     "ndctext_2015-12.zip",
     "orange-book_2020-07-06.zip",

@@ -60,6 +60,7 @@ class TestOrangeBook:
         records, _ = rolled_up(orange_book(tmp_path, row))
         assert records["lansoprazole+naproxen"].products[0].strengths == ("15MG,N/A / N/A,250MG",)
 
+    @pytest.mark.slow
     def test_the_real_book_keeps_every_row(self, shared: Path) -> None:
         _, report = rolled_up(shared / "data/drugs/orange-book_2020-07-06.zip")
         assert (report.read, report.kept, report.merged, report.refused) == (38_615, 38_613, 2, 0)
@@ -80,6 +81,7 @@ class TestDrugsAtFda:
         _, report = rolled_up(tmp_path)
         assert report.files[0].reasons == {"9 columns instead of 8": 1}
 
+    @pytest.mark.slow
     def test_status_sponsor_and_equivalence_reach_their_product(self, shared: Path) -> None:
         records, report = rolled_up(shared / "data/drugs/drugsatfda_2019-07-02.zip")
         assert all(file.reconciles for file in report.files)
@@ -132,6 +134,7 @@ class TestRxNorm:
         assert product.packages == ("13913000213",)
         assert {fact.value for fact in records["metformin"].rxcuis} == {"1", "2"}
 
+    @pytest.mark.slow
     def test_a_component_without_a_concept_of_its_own_is_not_lost(self, shared: Path) -> None:
         """The file lacks the ingredients that begin with A; Percocet must not become plain oxycodone for it."""
         records, _ = rolled_up(shared / "data/drugs/rxnorm_prescribable_2025-10.zip")
