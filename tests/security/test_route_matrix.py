@@ -5,7 +5,10 @@ The routes come from the app, so a new one is called, too. One that changes some
 
 from __future__ import annotations
 
+import asyncio
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -218,6 +221,25 @@ async def is_kept_from_others(client: httpx.AsyncClient, operation: Operation, a
         assert theirs.status_code in {"owner": {401, 404}, "nobody": REFUSED, "role": {403}}[access], said
 
 
+def generated_requests_get_nothing(served: Served, ids: Mapping[str, str], folder: Path) -> None:
+    """Let Schemathesis send odd requests that name ana's things, as a stranger: no server error and no leak."""
+    named = "".join(f'"path.{name}" = "{value}"\n' for name, value in ids.items())
+    (folder / "schemathesis.toml").write_text(f"[parameters]\n{named}", "utf-8")
+    report = folder / "requests.yaml"
+    command = [
+        str(Path(sys.executable).with_name("schemathesis")),
+        *("--config-file", str(folder / "schemathesis.toml"), "run", f"{served.url}/api/v1/openapi.json"),
+        *("--header", "X-Forwarded-User: stranger", "--checks", "not_a_server_error", "--phases", "coverage,fuzzing"),
+        *("--request-timeout", "120", "--suppress-health-check", "all"),
+        *("--max-examples", "3", "--generation-deterministic", "--no-color", "--report-vcr-path", str(report)),
+    ]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400, check=False)
+    assert run.returncode == 0, run.stdout
+    sent = report.read_text("utf-8")
+    assert all(f"/{ids[name]}" in sent for name in ("thread_id", "conversation_id", "turn_id", "document_id"))
+    assert SECRET not in sent
+
+
 def test_every_case_is_of_a_route_and_every_route_has_a_case(routes: AppRoutes) -> None:
     paths = {path for _, path in routes.operations}
     assert {path for _, path in CASES} <= paths
@@ -231,6 +253,7 @@ async def test_no_route_gives_or_changes_what_is_another_users(routes: AppRoutes
             before = await ana.state()
             for number, operation in enumerate(operations):
                 await is_kept_from_others(others, operation, ana, f"stranger-{number}")
+            await asyncio.to_thread(generated_requests_get_nothing, served, ana.ids, tmp_path)
             assert await ana.state() == before
             ready = await others.get("/readyz")
             assert (ready.status_code, ready.json()["degraded"]) == (200, ["drugs"]), "guidelines alone can be asked"
