@@ -36,7 +36,7 @@ def postgres_server() -> Generator[str]:
             os.chown(folder, user.pw_uid, user.pw_gid)
         data = str(Path(folder) / "data")
         subprocess.run(
-            [initdb, "-D", data, "-U", "asclepius", "--auth=trust", "-E", "UTF8", "--no-sync"],
+            [initdb, "-D", data, "-U", "asclepius", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=folder,
