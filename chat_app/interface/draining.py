@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from chainlit.session import ws_sessions_id
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chat_app.interface.rendering.sockets import close_transport, owner_of
 from chat_app.interface.turns.live_turns import LiveTurns
 
 
@@ -28,6 +26,11 @@ class SocketDrain:
 
 async def release_browsers(turns: LiveTurns) -> None:
     """Close the sockets of browsers that wait for no answer of this process; they connect again by themselves."""
+    # Chainlit reads its configuration on import, which the server prepares after it has imported this module.
+    from chainlit.session import ws_sessions_id
+
+    from chat_app.interface.rendering.sockets import close_transport, owner_of
+
     for session in list(ws_sessions_id.values()):
         owner = owner_of(session)
         if owner is None or not turns.of_thread(session.thread_id, owner):

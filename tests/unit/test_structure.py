@@ -43,6 +43,11 @@ def runtime_statements(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def imported(path: Path) -> set[str]:
     """Modules of the project that ``path`` imports when it is imported."""
+    return (all_imported(path) & NAMES) - {dotted(path)}
+
+
+def all_imported(path: Path) -> set[str]:
+    """All modules that ``path`` imports when it is imported."""
     found: set[str] = set()
     for node in runtime_statements(ast.parse(path.read_text("utf-8")).body):
         if isinstance(node, ast.Import):
@@ -51,7 +56,7 @@ def imported(path: Path) -> set[str]:
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
                 found.add(whole if whole in NAMES else node.module)
-    return (found & NAMES) - {dotted(path)}
+    return found
 
 
 def test_no_module_imports_itself_through_others() -> None:
@@ -73,6 +78,19 @@ def test_no_package_of_the_offline_server_imports_itself_through_others() -> Non
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_the_server_prepares_the_page_before_chainlit_is_imported() -> None:
+    """Chainlit reads its configuration on import: imported too early, it would serve its own page."""
+    paths = {dotted(path): path for path in modules()}
+    waiting, seen = ["chat_app.interface.http_api", "chat_app.interface.serving"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += [*imported(paths[name]), *filter(None, [name.rpartition(".")[0]])]
+    early = {name for name in seen for one in all_imported(paths[name]) if one.partition(".")[0] == "chainlit"}
+    assert early == set()
 
 
 def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
