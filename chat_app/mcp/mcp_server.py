@@ -134,7 +134,10 @@ class PublishedContent:
             raise _error(types.INVALID_PARAMS, "There is no tool of that name.")
         (definition,) = self._manager.definitions([own])
         # In strict mode, which the definitions are for, null means that a value is left out.
-        body = orjson.dumps(dict.fromkeys(definition.parameters["properties"]) | arguments).decode()
+        try:
+            body = orjson.dumps(dict.fromkeys(definition.parameters["properties"]) | arguments).decode()
+        except orjson.JSONEncodeError:
+            raise _error(types.INVALID_PARAMS, "A number or a text of the arguments cannot be read.") from None
         await self._audit.record("tool", user, detail=f"mcp {name}", text=body)
         output = await self._manager.execute(Function(call_id=uuid4().hex, name=own, arguments=body))
         if output.error is not None:

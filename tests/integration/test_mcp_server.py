@@ -162,6 +162,8 @@ async def test_what_does_not_exist_is_refused_without_repeating_it(served: Serve
     async with connected(served, transport) as session:
         with pytest.raises(McpError, match="no tool of that name"):
             await session.call_tool("jane_roe", {})
+        with pytest.raises(McpError, match="cannot be read"):
+            await session.call_tool("check_interactions", {"names": 2**64})
         for address in (
             "asclepius://passages/guideline%3Ajane-roe%40e598ee3e8e39%3A1",
             "asclepius://documents/jane-roe",
