@@ -8,7 +8,8 @@ from chat_app.evaluation.answer_evaluation import AnswerQuestion
 from chat_app.evaluation.naive_ranker import naive_quotes
 from chat_app.offline.extraction import scoring
 from chat_app.offline.extraction.question import read_question
-from scripts.fit_extraction import Example, fitted
+from chat_app.offline.extraction.selection import Room
+from scripts.fit_extraction import Example, Shown, best_room, fitted
 from tools.types import Passage
 
 
@@ -31,3 +32,14 @@ def test_the_naive_ranker_prefers_sentences_with_the_rarest_words_of_the_questio
     text = "Give drugs to adults with care. Give zorbium to adults with gout. Adults are seen every year in care."
     passage = Passage(id="p", kind="guideline", document_id="d", title="Guide", text=text)
     assert naive_quotes("zorbium in adults", [passage], most=1) == ["Give zorbium to adults with gout."]
+
+
+def test_the_room_with_most_facts_is_chosen_among_those_of_short_answers() -> None:
+    small, wide, endless = Room(1.0, 40), Room(2.0, 60), Room(9.0, 900)
+    found = {
+        small: [Shown(0, holds=False, words=30), Shown(1, holds=True, words=30)],
+        wide: [Shown(0, holds=True, words=80), Shown(1, holds=True, words=80)],
+        endless: [Shown(0, holds=True, words=91), Shown(1, holds=True, words=91)],
+    }
+    assert best_room([found]) == wide
+    assert best_room([found], left_out=0) == small

@@ -12,9 +12,11 @@ from chat_app.offline.extraction.calls import comparison, plan
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.drug_parts import asked_sections
+from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts, read_question
 from chat_app.offline.extraction.reading import gather
+from chat_app.offline.extraction.scoring import scored
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 
@@ -373,6 +375,14 @@ def test_the_asked_medicines_record_comes_before_what_is_said_of_others() -> Non
     answer = compose(question, gather([told, drug("lithium", lithium)])).text
     assert answer.startswith("lithium, pregnancy:\n\n- Monitor serum levels during pregnancy. [7]")
     assert answer.endswith("safe in pregnancy. [1]")
+
+
+def test_a_sentence_goes_on_about_the_asked_medicine_unless_it_names_another() -> None:
+    question = read_question("What is the maximum dose of metformin?", subjects=["metformin"])
+    start = "Metformin starts at a dose of 500 mg."
+    for following, aside in (("The maximum dose is 2 g.", False), ("The maximum dose of pioglitazone is 45 mg.", True)):
+        found = scored(question, [EvidencePassage(f"{start} {following}")])
+        assert [(each.unit.text, each.is_aside) for each in found] == [(start, False), (following, aside)]
 
 
 def test_the_name_of_a_medicine_alone_is_no_answer() -> None:

@@ -7,6 +7,7 @@ scripts.fit_extraction`` and are checked there by cross-validation.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
+from tools.language.inn_stems import has_drug_stem
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 
 
@@ -47,6 +49,7 @@ OTHERS: Final = 3.0
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 _OPENING: Final = 6
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _REACH: Final = 2
 
 
@@ -119,12 +122,16 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
-    """The places of units that neither name a drug of the question or its class, nor follow a unit that does."""
+    """The places of units that neither name a drug of the question or its class, nor follow a unit that does.
+
+    A unit that follows and names another drug is not about the first.
+    """
     others: set[int] = set()
     last: _Candidate | None = None
     for place, each in enumerate(candidates):
         names = any(name <= term_set(f"{each.above} {each.unit.text}") for name in question.subjects)
         goes_on = last is not None and last.passage is each.passage and each.unit.table is None
+        goes_on = goes_on and not any(map(has_drug_stem, _WORD.findall(each.unit.text)))
         if not (names or goes_on):
             others.add(place)
         last = each if names else None

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
 from tools.language.quotable_units import term_set
 
-ENOUGH_WORDS: Final = 62
-"""From so many words on, only the best units are added to an answer."""
+
+class Room(NamedTuple):
+    """What ends an answer; fitted by ``python -m scripts.fit_extraction``."""
+
+    worse: float
+    """Units that score so much less than the best one are left out."""
+    words: int
+    """From so many words on, only the best units are added."""
+
+
+ROOM: Final = Room(worse=2.5, words=62)
 BEST: Final = 3
 """The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
 MOST_WORDS: Final = 180
 """A unit that would make the answer longer than this is left out, unless it is the first."""
-WORSE: Final = 2.5
-"""Units that score so much less than the best one are left out."""
 MOST: Final = 8
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
@@ -36,7 +43,11 @@ class Selection:
 
 def select(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> Selection:
     """Choose the best units of ``passages``; none when no unit holds a term of the question."""
-    everything = scored(question, passages, weights)
+    return chosen_of(question, scored(question, passages, weights))
+
+
+def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
+    """Choose the best of the scored units within ``room``."""
     ranked = sorted(
         (each for each in everything if each.features.own > 0 or each.features.above > 0),
         key=lambda each: (-each.score, each.place),
@@ -44,15 +55,17 @@ def select(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     if not any(each.features.own or each.unit.table for each in ranked):
         return Selection()
     asked = [each for each in ranked if each.passage.part in question.sections][:1]
-    enough = ranked[0].score - WORSE
+    enough = ranked[0].score - room.worse
     chosen: dict[int, Scored] = {}
     length = added = 0
     # One sentence of the asked section is always among the quotes: its place is kept when others score higher.
     for each in [*(one for one in asked if one.score < enough or one not in ranked[:BEST]), *ranked]:
-        full = (length >= ENOUGH_WORDS and added >= BEST) or len(chosen) >= MOST
+        full = (length >= room.words and added >= BEST) or len(chosen) >= MOST
         if chosen and (full or each.score < enough):
             break
-        together = _table(each, everything) if question.asks_list and each.unit.table else _together(each, everything)
+        together = (
+            _table(each, everything, room) if question.asks_list and each.unit.table else _together(each, everything)
+        )
         group = [one for one in together if one.place not in chosen]
         size = sum(one.unit.words for one in group)
         if not group or (chosen and (length + size > MOST_WORDS or _repeats(each, chosen.values()))):
@@ -76,10 +89,10 @@ def _together(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
     return found
 
 
-def _table(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
+def _table(each: Scored, everything: Sequence[Scored], room: Room) -> list[Scored]:
     """All rows of the table, when they are not too long to be shown."""
     rows = [one for one in everything if one.unit.table == each.unit.table]
-    return rows if sum(one.unit.words for one in rows) <= ENOUGH_WORDS else [each]
+    return rows if sum(one.unit.words for one in rows) <= room.words else [each]
 
 
 def _repeats(each: Scored, chosen: Iterable[Scored]) -> bool:
