@@ -38,8 +38,8 @@ def test_the_room_with_most_facts_is_chosen_among_those_of_short_answers() -> No
     small, wide, endless = Room(1.0, 40), Room(2.0, 60), Room(9.0, 900)
     found = {
         small: [Shown(0, holds=False, words=30), Shown(1, holds=True, words=30)],
-        wide: [Shown(0, holds=True, words=80), Shown(1, holds=True, words=80)],
-        endless: [Shown(0, holds=True, words=91), Shown(1, holds=True, words=91)],
+        wide: [Shown(0, holds=True, words=50), Shown(1, holds=True, words=50)],
+        endless: [Shown(0, holds=True, words=51), Shown(1, holds=True, words=51)],
     }
     assert best_room([found]) == wide
     assert best_room([found], left_out=0) == small
