@@ -15,8 +15,8 @@ TEST: Path = DATA / "emergency_test.jsonl"
 
 The group ``develop`` was looked at while the classifier was developed; ``check`` was written last, and nothing of it
 was added to the training set; ``later`` was written when the classifier was finished. ``before`` and ``after`` were
-written before and after terse headlines were added to the training set. ``doses`` are ordinary questions about the
-doses of the demonstration drugs.
+written before and after terse headlines were added to the training set, ``notes`` after ordinary notes were. ``doses``
+are ordinary questions about the doses of the demonstration drugs.
 """
 
 

@@ -17,7 +17,7 @@ NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Ca
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
-    groups = {"develop", "check", "later", "before", "after", "doses, develop", "doses, check"}
+    groups = {"develop", "check", "later", "before", "after", "notes", "doses, develop", "doses, check"}
     assert {one.group for one in report.groups} == groups
     for one in report.groups:
         assert one.recognised >= 0.93 * one.emergencies, report.missed
