@@ -29,9 +29,11 @@ def asset_router(folder: Path) -> APIRouter:
             raise HTTPException(404, "File not found")
         headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
         kind = _COMPRESSED.get(path.suffix)
-        if kind is None or "gzip" not in request.headers.get("accept-encoding", ""):
+        if kind is None:
             return FileResponse(path, headers=headers)
         content = await run_in_threadpool(packed, path)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(await run_in_threadpool(gzip.decompress, content), media_type=kind, headers=headers)
         return Response(content, media_type=kind, headers=headers | {"content-encoding": "gzip"})
 
     return router
