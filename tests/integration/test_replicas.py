@@ -205,9 +205,10 @@ async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_die
 async def test_a_page_leaves_a_replica_that_is_stopped_once_it_waits_for_no_answer(
     redis_url: str, tmp_path: Path
 ) -> None:
-    with pair(tmp_path, redis_url, ASCLEPIUS_DRAIN_SECONDS="300") as (first, _):
+    with pair(tmp_path, redis_url, ASCLEPIUS_DRAIN_SECONDS="300") as (first, other):
         async with (
             signed_in(first) as here,
+            signed_in(other) as there,
             socket_of(first, here) as (asker, shown, _),
             socket_of(first, here) as (reader, _, _),
         ):
@@ -221,8 +222,10 @@ async def test_a_page_leaves_a_replica_that_is_stopped_once_it_waits_for_no_answ
             assert asker.connected
             first.open_gate("drained")
             await until_left(asker)
-            await until_shown(shown, "n100")
-            await until_ended(shown)
+            thread_id = (await seen(shown, "first_interaction"))[0]["thread_id"]
+            thread = (await there.get(f"/project/thread/{thread_id}")).raise_for_status().json()
+            assert "n100" in "".join(step["output"] for step in thread["steps"])
+            assert [element["props"]["outcome"]["kind"] for element in thread["elements"]] == ["completed"]
         await asyncio.to_thread(first.process.wait, 60)
 
 
