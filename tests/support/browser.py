@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -92,17 +93,28 @@ async def recorded(
 
 async def ask(page: Page, question: str) -> None:
     """Type ``question`` and send it."""
-    await page.locator("#chat-input").fill(question)
-    # Enabled once the page is connected and nothing is being answered.
-    await page.locator("#chat-submit:not([disabled])").wait_for()
+    await _type(page, question)
     await page.locator("#chat-input").press("Enter")
+
+
+async def _type(page: Page, question: str) -> None:
+    """Type ``question``, again where Chainlit has replaced its box while it starts, until it can be sent.
+
+    It can be sent once the page is connected and nothing is being answered.
+    """
+    box, send = page.locator("#chat-input"), page.locator("#chat-submit:not([disabled])")
+    await box.fill(question)
+    async with asyncio.timeout(60):
+        while not await send.count():
+            if not await box.input_value():
+                await box.fill(question)
+            await asyncio.sleep(0.1)
 
 
 async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:
     """Upload a PDF, then ask ``question``."""
-    await page.locator("#chat-input").fill(question)
+    await _type(page, question)
     # A file can be sent up once the page is connected.
-    await page.locator("#chat-submit:not([disabled])").wait_for()
     async with page.expect_response("**/project/file?*") as sent:
         upload = {"name": name, "mimeType": "application/pdf", "buffer": content}
         await page.locator("#upload-button-input").set_input_files([upload])  # type: ignore[list-item]
