@@ -31,8 +31,8 @@ settings.load_profile("repeatable")
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# Coverage slows tests by half, and the generated examples of tests/properties threefold: it is measured where the
-# engine is what is tested, not where it works behind the API, a served app or an index.
+# Coverage slows tests by half, and the generated examples of tests/properties threefold: it is measured in the
+# tests of the engine itself, not those that use it behind the API, a served app or an index.
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
 ENGINE = re.compile(r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager))\b", re.MULTILINE)
 SCRIPTED = re.compile(r"^from tests\.support\.engine\b", re.MULTILINE)

@@ -106,7 +106,7 @@ def _fits(unit: Unit) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored]) -> list[Scored]:
-    """The best quote's passage first, in reading order, then the next best; what is not on the asked drug is last."""
+    """The best quote's passage first, in reading order, then the next best; quotes on other drugs come last."""
     best: dict[object, int] = {}
     source: dict[str, int] = {}
     aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}

@@ -65,7 +65,7 @@ class Scored:
     held: float
     score: float
     is_aside: bool = False
-    """True for what is not about a drug of the question, where it names one."""
+    """Whether the question names a drug and this is about none of those that it names."""
 
 
 @dataclass(frozen=True)
