@@ -25,12 +25,14 @@ from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
 from chat_app.interface.security.user_limits import UserLimits
-from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
+from chat_app.interface.turns.live_turns import LiveTurns
+from chat_app.interface.turns.question_gate import QuestionGate
 from chat_app.observability.metrics_port import metrics_of, metrics_served
 from chat_app.observability.turn_watch import TurnWatch
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import Message, SessionStore
+from chat_app.sessions.tallies import Tallies
 from chat_app.sessions.turn_journal import OpenTurn
 from chat_app.settings import Settings
 from tools.guidelines import erase_files
@@ -62,16 +64,18 @@ class Runtime:
         if self.metrics is not None:
             self.metrics.watch("turns_active", "Answers being written.", lambda: self.turns.running)
             self.metrics.watch_restarts(get_args(ServiceName), self._restarts)
-        self.limits = UserLimits(per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
         self.audit = audit_log(settings, self.history.engine)
         if self.metrics is not None:
             self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
-        self.password_login = PasswordLogin(self.identity, self.audit)
+        tallies = Tallies(lambda: redis.tallies if (redis := self._redis()) else None)
+        self.password_login = PasswordLogin(self.identity, self.audit, tallies)
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
+        limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
+        self.gate = QuestionGate(limits, self.turns, self.elsewhere.running_of)
         self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
         """Shows the turns of other processes, by id; the page sets it."""
         self.app: App | None = None
@@ -82,9 +86,12 @@ class Runtime:
         self._opened = asyncio.Event()
         self._history_is_set_up = False
 
-    def _ended_logins(self) -> EndedLogins | None:
+    def _redis(self) -> RedisSessionStore | None:
         sessions = self.app.sessions if self.app else None
-        return sessions.ended_logins if isinstance(sessions, RedisSessionStore) else None
+        return sessions if isinstance(sessions, RedisSessionStore) else None
+
+    def _ended_logins(self) -> EndedLogins | None:
+        return redis.ended_logins if (redis := self._redis()) else None
 
     async def first_use(self, token: str, expires: int) -> bool:
         """Return whether the token of that name was never used before; it counts as used until ``expires``."""
@@ -110,17 +117,6 @@ class Runtime:
         if self.app is None:
             raise self.failure or AsclepiusError("The app is not running.")
         return self.app
-
-    def admit(self, user: str, *, asked: int = 1, besides: LiveTurn | None = None) -> None:
-        """Count ``asked`` questions of ``user``; ``besides`` is their own turn, which has been started.
-
-        Raises ``TooManyQuestions``, or ``InputRejected`` for more than can ever be asked at once, or
-        ``AsclepiusError`` while the server stops.
-        """
-        if self.turns.draining:
-            raise AsclepiusError("The server is being stopped. Ask again in a moment.", code="server_stopped")
-        running = [turn for turn in self.turns.of_owner(user) if turn is not besides and turn.log.ended is None]
-        self.limits.admit(user, running=len(running), asked=asked)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:

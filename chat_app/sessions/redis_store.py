@@ -37,6 +37,7 @@ from chat_app.sessions.session_store import (
     is_session_id,
     new_session_id,
 )
+from chat_app.sessions.tallies import RedisTallies
 from chat_app.sessions.turn_journal import TurnJournal
 from tools.types import Frozen, Passage
 
@@ -97,6 +98,7 @@ class RedisSessionStore:
         self._index = UserIndex(self._redis, self._bounded, ttl)
         self.journal = TurnJournal(self._redis, self._bounded, max(ttl, _JOURNAL_SECONDS))
         self.ended_logins = EndedLogins(self._redis, self._bounded, _LOGIN_SECONDS)
+        self.tallies = RedisTallies(self._redis, self._bounded)
         self._corrupt = 0
         self._commands: set[asyncio.Task[Any]] = set()
 

@@ -39,6 +39,7 @@ class OpenTurn(Frozen):
     writer: str
     question_id: str = ""
     """The question that the turn answers, beside the turns of other models."""
+    owner: str = ""
 
     @property
     def released(self) -> bool:
@@ -68,11 +69,11 @@ class TurnJournal:
         self._waiting: list[_Append] = []
         self._appending: asyncio.Task[None] | None = None
 
-    async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str) -> None:
+    async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
         """Open a turn's journal."""
         await self.keep_alive()
-        opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id).model_dump_json()
-        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened))
+        opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner)
+        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened.model_dump_json()))
         await self._run(lambda: self._redis.sadd(_thread(thread_id), turn_id))
         await self._run(lambda: self._redis.expire(_thread(thread_id), self._ttl))
         await self._run(lambda: self._redis.rpush(_key(turn_id), header))

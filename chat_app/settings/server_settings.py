@@ -54,9 +54,9 @@ class ServerSettings(BaseSettings):
     max_message_length: int = Field(20_000, ge=100)
     """Longest question in characters."""
     questions_per_minute: int = Field(60, ge=1)
-    """Questions that one user may ask in a minute, in each process; each model of a comparison counts."""
+    """Questions that one user may ask in a minute, in all processes; each model of a comparison counts."""
     concurrent_turns: int = Field(10, ge=1)
-    """Questions of one user that may be answered at the same time, in each process."""
+    """Questions of one user that may be answered at the same time, in all processes."""
     cds_issuers: Names = ()
     """Record systems that may call the CDS Hooks services, separated by commas, each as `issuer=keys`: the issuer that
     its tokens name, and the https address or the file of its public keys (a JWK Set). Unset: the services are off."""

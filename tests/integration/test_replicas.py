@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,21 @@ async def test_an_answer_is_stopped_from_the_other_replica(replicas: tuple[Serve
     assert [end["code"] for end in stopped.ends] == ["stopped"]
     assert [end["code"] for end in there_too.ends] == ["stopped"]
     assert there_too.text == stopped.text
+
+
+async def test_answers_of_the_other_replica_count_towards_those_at_once(
+    replicas: tuple[ServedPage, ServedPage],
+) -> None:
+    first, other = replicas
+    async with signed_in(first, "carla") as here, signed_in(other, "carla") as there, AsyncExitStack() as streams:
+        for _ in range(10):
+            asked = here.stream("POST", "/api/v1/consult", json={"message": "gated 2 of 4 carla"})
+            await read(await streams.enter_async_context(asked), until="n2 ")
+        assert (await there.post("/api/v1/consult", json={"message": "count to 3"})).status_code == 429
+        first.open_gate("carla")
+        async with asyncio.timeout(60):
+            while (await there.post("/api/v1/consult", json={"message": "count to 3"})).status_code == 429:
+                await asyncio.sleep(0.1)
 
 
 async def test_another_user_cannot_follow_or_stop_a_turn_of_the_other_replica(

@@ -306,7 +306,7 @@ async def test_turns_that_append_at_once_share_a_round_trip_and_each_gets_its_ow
 ) -> None:
     journal = store.journal
     for turn in ("t0", "t1", "t2"):
-        await journal.begin(turn, "thread", "question", "header")
+        await journal.begin(turn, "thread", "question", "header", owner="ana")
     sent = (await redis.info("stats"))["total_reads_processed"]
     names = ["t0", "t1", "lost", "t2"]
     known = await asyncio.gather(*(journal.append(name, [f"{name} a", f"{name} b"]) for name in names))
@@ -319,7 +319,7 @@ async def test_turns_that_append_at_once_share_a_round_trip_and_each_gets_its_ow
 
 async def test_a_turn_whose_journal_redis_refuses_disturbs_no_other(store: RedisSessionStore, redis: Redis) -> None:
     journal = store.journal
-    await journal.begin("good", "thread", "question", "header")
+    await journal.begin("good", "thread", "question", "header", owner="ana")
     await redis.set("asclepius:{turn:bad}", "not a list")
     given = await asyncio.gather(*(journal.append(n, ["a"]) for n in ("bad", "good")), return_exceptions=True)
     assert [type(value) for value in given] == [SessionStoreUnavailable, bool]

@@ -13,6 +13,7 @@ import pytest
 
 from chat_app.interface.security.password_login import FREE_TRIES, LONGEST_PAUSE, LoginThrottle, TooManyLogins
 from chat_app.interface.security.passwords import hash_password
+from chat_app.sessions.tallies import Tallies
 from tests.support.page_server import ServedPage, fake_page
 
 
@@ -30,36 +31,36 @@ def log_in(page: ServedPage, user: str, password: str, address: str) -> httpx.Re
     return httpx.post(f"{page.url}/login", data=form, headers={"X-Forwarded-For": address}, timeout=60)
 
 
-def waits(throttle: LoginThrottle, user: str, address: str) -> int:
+async def waits(throttle: LoginThrottle, user: str, address: str) -> int:
     try:
-        throttle.begin(user, address)
+        await throttle.begin(user, address)
     except TooManyLogins as error:
         return error.retry_after
     return 0
 
 
-def test_the_pause_doubles_with_each_try_and_ends_with_the_right_password() -> None:
+async def test_the_pause_doubles_with_each_try_and_ends_with_the_right_password() -> None:
     now = 0.0
-    throttle = LoginThrottle(lambda: now)
-    assert [waits(throttle, "ana", "10.0.0.9") for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
+    throttle = LoginThrottle(Tallies(lambda: None), lambda: now)
+    assert [await waits(throttle, "ana", "10.0.0.9") for _ in range(FREE_TRIES)] == [0] * FREE_TRIES
     pauses = []
     for _ in range(14):
-        pauses.append(waits(throttle, "ana", "10.0.0.9"))
+        pauses.append(await waits(throttle, "ana", "10.0.0.9"))
         now += pauses[-1]
-        assert waits(throttle, "ana", "10.0.0.9") == 0
+        assert await waits(throttle, "ana", "10.0.0.9") == 0
     assert pauses[:4] == [1, 2, 4, 8]
     assert pauses[-1] == LONGEST_PAUSE
-    assert waits(throttle, "ana", "10.0.0.10") == 0, "the user herself, elsewhere"
-    assert waits(throttle, "bert", "10.0.0.9") == 0, "a colleague behind the same address"
+    assert await waits(throttle, "ana", "10.0.0.10") == 0, "the user herself, elsewhere"
+    assert await waits(throttle, "bert", "10.0.0.9") == 0, "a colleague behind the same address"
     now += LONGEST_PAUSE
-    throttle.begin("ana", "10.0.0.9")
-    throttle.succeeded("ana", "10.0.0.9")
-    assert waits(throttle, "ana", "10.0.0.9") == 0
+    await throttle.begin("ana", "10.0.0.9")
+    await throttle.succeeded("ana", "10.0.0.9")
+    assert await waits(throttle, "ana", "10.0.0.9") == 0
 
 
-def test_guesses_for_many_names_from_one_address_are_slowed_down_too() -> None:
-    throttle = LoginThrottle(lambda: 0.0)
-    assert any(waits(throttle, f"name {number}", "10.0.0.9") for number in range(200))
+async def test_guesses_for_many_names_from_one_address_are_slowed_down_too() -> None:
+    throttle = LoginThrottle(Tallies(lambda: None), lambda: 0.0)
+    assert sum([await waits(throttle, f"name {number}", "10.0.0.9") for number in range(200)]) > 0
 
 
 def test_a_burst_of_guesses_is_refused_and_others_can_log_in(page: ServedPage) -> None:

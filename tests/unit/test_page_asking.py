@@ -38,9 +38,10 @@ class Running:
         self.audit = SilentAuditLog()
         self.keeper = SimpleNamespace(record_question=self._recorded)
         self.elsewhere = FollowedTurns(lambda: None, self.turns)
+        self.gate = SimpleNamespace(admit=self._admit)
         self._refused = refused
 
-    def admit(self, user: str, *, besides: object) -> None:
+    async def _admit(self, user: str, *, besides: object) -> None:
         self._refused -= 1
         if self._refused >= 0:
             raise TooManyQuestions("Wait.", retry_after=1)

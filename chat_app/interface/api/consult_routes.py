@@ -209,16 +209,16 @@ async def begin(
     app = await runtime.ready()
     scope, files = await searched_in(runtime.history, app.guidelines, body.conversation_id, user)
     await _check(runtime, app, body, files)
-    runtime.admit(user, asked=max(1, len(set(body.models))))
-    asked = await _asked(runtime, body, user, language)
-    compared = bool(body.models)
-    first = next(iter(asked.turns.values()))
-    question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else first.id)
-    recent.add(question)
-    options = body.consult_options(user, scope)
-    for model, turn in asked.turns.items():
-        events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
-        runtime.turns.start(turn, _answered(runtime, asked, turn, events, recent))
+    async with runtime.gate.admitted(user, max(1, len(set(body.models)))):
+        asked = await _asked(runtime, body, user, language)
+        compared = bool(body.models)
+        first = next(iter(asked.turns.values()))
+        question = AskedQuestion(user, asked.turns, compared, id=asked.message_id if compared else first.id)
+        recent.add(question)
+        options = body.consult_options(user, scope)
+        for model, turn in asked.turns.items():
+            events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
+            runtime.turns.start(turn, _answered(runtime, asked, turn, events, recent))
     return question
 
 

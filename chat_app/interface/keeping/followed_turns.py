@@ -103,6 +103,13 @@ class FollowedTurns:
         names = [name for name, turn in opened if turn.question_id == question_id]
         return await self._read(sessions.journal, names or [question_id], owner)
 
+    async def running_of(self, owner: str) -> int:
+        """Return how many answers other processes are writing for ``owner``."""
+        if (sessions := self._sessions()) is None:
+            return 0
+        opened = (await sessions.journal.open_turns()).items()
+        return sum(turn.owner == owner and not turn.released and self._own.get(name) is None for name, turn in opened)
+
     async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""
         turns = [turn for question in (await self.of_thread(thread_id, owner)).values() for turn in question]

@@ -80,8 +80,8 @@ class TurnWriter:
         self._waiting.clear()
 
     async def _begin(self, journal: TurnJournal) -> None:
-        header = self.question.header_of(self._turn).model_dump_json()
-        await journal.begin(self._turn.id, self._turn.thread_id, self._turn.question_id, header)
+        turn, header = self._turn, self.question.header_of(self._turn).model_dump_json()
+        await journal.begin(turn.id, turn.thread_id, turn.question_id, header, owner=turn.owner)
         self._begun = True
 
 

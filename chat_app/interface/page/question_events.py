@@ -40,7 +40,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
     """
     turn = question.turns[model]
     await _follow_earlier_turns(runtime, question, turn)
-    runtime.admit(turn.owner, besides=turn)
+    await runtime.gate.admit(turn.owner, besides=turn)
     if loading := runtime.loading:
         yield Notice(code="starting", params={"part": runtime.loading_part}, message=f"{loading}…")
     app = await runtime.ready()

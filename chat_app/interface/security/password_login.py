@@ -2,7 +2,7 @@
 
 After ``FREE_TRIES`` wrong passwords for one user from one address, or ``FREE_TRIES_OF_ADDRESS`` from one address, the
 next try has to wait: a second at first, twice as long after each further one, up to ``LONGEST_PAUSE``. Others are not
-slowed down. Each process counts separately.
+slowed down. All processes count together.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AsclepiusError
 from chat_app.interface.security.identity import Identity
+from chat_app.sessions.tallies import Tallies, Tally
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ LONGEST_PAUSE: Final = 900.0
 HASHED_AT_ONCE: Final = 2
 """Checking one password takes 128 MiB."""
 MOST_WAITING: Final = 32
-_FORGET_BEYOND: Final = 10_000
+_REMEMBERED_SECONDS: Final = 86_400
 
 
 class TooManyLogins(AsclepiusError):
@@ -38,51 +38,51 @@ class TooManyLogins(AsclepiusError):
         self.retry_after = retry_after
 
 
-@dataclass(slots=True)
-class _Tries:
-    count: int = 0
-    next_at: float = 0.0
-
-
 class LoginThrottle:
-    """Counts tries since the last right password; ``clock`` is monotonic, in seconds."""
+    """Counts tries since the last right password; ``clock`` returns Unix time."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, tallies: Tallies, clock: Callable[[], float] = time.time) -> None:
+        self._tallies = tallies
         self._clock = clock
-        self._tries: dict[tuple[str, str], _Tries] = {}
 
-    def begin(self, user: str, address: str) -> None:
+    async def begin(self, user: str, address: str) -> None:
         """Count a try before its password is checked, so that tries at once count too. Raises ``TooManyLogins``."""
+        await self._tallies.change(_names(user, address), self._counted, _REMEMBERED_SECONDS)
+
+    async def succeeded(self, user: str, address: str) -> None:
+        """Forget the tries of a user who knew the password."""
+        await self._tallies.change(_names(user, address), _forgotten, _REMEMBERED_SECONDS)
+
+    def _counted(self, found: Sequence[Tally]) -> list[Tally]:
         now = self._clock()
-        keys = (((user, address), FREE_TRIES), (("", address), FREE_TRIES_OF_ADDRESS))
-        wait = max(self._tries[key].next_at - now if key in self._tries else 0 for key, _ in keys)
+        wait = max(tries.at for tries in found) - now
         if wait > 0:
             raise TooManyLogins(math.ceil(wait))
-        self._forget(now)
-        for key, free in keys:
-            tries = self._tries.setdefault(key, _Tries())
-            tries.count += 1
-            beyond = tries.count - free
-            tries.next_at = now + min(LONGEST_PAUSE, 2.0 ** min(beyond, 30)) if beyond >= 0 else now
+        return [
+            Tally(tries.amount + 1, now + _pause(tries.amount + 1 - free))
+            for tries, free in zip(found, (FREE_TRIES, FREE_TRIES_OF_ADDRESS), strict=True)
+        ]
 
-    def succeeded(self, user: str, address: str) -> None:
-        """Forget the tries of a user who knew the password."""
-        self._tries.pop((user, address), None)
-        if (whole := self._tries.get(("", address))) is not None:
-            whole.count, whole.next_at = max(0, whole.count - 1), 0.0
 
-    def _forget(self, now: float) -> None:
-        if len(self._tries) > _FORGET_BEYOND:
-            self._tries = {key: tries for key, tries in self._tries.items() if now - tries.next_at < LONGEST_PAUSE}
+def _names(user: str, address: str) -> list[str]:
+    return [f"logins of {user} from {address}", f"logins from {address}"]
+
+
+def _pause(beyond: float) -> float:
+    return min(LONGEST_PAUSE, 2.0 ** min(beyond, 30)) if beyond >= 0 else 0.0
+
+
+def _forgotten(found: Sequence[Tally]) -> list[Tally]:
+    return [Tally(), Tally(max(0.0, found[1].amount - 1))]
 
 
 class PasswordLogin:
     """Checks passwords, and records in log and audit log who logged in and who failed to."""
 
-    def __init__(self, identity: Identity, audit: AuditLog) -> None:
+    def __init__(self, identity: Identity, audit: AuditLog, tallies: Tallies) -> None:
         self._identity = identity
         self._audit = audit
-        self._throttle = LoginThrottle()
+        self._throttle = LoginThrottle(tallies)
         self._hashing = asyncio.Semaphore(HASHED_AT_ONCE)
         self._waiting = 0
 
@@ -91,9 +91,9 @@ class PasswordLogin:
         address = client_address.get()
         if self._waiting >= MOST_WAITING:
             raise TooManyLogins(5)
-        self._throttle.begin(user, address)
         self._waiting += 1
         try:
+            await self._throttle.begin(user, address)
             async with self._hashing:
                 name = await self._identity.from_password(user, password)
         finally:
@@ -103,6 +103,6 @@ class PasswordLogin:
             logger.warning("A login from %s failed.", address)
             await self._audit.record("login_failed", user if self._identity.may_use(user) else "unknown")
             return None
-        self._throttle.succeeded(user, address)
+        await self._throttle.succeeded(user, address)
         await self._audit.record("login", name)
         return name

@@ -1,18 +1,15 @@
-"""Limits per user over page and API: questions per minute and concurrent questions.
-
-Each process counts separately. A user is forgotten after a minute without a question.
-"""
+"""Limits per user over page and API: questions per minute and concurrent questions."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams
+from chat_app.sessions.tallies import Tallies, Tally
 
-_FORGET_BEYOND = 1_000
 _BUSY_RETRY_SECONDS = 5
 
 
@@ -24,24 +21,18 @@ class TooManyQuestions(AsclepiusError):
         self.retry_after = retry_after
 
 
-@dataclass
-class _Allowance:
-    """Token bucket that refills evenly up to a minute's questions."""
-
-    left: float
-    at: float
-
-
 class UserLimits:
-    """Admits questions; ``clock`` is monotonic, in seconds."""
+    """Admits questions; ``clock`` returns Unix time."""
 
-    def __init__(self, *, per_minute: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, tallies: Tallies, *, per_minute: int, at_once: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._tallies = tallies
         self._per_minute = per_minute
         self._at_once = at_once
         self._clock = clock
-        self._allowances: dict[str, _Allowance] = {}
 
-    def admit(self, user: str, *, running: int, asked: int = 1) -> None:
+    async def admit(self, user: str, *, running: int, asked: int = 1) -> None:
         """Count ``asked`` questions of ``user``, who has ``running`` others being answered.
 
         Raises ``TooManyQuestions`` when they are too many for now, ``InputRejected`` when they always will be; then
@@ -59,8 +50,13 @@ class UserLimits:
                 code="too_many_at_once",
                 params={"running": running, "most": self._at_once},
             )
+        await self._tallies.change([f"questions of {user}"], partial(self._less, asked), lasts=60)
+
+    def _less(self, asked: int, found: Sequence[Tally]) -> list[Tally]:
+        """Return what is left of the allowance, which refills evenly up to a minute's questions."""
+        [known] = found
         now = self._clock()
-        left = self._left(user, now)
+        left = min(float(self._per_minute), known.amount + max(0.0, now - known.at) * self._per_minute / 60)
         if left < asked:
             wait = math.ceil((asked - left) * 60 / self._per_minute)
             raise TooManyQuestions(
@@ -69,15 +65,4 @@ class UserLimits:
                 code="too_many_per_minute",
                 params={"most": self._per_minute, "seconds": wait},
             )
-        self._forget(now)
-        self._allowances[user] = _Allowance(left - asked, now)
-
-    def _left(self, user: str, now: float) -> float:
-        known = self._allowances.get(user)
-        if known is None:
-            return float(self._per_minute)
-        return min(float(self._per_minute), known.left + (now - known.at) * self._per_minute / 60)
-
-    def _forget(self, now: float) -> None:
-        if len(self._allowances) > _FORGET_BEYOND:
-            self._allowances = {user: known for user, known in self._allowances.items() if now - known.at < 60}
+        return [Tally(left - asked, max(now, known.at))]

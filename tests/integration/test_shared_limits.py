@@ -1,0 +1,81 @@
+"""Limits that two processes share in Redis, each with connections of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from uuid import uuid4
+
+import pytest
+
+from chat_app.interface.security.password_login import FREE_TRIES, LoginThrottle, TooManyLogins
+from chat_app.interface.security.user_limits import TooManyQuestions, UserLimits
+from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.tallies import Tallies
+
+
+def tallies_of(store: RedisSessionStore) -> Tallies:
+    return Tallies(lambda: store.tallies)
+
+
+@pytest.fixture
+async def both(redis_url: str) -> AsyncIterator[list[Tallies]]:
+    """The tallies of two processes."""
+    stores = [RedisSessionStore(redis_url) for _ in range(2)]
+    yield [tallies_of(store) for store in stores]
+    for store in stores:
+        await store.aclose()
+
+
+def limits(tallies: Tallies) -> UserLimits:
+    return UserLimits(tallies, per_minute=10, at_once=10, clock=lambda: 1000.0)
+
+
+async def refused(tries: list[Awaitable[None]]) -> list[BaseException]:
+    return [error for error in await asyncio.gather(*tries, return_exceptions=True) if error is not None]
+
+
+async def test_the_questions_of_a_minute_are_counted_over_both_processes(both: list[Tallies]) -> None:
+    user, processes = uuid4().hex, [limits(tallies) for tallies in both]
+    errors = await refused([process.admit(user, running=0) for process in processes * 10])
+    assert [type(error) for error in errors] == [TooManyQuestions] * 10
+    await processes[0].admit(uuid4().hex, running=0)
+
+
+async def test_wrong_passwords_are_counted_over_both_processes_and_after_a_restart(
+    both: list[Tallies], redis_url: str
+) -> None:
+    user, now, restarted = uuid4().hex, 1000.0, RedisSessionStore(redis_url)
+    here, there = (LoginThrottle(tallies, lambda: now) for tallies in both)
+    errors = await refused([process.begin(user, user) for process in (here, there) * FREE_TRIES])
+    assert [type(error) for error in errors] == [TooManyLogins] * FREE_TRIES
+    now += 1
+    await here.begin(user, user)
+    for process in (there, LoginThrottle(tallies_of(restarted), lambda: now)):
+        with pytest.raises(TooManyLogins, match="2 seconds"):
+            await process.begin(user, user)
+    now += 2
+    await there.begin(user, user)
+    await there.succeeded(user, user)
+    await here.begin(user, user)
+    await restarted.aclose()
+
+
+async def test_a_process_counts_alone_while_redis_is_away(both: list[Tallies]) -> None:
+    user, down = uuid4().hex, RedisSessionStore("unix:///nonexistent/redis.sock")
+    cut_off = tallies_of(down)
+    errors = await refused([limits(cut_off).admit(user, running=0) for _ in range(12)])
+    assert [type(error) for error in errors] == [TooManyQuestions] * 2
+    await limits(both[0]).admit(user, running=0)
+
+
+async def test_a_process_goes_on_from_what_redis_had(redis_url: str) -> None:
+    user, known, down = uuid4().hex, RedisSessionStore(redis_url), RedisSessionStore("unix:///nonexistent/redis.sock")
+    stores = [known]
+    tallies = Tallies(lambda: stores[-1].tallies)
+    for _ in range(8):
+        await limits(tallies).admit(user, running=0)
+    stores.append(down)
+    errors = await refused([limits(tallies).admit(user, running=0) for _ in range(4)])
+    assert [type(error) for error in errors] == [TooManyQuestions] * 2
+    await known.aclose()
