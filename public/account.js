@@ -1,4 +1,4 @@
-// Adds "Sign out everywhere" to Chainlit's account menu.
+// Adds "Sign out everywhere" to Chainlit's account menu, and the administration page for administrators.
 (() => {
   'use strict';
 
@@ -20,6 +20,21 @@
       if (event.key === 'Enter' || event.key === ' ') logOutEverywhere();
     });
     one.after(all);
+    addAdministration(all);
+  }
+
+  async function addAdministration(last) {
+    const answer = await fetch(`${window.asclepiusRoot}/api/v1/status`);
+    if (!answer.ok || !(await answer.json()).may_administer || !last.isConnected) return;
+    const link = document.createElement('a');
+    link.href = `${window.asclepiusRoot}/administration`;
+    link.textContent = window.asclepiusSay('administration');
+    link.className = last.className;
+    link.role = 'menuitem';
+    link.tabIndex = -1;
+    last.addEventListener('keydown', (event) => event.key === 'ArrowDown' && link.focus());
+    link.addEventListener('keydown', (event) => event.key === 'ArrowUp' && last.focus());
+    last.after(link);
   }
 
   new MutationObserver(extend).observe(document.documentElement, { childList: true, subtree: true });

@@ -28,6 +28,7 @@ async def test_a_sign_out_everywhere_ends_the_login_in_another_browser(browser: 
     with provider() as issuer:
         settings = {"ASCLEPIUS_AUTH": "oidc", "ASCLEPIUS_OIDC_ISSUER": issuer, "ASCLEPIUS_OIDC_CLIENT_ID": CLIENT}
         settings |= {"ASCLEPIUS_OIDC_CLIENT_SECRET": "a secret of the client", "ASCLEPIUS_LOAD_DEMO": "false"}
+        settings["ASCLEPIUS_ROLES"] = "ana:administrator"
         with serve(tmp_path / "data", loaded=False, **settings) as served:
             wait_until(lambda: "services" not in httpx.get(f"{served.url}/readyz", timeout=60).text, what="Redis")
             async with recorded(browser, "sign-in") as here, recorded(browser, "sign-in-elsewhere") as elsewhere:
@@ -36,6 +37,8 @@ async def test_a_sign_out_everywhere_ends_the_login_in_another_browser(browser: 
                 await first.get_by_role("menuitem", name="Sign out").first.press("ArrowDown")
                 entry = first.get_by_role("menuitem", name="Sign out everywhere")
                 await expect(entry).to_be_focused()
+                link = first.get_by_role("menuitem", name="Administration")
+                await expect(link).to_have_attribute("href", "/administration")
                 await entry.press("Enter")
                 await first.get_by_role("button", name=BUTTON).wait_for()
                 await second.reload()

@@ -61,7 +61,8 @@ def test_a_user_signs_in_with_the_rights_of_the_groups(page: ServedPage) -> None
             assert answer.headers["location"] == "/"
             assert "HttpOnly" in answer.headers["set-cookie"]
             assert client.get("/user").json()["identifier"] == user
-            assert client.get("/api/v1/status").json()["may_upload"] is may_upload
+            status = client.get("/api/v1/status").json()
+            assert (status["may_upload"], status["may_administer"]) == (may_upload, False)
             assert client.post("/logout").status_code == 200
         assert ("login", user) in audited(page)
 

@@ -67,6 +67,7 @@ def status_router(runtime: Runtime) -> APIRouter:
             "model": None if runtime.settings.uses_offline_model else runtime.settings.model.model,
             "models": list(runtime.settings.models),
             "may_upload": runtime.identity.may("upload", token_of(request.cookies)),
+            "may_administer": runtime.identity.may("administer", token_of(request.cookies)),
             "guidelines": [],
             "damaged": [],
             "drugs": None,
