@@ -25,9 +25,10 @@ from chat_app.generation.output import GeneratorOutput
 from chat_app.tracing.call_record import call_record
 from chat_app.tracing.decorating import on_construction
 from chat_app.tracing.state_logger import PromptState
-from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, drop_lines, update_document
+from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, append_line, keep_lines, update_document
 
 C = TypeVar("C", bound=type)
+_NAMES_TURN = b'"turn_id": '
 
 
 class GeneratorCallLogger:
@@ -65,8 +66,16 @@ class GeneratorCallLogger:
         return generator.add_observer(_CallObserver(self.folder, self.path(name), self.error_only, self._turn))
 
     def erase(self, name: str, turns: Sequence[str]) -> None:
-        """Remove the calls of ``turns`` from the file of ``name``; blocks. Raises ``OSError``."""
-        drop_lines(self.path(name), [_turn_mark(turn) for turn in turns], backups=self.folder.backups)
+        """Remove the calls of ``turns`` from the file of ``name``; blocks. Raises ``OSError``.
+
+        Records that name no turn, as older versions wrote them, may be of one of these: they are removed, too.
+        """
+        marks = [_turn_mark(turn).encode() for turn in turns]
+        keep_lines(
+            self.path(name),
+            lambda line: _NAMES_TURN in line and not any(mark in line for mark in marks),
+            backups=self.folder.backups,
+        )
 
     def _write_metadata(self, name: str) -> None:
         def add(document: dict[str, JsonValue]) -> bool:

@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -67,8 +67,8 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
             _replace(path, json.dumps(document, indent=4).encode() + b"\n")
 
 
-def drop_lines(path: Path, marks: Sequence[str], *, backups: int = BACKUPS) -> None:
-    """Remove the lines that contain one of ``marks`` from the file and from those that it was renamed to.
+def keep_lines(path: Path, keeps: Callable[[bytes], bool], *, backups: int = BACKUPS) -> None:
+    """Remove the other lines from the file and from those that it was renamed to.
 
     Raises:
         OSError: A file could not be read or replaced; none has lost another line.
@@ -77,7 +77,7 @@ def drop_lines(path: Path, marks: Sequence[str], *, backups: int = BACKUPS) -> N
         for file in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, backups + 1))):
             with suppress(FileNotFoundError):
                 lines = file.read_bytes().splitlines(keepends=True)
-                kept = [line for line in lines if not any(mark.encode() in line for mark in marks)]
+                kept = [line for line in lines if keeps(line)]
                 if len(kept) < len(lines):
                     _replace(file, b"".join(kept))
 

@@ -254,6 +254,8 @@ async def test_the_calls_of_a_turn_can_be_erased_from_all_files_and_no_others(tm
         await generator.acall(items=asked('Two? "turn_id": "a"'))
         turn[0] = "b"
         await generator.acall(items=asked("Three?"))
+        with path.open("a") as file:
+            file.write(json.dumps({"input": 'Of a version without turns? "turn_id": "a"'}) + "\n")
         trace.erase(["b", "c"])
         assert [record["turn_id"] for record in lines(path)] == ["a"]
         trace.erase(["a"])
