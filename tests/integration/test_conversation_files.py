@@ -262,6 +262,24 @@ async def test_it_survives_a_restart_and_a_new_index(milvus_uri: str, tmp_path: 
         assert not any(OWN in text for text in await found(second, ELSEWHERE))
 
 
+async def test_a_file_of_one_replica_is_found_opened_and_erased_at_another(milvus_uri: str, tmp_path: Path) -> None:
+    """Replicas share the folder `guidelines` and the collection."""
+    folder, path = tmp_path / "library", letter(tmp_path / "in")
+    async with library_at(milvus_uri, folder) as here:
+        assert not await found(here, HERE)
+        async with library_at(milvus_uri, folder, here._retriever.terms.name) as there:
+            assert not await found(there, HERE)
+            document = await here.add(path, scope=HERE)
+
+            assert any(OWN in text for text in await found(there, HERE))
+            assert [own.id for own in await there.own_documents(HERE)] == [document.id]
+            assert there.original(document.id, scope=HERE).read_bytes() == path.read_bytes()
+            assert (await there.page_image(document.id, 1, scope=HERE)).pages == 1
+            assert await there.erase(HERE)
+            assert not await found(here, HERE)
+            assert await here.own_documents(HERE) == []
+
+
 async def test_what_is_wrong_with_it_is_said_without_its_name(library: GuidelineLibrary, tmp_path: Path) -> None:
     await library.add(letter(tmp_path / "in"), scope=HERE)
     assert await library.check_own() == []
