@@ -4,7 +4,8 @@
 
 A model server sends every stream a delta each 20 ms; each delta is the time at which it was sent. Every server answers
 over the same upstream. Printed are the processor time of the server's process per delta while all streams run, that of
-its child processes (Redis, Milvus), and the delay from upstream to client. Server and load have a core each.
+its child processes (Redis, Milvus), the delay from upstream to client, and the resident memory of the server's process
+with all streams and before them. Server and load have a core each.
 
 Before that, ten streams run in lockstep: each gets its next delta when its client has the last one, so that every delta
 is a read, a pass through the server and a write. On a machine that is busy with other work only this figure is of use:
@@ -136,6 +137,7 @@ async def _on_page(url: str, cookie: str, load: Load) -> None:
 
 async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lockstep) -> str:
     load, process = Load(lockstep), psutil.Process(pid)
+    idle = process.memory_info().rss / 1e6
     async with httpx.AsyncClient(base_url=url, timeout=60) as visitor:
         await visitor.post("/auth/header")
         cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
@@ -146,7 +148,7 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
                 await asyncio.sleep(0.1)
         before, load.delays = _seconds(process), []
         await asyncio.sleep(SECONDS)
-        after, delays = _seconds(process), load.delays
+        after, delays, memory = _seconds(process), load.delays, process.memory_info().rss / 1e6
     finally:
         for task in clients:
             task.cancel()
@@ -158,7 +160,7 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
     return (
         f"{own:6.0f} µs a token, {children:4.0f} µs in its services; {(after[0] - before[0]) / SECONDS:4.0%} busy, "
         f"delay p50 {percentile(delays, 0.5):6.0f} ms, p99 {percentile(delays, 0.99):6.0f} ms; "
-        f"{len(delays):,} tokens"
+        f"{len(delays):,} tokens; memory {memory:.0f} MB, before {idle:.0f} MB"
     )
 
 
