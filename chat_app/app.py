@@ -36,7 +36,7 @@ if runtime.settings.server.auth == "password":
     config.code.password_auth_callback = sign_in
 
 elif runtime.settings.server.auth == "oidc":
-    chainlit_setup.offer_single_sign_on()
+    chainlit_setup.offer_single_sign_on(runtime.settings)
 
 else:
 

@@ -14,7 +14,7 @@ from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
 from chainlit.session import ws_sessions_id
 from chainlit.user import User
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 
 from chat_app.data_protection import protect
 from chat_app.interface import runtime as runtimes
@@ -26,7 +26,7 @@ from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
-from chat_app.interface.security.oidc import PROVIDER
+from chat_app.interface.security.oidc_routes import PROVIDER, begin_leaving
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
@@ -90,8 +90,12 @@ def user_of(name: str) -> User:
     return User(identifier=name, metadata={"login": secrets.token_hex(8)})
 
 
-def offer_single_sign_on() -> None:
+def offer_single_sign_on(settings: Settings) -> None:
     """Show the button on the sign-in page that leads to our routes; Chainlit's own OAuth routes stay closed."""
+
+    async def leave(_request: Request, response: Response) -> dict[str, bool]:
+        begin_leaving(response, settings)
+        return {"success": True}
 
     async def refuse(*_given: object) -> None:
         return None
@@ -100,6 +104,7 @@ def offer_single_sign_on() -> None:
     provider.id, provider.env = PROVIDER, []
     setattr(oauth_providers, "providers", [provider])  # noqa: B010
     config.code.oauth_callback = refuse
+    config.code.on_logout = leave
 
 
 async def open_standalone(runtime: Runtime) -> None:

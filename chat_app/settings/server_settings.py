@@ -108,6 +108,8 @@ class OidcSettings(BaseSettings):
     lets everyone in. Unset: everyone at the provider is a reader."""
     oidc_prompt: Literal["login", "select_account"] | None = None
     """What the provider asks at each sign-in. login: the password again, for shared workstations."""
+    oidc_logout: bool = True
+    """Log users out at the provider, too, where it offers that (`end_session_endpoint`)."""
 
 
 def is_loopback(host: str) -> bool:

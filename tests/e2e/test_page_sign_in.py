@@ -40,6 +40,7 @@ async def test_a_sign_out_everywhere_ends_the_login_in_another_browser(browser: 
                 link = first.get_by_role("menuitem", name="Administration")
                 await expect(link).to_have_attribute("href", "/administration")
                 await entry.press("Enter")
+                await first.get_by_role("button", name="End session").click()
                 await first.get_by_role("button", name=BUTTON).wait_for()
                 await second.reload()
                 await second.get_by_role("button", name=BUTTON).wait_for()

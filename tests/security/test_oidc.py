@@ -25,9 +25,9 @@ def issuer() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def page(issuer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+def page(issuer: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     settings = {"ASCLEPIUS_AUTH": "oidc", "ASCLEPIUS_OIDC_ISSUER": issuer, "ASCLEPIUS_OIDC_CLIENT_ID": CLIENT}
-    secret = {"ASCLEPIUS_OIDC_CLIENT_SECRET": "a secret of the client"}
+    secret = {"ASCLEPIUS_OIDC_CLIENT_SECRET": "a secret of the client", "REDIS_URL": redis_url}
     with fake_page(tmp_path_factory.mktemp("oidc"), environment={**settings, **secret, **ROLES}) as served:
         yield served
 
@@ -115,6 +115,25 @@ def test_the_cookie_of_a_begun_sign_in_is_no_login(page: ServedPage) -> None:
     assert answer.status_code == 401
 
 
+@pytest.mark.parametrize(("method", "path"), [("POST", "/logout"), ("DELETE", "/api/v1/logins")])
+def test_a_log_out_leads_to_the_provider_which_ends_the_session_there(
+    page: ServedPage, issuer: str, method: str, path: str
+) -> None:
+    html = {"accept": "text/html"}
+    with httpx.Client(base_url=page.url, timeout=60) as client:
+        sign_in(client, "ana")
+        assert client.get(f"{BEGIN}/leave").headers["location"] == f"{page.url}/login", "a link, not a log-out"
+        sign_in(client, "ana")
+        client.request(method, path).raise_for_status()
+        left = client.get(client.get("/", headers=html).headers["location"]).headers["location"]
+        query = {name: values[0] for name, values in parse_qs(urlsplit(left).query).items()}
+        assert left.startswith(f"{issuer}/oauth2/end_session?")
+        assert jwt.decode(query.pop("id_token_hint"), options={"verify_signature": False})["sub"] == "ana"
+        assert query == {"client_id": CLIENT, "post_logout_redirect_uri": f"{page.url}/login"}
+        assert client.get("/login", headers=html).status_code == 200
+        assert not [name for name in client.cookies if name.startswith("asclepius")]
+
+
 def test_chainlits_own_oauth_and_other_ways_in_stay_closed(page: ServedPage) -> None:
     assert httpx.get(f"{page.url}/auth/oauth/github", timeout=60).status_code == 404
     assert httpx.post(f"{page.url}/auth/header", headers={"X-Forwarded-User": "ana"}, timeout=60).status_code == 400
@@ -129,3 +148,5 @@ def test_a_provider_that_is_down_or_another_one_is_a_notice(
         folder = tmp_path_factory.mktemp("down")
         with fake_page(folder, environment={**settings, "ASCLEPIUS_OIDC_ISSUER": wrong}) as served:
             assert is_refused(httpx.get(f"{served.url}{BEGIN}", timeout=60)), wrong
+            left = httpx.get(f"{served.url}{BEGIN}/leave", cookies={"asclepius_leaving": "1"}, timeout=60)
+            assert left.headers["location"] == f"{served.url}/login", wrong

@@ -22,7 +22,7 @@ from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.administration import administration_router
-from chat_app.interface.security.oidc import oidc_router
+from chat_app.interface.security.oidc_routes import oidc_router
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 

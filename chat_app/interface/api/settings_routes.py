@@ -12,6 +12,7 @@ from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import disconnect_user, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import require_owner
+from chat_app.interface.security.oidc_routes import begin_leaving
 
 
 class SourceSettings(BaseModel):
@@ -46,8 +47,11 @@ def settings_router(runtime: Runtime) -> APIRouter:
         """End every login of the user, in all browsers."""
         user = runtime.identity.from_cookies(request.cookies)
         await runtime.audit.record("logout", user, detail="everywhere")
+        await runtime.ready()
         await runtime.sign_in.end_all(user)
         await disconnect_user(user)
-        return Response(status_code=204)
+        response = Response(status_code=204)
+        begin_leaving(response, runtime.settings)
+        return response
 
     return router

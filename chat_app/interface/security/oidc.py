@@ -1,7 +1,6 @@
 """Sign-in at an OpenID Connect provider: authorization code flow with PKCE, state and nonce.
 
-A signed cookie of the browser holds the secrets of a sign-in while the user is at the provider. The ID token's
-signature, issuer, audience, expiry and nonce are checked; then the browser gets the app's own login cookie.
+The ID token's signature, issuer, audience, expiry and nonce are checked.
 """
 
 from __future__ import annotations
@@ -11,30 +10,21 @@ import hashlib
 import logging
 import secrets
 import time
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
 import jwt
-from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from chat_app.audit import AuditLog
-from chat_app.interface.security.identity import Identity, clean_name
+from chat_app.interface.security.identity import clean_name
 from chat_app.roles import Role
 from chat_app.settings import Settings
 from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
 
-PROVIDER: Final = "oidc"
-"""Name of the provider in Chainlit's sign-in page, which leads to the first of these paths."""
-_BEGIN: Final = f"/auth/oauth/{PROVIDER}"
-_CALLBACK: Final = f"{_BEGIN}/callback"
-SIGN_IN_PATHS: Final = frozenset({_BEGIN, _CALLBACK})
-_COOKIE: Final = "asclepius_sign_in"
-_SIGN_IN_SECONDS: Final = 600
 _DISCOVERY_SECONDS: Final = 3600.0
 _TIMEOUT: Final = 10.0
 _LEEWAY: Final = 60
@@ -57,16 +47,25 @@ class _Provider(BaseModel):
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None = None
+    end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     id_token_signing_alg_values_supported: tuple[str, ...] = ("RS256",)
 
 
-class _Pending(Frozen):
+class Pending(Frozen):
     """The secrets of one sign-in while the user is at the provider."""
 
     state: str
     nonce: str
     verifier: str
+
+
+class SignedIn(NamedTuple):
+    """The user whom an ID token names."""
+
+    user: str
+    roles: tuple[Role, ...]
+    token: str
 
 
 class OidcLogin:
@@ -77,7 +76,7 @@ class OidcLogin:
         self._provider: tuple[float, _Provider] | None = None
         self._keys: jwt.PyJWKSet | None = None
 
-    async def address(self, pending: _Pending, redirect_uri: str) -> str:
+    async def address(self, pending: Pending, redirect_uri: str) -> str:
         """Return the provider's address that asks the user to sign in. Raises ``SignInFailed``."""
         provider = await self._discovered()
         digest = hashlib.sha256(pending.verifier.encode()).digest()
@@ -92,14 +91,26 @@ class OidcLogin:
             "code_challenge_method": "S256",
         }
         query |= {"prompt": self._oidc.oidc_prompt} if self._oidc.oidc_prompt else {}
-        separator = "&" if "?" in provider.authorization_endpoint else "?"
-        return f"{provider.authorization_endpoint}{separator}{urlencode(query)}"
+        return _with_query(provider.authorization_endpoint, query)
 
-    async def finish(self, code: str, pending: _Pending, redirect_uri: str) -> tuple[str, tuple[Role, ...]]:
-        """Return the user and the roles of the user's groups. Raises ``SignInFailed``."""
+    async def leaving_address(self, token: str, back: str) -> str:
+        """Return the provider's address that ends the session of the ID token; ``back`` if there is none."""
+        try:
+            provider = await self._discovered()
+        except SignInFailed as error:
+            logger.warning("A user could not be logged out at the provider: %s", error)
+            return back
+        if provider.end_session_endpoint is None:
+            return back
+        query = {"client_id": self._oidc.oidc_client_id, "post_logout_redirect_uri": back}
+        return _with_query(provider.end_session_endpoint, query | ({"id_token_hint": token} if token else {}))
+
+    async def finish(self, code: str, pending: Pending, redirect_uri: str) -> SignedIn:
+        """Return the user with the roles of the user's groups. Raises ``SignInFailed``."""
         provider = await self._discovered()
         tokens = await self._tokens(provider, code, pending, redirect_uri)
-        claims = await self._verified(provider, str(tokens.get("id_token") or ""), pending.nonce)
+        token = str(tokens.get("id_token") or "")
+        claims = await self._verified(provider, token, pending.nonce)
         wanted = {self._oidc.oidc_user_claim, *([self._oidc.oidc_groups_claim] if self._oidc.oidc_roles else ())}
         if not wanted <= claims.keys() and provider.userinfo_endpoint:
             bearer = {"Authorization": f"Bearer {tokens.get('access_token')}"}
@@ -110,7 +121,7 @@ class OidcLogin:
         name = clean_name(claims.get(self._oidc.oidc_user_claim))
         if name is None:
             raise SignInFailed(f"the claim {self._oidc.oidc_user_claim} names no user")
-        return name, self._roles(claims.get(self._oidc.oidc_groups_claim))
+        return SignedIn(name, self._roles(claims.get(self._oidc.oidc_groups_claim)), token)
 
     def _roles(self, groups: object) -> tuple[Role, ...]:
         if not self._oidc.oidc_roles:
@@ -134,7 +145,7 @@ class OidcLogin:
             self._provider, self._keys = (time.monotonic() + _DISCOVERY_SECONDS, provider), None
         return self._provider[1]
 
-    async def _tokens(self, provider: _Provider, code: str, pending: _Pending, redirect_uri: str) -> dict[str, Any]:
+    async def _tokens(self, provider: _Provider, code: str, pending: Pending, redirect_uri: str) -> dict[str, Any]:
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         form["code_verifier"] = pending.verifier
         client, secret = self._oidc.oidc_client_id, self._oidc.oidc_client_secret
@@ -176,69 +187,8 @@ class OidcLogin:
         raise SignInFailed("the ID token is signed with an unknown key")
 
 
-def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIRouter:
-    """Return the routes that lead to the provider and back."""
-    router = APIRouter()
-    login = OidcLogin(settings)
-
-    @router.get(_BEGIN)
-    async def begin(request: Request) -> RedirectResponse:
-        pending = _Pending(**{field: secrets.token_urlsafe(32) for field in _Pending.model_fields})
-        try:
-            address = await login.address(pending, _redirect_uri(settings, request))
-        except SignInFailed as error:
-            return _refused(settings, error)
-        claims = {**pending.model_dump(), "aud": PROVIDER, "exp": int(time.time()) + _SIGN_IN_SECONDS}
-        response = RedirectResponse(address, 302)
-        cookie = jwt.encode(claims, identity.secret, algorithm="HS256")
-        path = settings.server.root_path + _BEGIN
-        response.set_cookie(_COOKIE, cookie, _SIGN_IN_SECONDS, path=path, httponly=True, samesite="lax")
-        return response
-
-    @router.get(_CALLBACK)
-    async def finish(request: Request) -> RedirectResponse:
-        try:
-            code, pending = _returned(request, identity.secret)
-            name, roles = await login.finish(code, pending, _redirect_uri(settings, request))
-        except SignInFailed as error:
-            await audit.record("login_failed", "unknown", detail=PROVIDER)
-            return _refused(settings, error)
-        await audit.record("login", name, detail=PROVIDER)
-        response = RedirectResponse(f"{settings.server.root_path}/", 302)
-        response.headers.append("set-cookie", identity.cookie_of(identity.issue_login(name, roles)))
-        response.delete_cookie(_COOKIE, path=settings.server.root_path + _BEGIN)
-        return response
-
-    return router
-
-
-def _returned(request: Request, secret: str) -> tuple[str, _Pending]:
-    """Return the provider's code and the sign-in that it belongs to. Raises ``SignInFailed``."""
-    cookie = request.cookies.get(_COOKIE, "")
-    try:
-        claims = jwt.decode(
-            cookie, secret, algorithms=["HS256"], audience=PROVIDER, options={"require": ["exp", "aud"]}
-        )
-    except jwt.InvalidTokenError:
-        raise SignInFailed("the browser did not begin this sign-in, or it took too long") from None
-    pending = _Pending(**{field: claims[field] for field in _Pending.model_fields})
-    if not secrets.compare_digest(request.query_params.get("state", "").encode(), pending.state.encode()):
-        raise SignInFailed("the answer is for another sign-in")
-    if not (code := request.query_params.get("code")):
-        raise SignInFailed("the provider refused")
-    return code, pending
-
-
-def _redirect_uri(settings: Settings, request: Request) -> str:
-    base = settings.server.public_url or f"{request.url.scheme}://{request.url.netloc}"
-    return f"{base}{settings.server.root_path}{_CALLBACK}"
-
-
-def _refused(settings: Settings, error: SignInFailed) -> RedirectResponse:
-    logger.warning("A sign-in at the provider failed: %s", error)
-    response = RedirectResponse(f"{settings.server.root_path}/login?error=oauthSignin", 302)
-    response.delete_cookie(_COOKIE, path=settings.server.root_path + _BEGIN)
-    return response
+def _with_query(address: str, query: Mapping[str, str]) -> str:
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
 async def _fetch(method: str, url: str, **more: Any) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from starlette.responses import RedirectResponse
+
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
 from chat_app.interface.security.identity import DEMO_USER, Identity, Login
-from chat_app.interface.security.oidc import SIGN_IN_PATHS
+from chat_app.interface.security.oidc_routes import LEAVE, SIGN_IN_PATHS, is_leaving
 from chat_app.interface.security.request_body import TOO_LARGE, Message, Receive, RequestBody, Scope, Send, refuse
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
@@ -148,7 +150,10 @@ class RequestGuard:
         texts = self._identity.server.root_path + self._texts_address(given.get("accept-language"))
         body = RequestBody(receive, _largest(scope["path"]))
         page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
-        await self._app(scope, body.receive, body.unless_refused(page.send))
+        app = self._app
+        if admission.login is None and self._identity.server.auth == "oidc" and is_leaving(scope["path"], given):
+            app = RedirectResponse(self._identity.server.root_path + LEAVE, 302)
+        await app(scope, body.receive, body.unless_refused(page.send))
 
     async def _record(self, admission: Admission, *, logs_out: bool) -> None:
         """Record a login by the proxy, a logout and the use of a key. Raises ``AuditUnavailable``."""
