@@ -51,6 +51,7 @@ GENERAL = frozenset(
         "pediatric",
         "pregnant",
         "renal",
+        "severity",
         "strengths",
         "toxicity",
         "yearly",

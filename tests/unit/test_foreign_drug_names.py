@@ -13,7 +13,7 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 from tools.language.vocabulary.common_words import is_ordinary, language_of
 
 INDEX = NameIndex(
@@ -30,6 +30,7 @@ INDEX = NameIndex(
         index_entry("insulin human", brands=["Novolin"]),
         index_entry("penicillin v"),
         index_entry("nisoldipine", brands=["Sular"]),
+        index_entry("furosemide", classes=["Diuretics"]),
     ]
 )
 
@@ -66,7 +67,19 @@ def test_a_german_spanish_or_shortened_name_is_read(typed: str, meant: str) -> N
     assert not reading(typed).did_you_mean
 
 
-@pytest.mark.parametrize("typed", ["water tablet", "sugar pill", "Wassertablette", "Blutdruck", "presión arterial"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "water tablet",
+        "sugar pill",
+        "Wassertablette",
+        "Blutdruck",
+        "presión arterial",
+        "diabetics",
+        "inhibited",
+        "arrhythmias",
+    ],
+)
 def test_an_ordinary_word_is_no_misspelt_medicine(typed: str) -> None:
     assert reading(typed) == Reading()
 
@@ -115,7 +128,7 @@ def test_ions_are_told_in_three_languages() -> None:
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     assert all(form for form in english_forms(text))
-    is_clinical_word(text)
+    is_known_word(text)
     reading(text)
 
 

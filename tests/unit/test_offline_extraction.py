@@ -353,6 +353,69 @@ def test_a_long_label_of_a_pair_leaves_room_for_the_other_label() -> None:
     assert "in study 15." not in answer
 
 
+SWITCH = "Switching from betadrug to alphadrug: stop betadrug and start alphadrug two days later."
+PAIR_WARNINGS: list[tuple[str, str, str]] = [
+    ("alphadrug", "contraindicated", "Alphadrug is contraindicated with betadrug."),
+    ("betadrug", "contraindicated", "Betadrug must not be given with alphadrug."),
+    *(("alphadrug", "monitor", f"Betadrug raised alphadrug in study {n}.") for n in range(9)),
+]
+
+
+def asked_of_two(question: str) -> str:
+    names = ["alphadrug", "betadrug"]
+    rows = [
+        {"cite": "[2]", "label_of": name, "about": "x", "severity": severity, "label": {"interactions": [sentence]}}
+        | {"about": names[name == "alphadrug"]}
+        for name, severity, sentence in PAIR_WARNINGS
+    ]
+    body = {"pairs": [{"medicines": names, "note": ""}], "results": rows}
+    pair = ToolOutput("check_drug_interactions", json.dumps({"names": names}), json.dumps(body))
+    dosing = {"cite": "[3]", "matched": {"how": "exact"}, "label": {"renal_dosing": ["In renal failure halve it."]}}
+    labels = drug("x", *({**dosing, "generic_name": name, "matched": {"how": "exact", "on": name}} for name in names))
+    return compose(question, gather([guideline(SWITCH), labels, pair])).text
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How do I switch from betadrug to alphadrug?", "Switching from"),
+        ("Umstellung von Betadrug auf Alphadrug", "Switching from"),
+        ("alphadrug versus betadrug in renal failure", "In renal failure"),
+        ("alphadrug or betadrug: renal dosing", "In renal failure"),
+        ("renal dosing of alphadrug and betadrug", "In renal failure"),
+        ("Does alphadrug interact with betadrug?", "Alphadrug is contraindicated"),
+        ("Is it ok to give betadrug to a patient on alphadrug in renal failure?", "Alphadrug is contraindicated"),
+        ("My patient takes alphadrug. May I add betadrug?", "Alphadrug is contraindicated"),
+        ("betadrug + alphadrug safe?", "Alphadrug is contraindicated"),
+        ("alphadrug betadrug", "Alphadrug is contraindicated"),
+        ("Switch to alphadrug or combine it with betadrug?", "Alphadrug is contraindicated"),
+    ],
+)
+def test_statements_on_a_pair_lead_only_where_its_combination_is_asked_about(question: str, first: str) -> None:
+    answer = asked_of_two(question)
+    places = {
+        text: answer.find(text) for text in ("Switching from", "In renal failure", "Alphadrug is contraindicated")
+    }
+    assert min((place, text) for text, place in places.items() if place >= 0)[1] == first, answer
+
+
+def test_what_was_asked_comes_with_every_contraindication_of_the_pair() -> None:
+    answer = asked_of_two("How do I switch from betadrug to alphadrug?")
+    assert "Alphadrug is contraindicated with betadrug." in answer
+    assert "Betadrug must not be given with alphadrug." in answer
+    assert answer.count("in study") == 3
+
+
+def test_what_follows_a_calculation_goes_on_from_the_question_before_it() -> None:
+    first = Exchange("What is the dose of apixaban?", outputs=found("apixaban"))
+    result = {"calculation": "Creatinine clearance", "result": "52 mL/min"}
+    computed = Exchange("Creatinine clearance: 80 years?", outputs=[ToolOutput("crcl", "{}", json.dumps(result))])
+    assert standalone([computed, Exchange("and metformin in pregnancy?")]) == "and metformin in pregnancy?"
+    assert standalone([first, computed, Exchange("And in pregnancy?")]) == "What is the dose of apixaban in pregnancy?"
+    assert standalone([computed, Exchange("Is it ok to give apixaban?")]) == "Is it ok to give apixaban?"
+    assert "80 years" in standalone([first, computed, Exchange("What does that mean?")])
+
+
 def test_of_a_named_drug_only_what_is_said_of_it_is_given() -> None:
     evidence = gather(
         [

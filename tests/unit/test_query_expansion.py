@@ -9,6 +9,7 @@ from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.query_expander import QueryExpander
 from tools.language.query_expansion import Expansion
+from tools.language.question_words import asked_terms
 
 BETA2 = "beta2-Adrenergic Agonist [EPC]"
 SHORT = "Short-acting beta2-adrenergic agonist (SABA)"
@@ -92,3 +93,16 @@ def test_an_english_question_is_not_translated() -> None:
 def test_without_an_index_the_shipped_names_serve() -> None:
     found = QueryExpander(NameIndex(()), aliases()).expand("paracetamol with a DOAC").expansions
     assert {one.asked: one.same[0] for one in found} == {"paracetamol": "acetaminophen", "doac": "NOAC"}
+
+
+def test_a_german_note_of_names_is_translated_and_english_words_are_not() -> None:
+    assert expanded("Metformin Höchstdosis", "hochstdosis").same == ("maximum dose",)
+    assert expanded("metformin in renal failure, art of dosing", "art") == Expansion(asked="art")
+
+
+def test_german_function_words_are_not_searched_as_english_ones() -> None:
+    question = "Darf man die Dosis halbieren?"
+    searched = asked_terms(question, EXPANDER.expand(question))
+    assert {"man", "die"}.isdisjoint(searched)
+    assert {"dosi", "halbieren"} <= set(searched)
+    assert set(asked_terms("Did any man die?", EXPANDER.expand("Did any man die?"))) == {"men", "die"}

@@ -17,8 +17,13 @@ from tools.drug_database.names.name_resolution import foreign_name, leading, mea
 from tools.drug_database.names.query_words import CONTEXT, NOISE
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion, QueryExpansion
-from tools.language.vocabulary.clinical_vocabulary import abbreviation_meanings, translations
-from tools.language.vocabulary.common_words import is_ordinary, language_of
+from tools.language.vocabulary.clinical_vocabulary import (
+    FOREIGN_LANGUAGES,
+    Translation,
+    abbreviation_meanings,
+    translations,
+)
+from tools.language.vocabulary.common_words import Language, is_ordinary, language_of, ranks
 
 _LONGEST_QUESTION: Final = 1_000
 _LONGEST_NAME: Final = 5
@@ -61,11 +66,10 @@ class QueryExpander:
         for start, end, expansion in self._named(words):
             covered.update(range(start, end))
             found[start] = expansion
-        if language != "en":
-            for start, end, terms in translations([word.folded for word in words], language):
-                if covered.isdisjoint(range(start, end)):
-                    asked = " ".join(word.folded for word in words[start:end])
-                    found[start] = Expansion(asked=asked, same=_others(terms, asked))
+        for start, end, terms in _translated(words, language):
+            if covered.isdisjoint(range(start, end)):
+                asked = " ".join(word.folded for word in words[start:end])
+                found.setdefault(start, Expansion(asked=asked, same=_others(terms, asked)))
         kept = (found[start] for start in sorted(found))
         return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
 
@@ -140,6 +144,16 @@ class QueryExpander:
         return Expansion(
             asked=asked, same=_others(same, asked), related=_others([*names, *others] if few else [], asked)
         )
+
+
+def _translated(words: Sequence[_Word], language: Language) -> Iterator[Translation]:
+    """Yield translations; in an English question, or notes of names alone, of the words that are no English ones."""
+    if language != "en":
+        yield from translations([word.folded for word in words], language)
+        return
+    foreign = ["" if word.folded in ranks("en") else word.folded for word in words]
+    for other in FOREIGN_LANGUAGES:
+        yield from translations(foreign, other)
 
 
 def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
+from tools.language.folding import without_accents
+from tools.language.query_expansion import QueryExpansion
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
-from tools.language.vocabulary.common_words import rareness
+from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.word_lists import word_list
 
 _ASKING = frozenset(term for word in word_list("asking") for term in terms(word))
@@ -17,13 +19,38 @@ _FIRST_LINE = ("first", "line")
 _FIRST_LINE_SHARE = 0.3
 """Of the weight of these two: with all of it, any disease's first-line drugs come before the right disease's drugs;
 with none, the sentences that do say it are missed."""
+_FUNCTION_WORDS = 300
+"""The most frequent words of another language than English, which are only searched for in their translation."""
+_EVERYDAY_WORDS = 1_500
+"""Those that count as words that only ask."""
 
 
-def telling(question: Sequence[str], passages: Sequence[Sequence[str]]) -> list[str]:
+def asked_terms(question: str, expansion: QueryExpansion) -> tuple[str, ...]:
+    """Return the terms of ``question`` in order, without function words of its language.
+
+    Some of these are English words as well, such as the German ``die`` and ``man``.
+    """
+    left_out = _frequent(expansion, _FUNCTION_WORDS)
+    words = re.findall(r"[^\W_]+", question)
+    return tuple(terms(" ".join(word for word in words if without_accents(word) not in left_out)))
+
+
+def _frequent(expansion: QueryExpansion, most: int) -> frozenset[str]:
+    """Return the most frequent words of the question's language without those that have a translation."""
+    if expansion.language == "en":
+        return frozenset()
+    known = {word for one in expansion.expansions for word in one.asked.split()}
+    return frozenset(map(without_accents, islice(ranks(expansion.language), most))) - known
+
+
+def telling(question: Sequence[str], passages: Sequence[Sequence[str]], expansion: QueryExpansion) -> list[str]:
     """Return the question's terms without "first-line" and without asking words that no passage holds."""
     held = {term for passage in passages for term in passage}
+    asking = _ASKING.union(terms(" ".join(_frequent(expansion, _EVERYDAY_WORDS))))
     first_line = _first_line(question)
-    return [term for term in question if term not in first_line and (term in held or term not in _ASKING)]
+    return [
+        term for term in question if term not in first_line and (term in held or without_accents(term) not in asking)
+    ]
 
 
 def term_rareness(question: str) -> dict[str, float]:

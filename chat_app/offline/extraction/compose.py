@@ -6,7 +6,7 @@ with what was searched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -20,19 +20,27 @@ from chat_app.offline.extraction.drug_parts import (
     label_passages,
     record_parts,
 )
-from chat_app.offline.extraction.evidence import Calculated, Evidence, EvidencePassage, EvidenceRecord, Fields, Lookup
-from chat_app.offline.extraction.question import Question, read_question
+from chat_app.offline.extraction.evidence import (
+    CONTRAINDICATED,
+    Calculated,
+    Evidence,
+    EvidencePassage,
+    EvidenceRecord,
+    Fields,
+    Lookup,
+    Pair,
+)
+from chat_app.offline.extraction.medicine_relation import ON_COMBINATIONS, asks_combination
+from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import select
+from chat_app.offline.extraction.selection import Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import language_of
 
 _MOST_OF_A_PAIR: Final = 16
-_MOST_ASIDE: Final = 2
-"""Sentences on the interaction of two drugs where the question asks for something else."""
-
-
+_MOST_ASIDE: Final = 3
+"""Sentences on a pair below a contraindication, where the question asks for something else."""
 _LabelLine = tuple[str, EvidencePassage, str]
 
 
@@ -40,15 +48,22 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """The answer to ``question`` from ``evidence``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
     asked = read_question(question, evidence.terms, newest=newest or question, subjects=evidence.subjects(question))
-    _pairs(draft, question, evidence)
+    labels = [passage for record in evidence.named for passage in label_passages(record)]
+    selection = select(asked, [*labels, *evidence.passages])
+    leads = asks_combination(asked, evidence, answered=selection.answers)
+    if leads:
+        _pairs(draft, evidence, _of_both_labels)
     facts = bool(draft.text)
     for record in evidence.named:
         facts = _record(draft, question, record) or facts
     for output in evidence.fields:
         _fields(draft, output)
         facts = True
-    if not (facts and record_parts(question) and not asked_sections(question)):
-        facts = _quotes(draft, asked, evidence) or facts
+    stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= ON_COMBINATIONS
+    if not stated and not (facts and record_parts(question) and not asked_sections(question)):
+        _quotes(draft, selection, asked.sections)
+    if not leads:
+        _pairs(draft, evidence, _most_severe)
     _classes(draft, question, evidence, answered=bool(draft.text))
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
@@ -57,24 +72,20 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, question: Question, evidence: Evidence) -> bool:
-    """Adds the best sentences and rows; True when there are any."""
-    labels = [passage for record in evidence.named for passage in label_passages(record)]
-    selection = select(question, [*labels, *evidence.passages])
-    if not selection.quotes:
-        return False
-    if not (selection.answers or draft.text):
+def _quotes(draft: Draft, selection: Selection, sections: Collection[str]) -> None:
+    """Adds the best sentences and rows; those that are no clear answer only where nothing else answers."""
+    quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
+    if not quotes or (draft.text and not selection.answers):
+        return
+    if not selection.answers:
         draft.say(phrases.CLOSEST)
-    elif draft.text and not selection.answers:
-        return False
-    _show(draft, selection.quotes, titled=selection.answers)
-    return True
+    _show(draft, _in_order(quotes, sections), titled=selection.answers)
 
 
 def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
     title: str | None = None
     group: object = None
-    for quote in _in_order(quotes):
+    for quote in quotes:
         heading = quote.passage.title or (
             (phrases.FROM_FILES if quote.passage.file_id else phrases.FROM_GUIDELINES) if titled else ""
         )
@@ -105,18 +116,20 @@ def _fits(unit: Unit) -> bool:
     return unit.table is not None and len(unit.cells) == len(unit.table.header)
 
 
-def _in_order(quotes: Sequence[Scored]) -> list[Scored]:
-    """The best quote's passage first, in reading order, then the next best; quotes on other drugs come last."""
+def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
+    """The asked sections of labels first, then the best quote's passage, in reading order; other drugs come last."""
     best: dict[object, int] = {}
     source: dict[str, int] = {}
     aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}
     for place, quote in enumerate(sorted(quotes, key=lambda quote: _group(quote) in aside)):
         source.setdefault(quote.passage.title, place)
         best.setdefault(_group(quote), place)
-    return sorted(
-        quotes,
-        key=lambda quote: (_group(quote) in aside, source[quote.passage.title], best[_group(quote)], quote.place),
-    )
+
+    def order(quote: Scored) -> tuple[bool, bool, int, int, int]:
+        asked = quote.passage.part in sections
+        return (_group(quote) in aside, not asked, source[quote.passage.title], best[_group(quote)], quote.place)
+
+    return sorted(quotes, key=order)
 
 
 def _group(quote: Scored) -> object:
@@ -124,14 +137,11 @@ def _group(quote: Scored) -> object:
     return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else id(quote.passage)
 
 
-def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
+def _pairs(draft: Draft, evidence: Evidence, chosen: Callable[[Pair], Sequence[_LabelLine]]) -> None:
     """Adds what labels say of one another; of a pair that is silent it is said that it is."""
-    most = _MOST_ASIDE if record_parts(question) and "interactions" not in asked_sections(question) else _MOST_OF_A_PAIR
     for pair in evidence.pairs:
-        passages = [(record.name, passage) for record in pair.said for passage in label_passages(record)]
-        lines = [(name, passage, line) for name, passage in passages for line in passage.text.split("\n")]
         shown: EvidencePassage | None = None
-        for _, passage, line in _of_both_labels(lines, most):
+        for _, passage, line in (each for each in chosen(pair) if each[2] not in draft.text):
             if passage is not shown:
                 draft.block(passage.title)
             draft.quote(line, passage, first=passage is not shown)
@@ -140,7 +150,23 @@ def _pairs(draft: Draft, question: str, evidence: Evidence) -> None:
             draft.block(pair.note or phrases.NO_INTERACTION.format(names=phrases.listed(list(pair.names))))
 
 
-def _of_both_labels(lines: Sequence[_LabelLine], most: int) -> list[_LabelLine]:
+def _most_severe(pair: Pair) -> list[_LabelLine]:
+    """Return every contraindication, and a few of the other lines."""
+    never = [record for record in pair.said if record.severity == CONTRAINDICATED]
+    others = [record for record in pair.said if record.severity != CONTRAINDICATED]
+    return [*_lines(never), *_first_of_both(_lines(others), _MOST_ASIDE)]
+
+
+def _of_both_labels(pair: Pair) -> list[_LabelLine]:
+    return _first_of_both(_lines(pair.said), _MOST_OF_A_PAIR)
+
+
+def _lines(records: Sequence[EvidenceRecord]) -> list[_LabelLine]:
+    passages = [(record.name, passage) for record in records for passage in label_passages(record)]
+    return [(name, passage, line) for name, passage in passages for line in passage.text.split("\n")]
+
+
+def _first_of_both(lines: Sequence[_LabelLine], most: int) -> list[_LabelLine]:
     """Return the first lines of each label, ``most`` in all: a long label does not take the room of the other."""
     places: dict[str, list[int]] = {}
     for place, (name, _, _) in enumerate(lines):

@@ -79,6 +79,7 @@ def label_passages(record: EvidenceRecord) -> list[EvidencePassage]:
         EvidencePassage(
             "\n".join(sentences),
             cite=record.cites.get(section, record.cite),
+            document=record.name,
             about=f"{names_of(record)} label {_LABEL.get(section, '')}",
             title=phrases.LABEL.format(name=name, section=phrases.SECTION_NAMES.get(section, section)),
             part=section,

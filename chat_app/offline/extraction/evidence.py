@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from tools.language.quotable_units import term_set
 
 Json = dict[str, Any]
+CONTRAINDICATED: Final = "contraindicated"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class EvidenceRecord:
     """Markers of single label sections, where they have their own."""
     scope: str = ""
     """Words on what the label covers, where that is not the asked form or population."""
+    severity: str = ""
+    """Of statements on a pair: how strongly they warn."""
 
     @property
     def is_named(self) -> bool:

@@ -22,6 +22,7 @@ from tools.drug_database.labels.label_scope import is_form_word
 from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 from tools.language.terms import terms
+from tools.language.vocabulary.common_words import is_ordinary
 
 _LEAD: Final = re.compile(
     r"^\s*(?:(?:and|but|ok(?:ay)?|so|then|also|thanks|thank you)[,.!]?\s+)*"
@@ -53,13 +54,19 @@ _FEW: Final = 5
 
 def standalone(turns: Sequence[Exchange]) -> str:
     """The last question of a conversation as one that can be searched for without the others."""
-    resolved = answer = ""
+    resolved = answer = topic = ""
     evidence = Evidence()
     for turn in turns:
         question = turn.question.strip()
-        resolved = _confirmed(question, resolved, answer) or _resolve(question, resolved, evidence)
+        # Only everyday words with a pronoun are on a calculation's result: it is no topic for what is asked next.
+        on_result = _PRONOUN.search(question) and all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
+        before = resolved if on_result else topic
+        resolved = _confirmed(question, resolved, answer) or _resolve(question, before, evidence)
         answer = turn.answer
-        evidence = gather(turn.outputs) if turn.outputs else evidence
+        found = gather(turn.outputs)
+        if not found.calculations or found.searched_documents or found.lookups:
+            topic = resolved
+            evidence = found if turn.outputs else evidence
     return resolved
 
 

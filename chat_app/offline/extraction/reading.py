@@ -157,6 +157,7 @@ def _record(row: Json) -> EvidenceRecord:
         matched=_text(matched.get("how")) if isinstance(matched, dict) else "",
         matched_on=_text(matched.get("on")) if isinstance(matched, dict) else "",
         scope=_scope(row.get("label_scope")),
+        severity=_text(row.get("severity")),
     )
 
 

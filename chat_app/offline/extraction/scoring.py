@@ -114,7 +114,7 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
         for unit in units(passage.text):
             above = _above(unit, passage)
             key = "".join(unit.text.lower().split())
-            if key not in seen and not _of_others(question.text, f"{above} {unit.text}", unit, passage):
+            if key not in seen and not _of_others(question.asked, f"{above} {unit.text}", unit, passage):
                 seen.add(key)
                 own = question.held(term_set(unit.text))
                 found.append(_Candidate(unit, passage, above, own, question.held(term_set(above)) - own))
@@ -124,12 +124,17 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
     """The places of units that neither name a drug of the question or its class, nor follow a unit that does.
 
-    A unit that follows and names another drug is not about the first.
+    A unit that follows and names another drug is not about the first. Where a row of a table names one, the others of
+    the table are about others.
     """
     others: set[int] = set()
     last: _Candidate | None = None
+    own = [any(name <= term_set(each.unit.text) for name in question.subjects) for each in candidates]
+    tables = {each.unit.table for each, names in zip(candidates, own, strict=True) if names}
     for place, each in enumerate(candidates):
-        names = any(name <= term_set(f"{each.above} {each.unit.text}") for name in question.subjects)
+        names = own[place]
+        if not names and (each.unit.table is None or each.unit.table not in tables):
+            names = any(name <= term_set(f"{each.above} {each.unit.text}") for name in question.subjects)
         goes_on = last is not None and last.passage is each.passage and each.unit.table is None
         goes_on = goes_on and not any(map(has_drug_stem, _WORD.findall(each.unit.text)))
         if not (names or goes_on):

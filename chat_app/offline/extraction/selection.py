@@ -54,14 +54,15 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
     )
     if not any(each.features.own or each.unit.table for each in ranked):
         return Selection()
-    asked = [each for each in ranked if each.passage.part in question.sections][:1]
+    of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
+    asked = sorted(of_each.values(), key=lambda each: -each.score)
     enough = ranked[0].score - room.worse
     chosen: dict[int, Scored] = {}
     length = added = 0
-    # One sentence of the asked section is always among the quotes: its place is kept when others score higher.
+    # One sentence of each medicine's asked section is always quoted: its place is kept when others score higher.
     for each in [*(one for one in asked if one.score < enough or one not in ranked[:BEST]), *ranked]:
         full = (length >= room.words and added >= BEST) or len(chosen) >= MOST
-        if chosen and (full or each.score < enough):
+        if chosen and each not in asked and (full or each.score < enough):
             break
         together = (
             _table(each, everything, room) if question.asks_list and each.unit.table else _together(each, everything)

@@ -13,8 +13,7 @@ from tools.drug_database.names.name_index import NameIndex
 from tools.drug_database.names.name_resolution import NameCandidate, distinct, leading, named
 from tools.drug_database.names.spelling import ENOUGH, Spelling, closeness
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 
 _LONG_WORD: Final = 5
 _MOST_WORDS: Final = 8
@@ -43,7 +42,7 @@ class Guess(NamedTuple):
 def guess(index: NameIndex, aliases: Aliases, text: str, *, least: float = ENOUGH) -> Guess:
     """Return what ``text`` as a whole may be a misspelling of; nothing for ordinary words."""
     words = fold_name(text).split()
-    if all(is_ordinary(word) or is_clinical_word(word) for word in words):
+    if all(map(is_known_word, words)):
         return Guess()
     near = [*index.spellings.near(text, least=least), *aliases.spellings.near(text, least=least)]
     by_name = sorted((one for one in near if same_ions(words, one.name)), key=lambda one: -one.score)

@@ -18,8 +18,7 @@ from tools.drug_database.names.name_resolution import NameCandidate, distinct, n
 from tools.drug_database.names.name_spans import NameSpan, find_spans
 from tools.drug_database.names.query_words import JOINING, NOISE, TypedQuery
 from tools.drug_database.names.spelling import PERHAPS
-from tools.language.vocabulary.clinical_vocabulary import is_clinical_word
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.clinical_vocabulary import is_known_word
 
 _SURE_SPELLING: Final = 88.0
 """A whole text spelt so nearly like a name is that name, although a part of the text is a name as well."""
@@ -62,7 +61,7 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
         members = classed(index, aliases, text)
         if members:
             return Reading(members)
-    subject = " ".join(word for word in question.core if not (is_ordinary(word) or is_clinical_word(word)))
+    subject = " ".join(word for word in question.core if not is_known_word(word))
     texts = dict.fromkeys(filter(None, (question.trimmed, core, subject)))
     absent = next((note for text in texts if (note := _absent(index, aliases, text))), "")
     if absent:
@@ -75,7 +74,7 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
         for place, word in enumerate(question.words)
         if place not in covered and word in question.subject and word not in JOINING
     ]
-    if meant and all(is_ordinary(word) for word in left):
+    if meant and all(map(is_known_word, left)):
         return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
     return _with_guesses(index, aliases, question, spans, left)
 

@@ -16,6 +16,7 @@ from tools.guidelines.storage.catalog import LibrarySnapshot, as_passage, names,
 from tools.guidelines.storage.document_store import VersionRef
 from tools.guidelines.storage.scopes import Scope, scope_of
 from tools.guidelines.storage.shelves import Shelves
+from tools.language.folding import without_accents
 from tools.language.query_expansion import QueryExpansion
 from tools.language.question_words import telling, term_rareness
 from tools.language.quotable_units import term_set
@@ -60,7 +61,7 @@ class LibrarySearch:
                 weight=round(snapshot.weight(term) * rare.get(term, 1.0), 2),
                 also=_other_words(term, expansion),
             )
-            for term in dict.fromkeys(telling(found.question, held))
+            for term in dict.fromkeys(telling(found.question, held, expansion))
         )
         return GuidelineSearchResult(
             passages=passages, match=match_of(terms, passages), terms=terms, expansion=expansion
@@ -149,7 +150,8 @@ def damaged_record(document: str) -> str:
 
 def _other_words(term: str, expansion: QueryExpansion) -> tuple[str, ...]:
     """Return the words that mean the same as the asked word or phrase to which ``term`` belongs."""
-    return tuple(same for one in expansion.expansions if term in term_set(one.asked) for same in one.same)
+    plain = without_accents(term)
+    return tuple(same for one in expansion.expansions if plain in term_set(one.asked) for same in one.same)
 
 
 def _without_doubles(refs: Sequence[VersionRef], snapshot: LibrarySnapshot) -> list[VersionRef]:

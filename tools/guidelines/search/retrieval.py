@@ -14,7 +14,7 @@ from tools.errors import ToolUnavailable
 from tools.guidelines.search.passage_index import TermsIndex, VectorIndex
 from tools.guidelines.search.ranking import CANDIDATES, PassageCandidate, by_closeness, fuse
 from tools.language.query_expansion import QueryExpansion
-from tools.language.question_words import for_ranking
+from tools.language.question_words import asked_terms, for_ranking
 from tools.language.term_weights import Weight
 from tools.language.terms import terms
 from tools.milvus.connection import MilvusConnection
@@ -67,8 +67,8 @@ class Retriever:
         expansion: QueryExpansion | None = None,
     ) -> Retrieved:
         """Return the best candidates among the passages of ``versions``, also by the other words of ``expansion``."""
-        wanted = tuple(terms(question))
         expansion = expansion or QueryExpansion()
+        wanted = asked_terms(question, expansion)
         shares = _shares(expansion, wanted)
         searched = (*wanted, *shares)
         weight = _lowered(for_ranking(weight, wanted), shares)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from tools.language.folding import without_accents
 from tools.language.stemming import stem
+from tools.language.vocabulary.common_words import is_ordinary, ranks
+from tools.language.word_lists import word_entries
 
 ForeignLanguage = Literal["de", "es"]
+FOREIGN_LANGUAGES: Final[tuple[ForeignLanguage, ...]] = get_args(ForeignLanguage)
 _STEMMERS: Final[dict[ForeignLanguage, str]] = {"de": "german", "es": "spanish"}
 _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
@@ -49,9 +53,22 @@ def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Tr
         start = found.end if found else start + 1
 
 
-def is_clinical_word(word: str) -> bool:
-    """Return whether ``word`` is a German or Spanish word of the vocabulary, or a compound of such words."""
-    return any(next(translations([word], language), None) is not None for language in _STEMMERS)
+def is_known_word(word: str) -> bool:
+    """Return whether ``word`` is an ordinary or clinical word of one of the languages, in any form."""
+    return (
+        is_ordinary(word)
+        or stem(word) in _english_stems()
+        or bool(abbreviation_meanings(word))
+        or any(next(translations([word], language), None) is not None for language in FOREIGN_LANGUAGES)
+    )
+
+
+@cache
+def _english_stems() -> frozenset[str]:
+    clinical = [term for name in ("de", "es", "abbreviations") for _, terms in _lines(f"{name}.tsv") for term in terms]
+    forms = [f"{word} {others}" for word, others in word_entries("word_forms").items()]
+    words = re.findall(r"[^\W_]+", " ".join([*clinical, *forms]).lower())
+    return frozenset(map(stem, [*words, *filter(is_ordinary, ranks("en"))]))
 
 
 @lru_cache(maxsize=20_000)
@@ -77,7 +94,10 @@ def _key(words: Sequence[str], language: ForeignLanguage) -> str:
 
 @cache
 def _vocabulary(language: ForeignLanguage) -> Mapping[str, tuple[str, ...]]:
-    return {_key(phrase.split(), language): terms for phrase, terms in _lines(f"{language}.tsv")}
+    found: dict[str, dict[str, None]] = {}
+    for phrase, terms in _lines(f"{language}.tsv"):
+        found.setdefault(_key(phrase.split(), language), {}).update(dict.fromkeys(terms))
+    return {key: tuple(terms) for key, terms in found.items()}
 
 
 @cache

@@ -1,0 +1,56 @@
+"""Tells whether a question on several medicines asks about taking them together, or about something else.
+
+Labels' statements on a pair lead the answer only in the first case. "How do I switch from … to …?" and "… or … in renal
+impairment?" name alternatives: what they ask for comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from chat_app.offline.extraction.drug_parts import asked_sections
+from chat_app.offline.extraction.evidence import Evidence
+from chat_app.offline.extraction.question import Question
+from tools.drug_database.names.query_words import understand
+from tools.language.folding import fold_name
+
+_INSTEAD: Final = re.compile(
+    r"\b(?:switch\w*|convert\w*|conversion|chang(?:e|ed|ing) (?:from|to)|transition\w*|replac\w*|instead|rather than"
+    r"|versus|vs|compar\w*|umstell\w*|umgestellt|umsetz\w*|wechsel(?!wirk)\w*|statt|anstelle|anstatt|gegenuber"
+    r"|vergleich\w*|cambi\w*|en lugar|en vez)\b"
+)
+_BESIDE: Final = (
+    "with|on|plus|add|added|adding|while|alongside|takes|taking|take|receives|receiving|using"
+    "|mit|unter|neben|zu|nimmt|einnimmt|bekommt|erhalt|con|toma|tomando"
+)
+"""Words before a medicine that is taken beside another."""
+_CHOICE: Final = "or|oder|better|besser|preferred|bevorzugt"
+ON_COMBINATIONS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
+"""Sections of which a pair's statements are quoted: a question for one of these asks for nothing else."""
+
+
+def asks_combination(question: Question, evidence: Evidence, *, answered: bool) -> bool:
+    """Return whether the pairs of ``evidence`` are what ``question`` asks about.
+
+    Args:
+        question: The question.
+        evidence: What the searches found.
+        answered: Whether a quote answers what the question asks beside the names.
+    """
+    if not evidence.pairs:
+        return False
+    text = fold_name(question.text.replace("+", " plus ").replace("&", " plus "))
+    if understand(question.text).asks_together or any(len(pair.names) < 2 for pair in evidence.pairs):
+        return True
+    names = {fold_name(name) for one in evidence.named for name in (one.name, one.matched_on, *one.brand_names)}
+    name = f"(?:{'|'.join(map(re.escape, sorted(names - {''}, key=len, reverse=True)))})"
+    if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
+        return False
+    if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):
+        return True
+    if re.search(rf"\b(?:{_CHOICE})\b", text):
+        return False
+    stems = frozenset[str]().union(*question.subjects)
+    only_names = all(forms[0] <= stems for forms in question.forms)
+    return only_names or not (asked_sections(question.asked) - ON_COMBINATIONS or answered)
