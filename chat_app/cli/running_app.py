@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -25,8 +26,15 @@ _SENT = ("use_clinical_guidelines", "use_drug_database", "enable_tool_execution"
 """Options that the API takes by the same names."""
 
 
-def publish_address(settings: Settings, port: int) -> None:
+def page_of(settings: Settings, listener: socket.socket) -> str:
+    """Return the page's address, as a reader opens it."""
+    host, port = settings.server.host, listener.getsockname()[1]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.server.root_path}"
+
+
+def publish_address(settings: Settings, listener: socket.socket) -> None:
     """Publish the page's address to other commands of this user."""
+    port = listener.getsockname()[1]
     path = settings.storage.data_dir / _FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(json.dumps({"url": f"http://{_reachable(settings.server.host)}:{port}"}), encoding="utf-8")

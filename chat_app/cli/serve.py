@@ -2,46 +2,89 @@
 
 from __future__ import annotations
 
-import asyncio
+import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from chat_app.cli import shell
+from chat_app.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from chat_app.settings import Settings
+
+_BACKLOG: Final = 512
 
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (ASCLEPIUS_HOST).")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 chooses a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve (ASCLEPIUS_WORKERS).")] = None,
 ) -> None:
     """Start the chat page and every service that no setting names."""
     from chat_app.settings import Settings
 
-    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    named = (("host", host), ("port", port), ("workers", workers))
+    given = {name: value for name, value in named if value is not None}
 
     async def work() -> None:
         settings = Settings(server=given)
         settings.check()
-        # The page takes seconds to load; report wrong settings first.
-        from chat_app.cli.web_server import run_server
+        # Much takes seconds to load; report wrong settings first.
+        from chat_app.data_protection import require_writable
+        from chat_app.observability.log_format import set_up_logs
 
-        await run_server(settings)
+        require_writable(settings.storage.data_dir)
+        with closing(_listen(settings.server.host, settings.server.port)) as listener:
+            set_up_logs(settings.diagnostics)
+            if settings.server.workers > 1:
+                await _serve_with_workers(settings, listener)
+            else:
+                from chat_app.cli.web_server import run_server
+
+                await run_server(settings, listener)
 
     # Ctrl-C stops a server; it is no error.
-    shell.run(work, interrupt_is_error=False, loop_factory=_server_loop())
+    shell.run(work, interrupt_is_error=False, loop_factory=shell.fast_loop())
 
 
-def _server_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the factory of the fastest event loop; None for the default, where there is no faster one."""
-    if sys.platform == "win32":
-        return None
-    import uvloop
+async def _serve_with_workers(settings: Settings, listener: socket.socket) -> None:
+    """Run the built-in services here, and the page in several processes."""
+    from chat_app.cli.running_app import page_of, publish_address, retract_address
+    from chat_app.embedded import embedded_services
+    from chat_app.embedded.worker_pool import WorkerPool, WorkerState
 
-    return uvloop.new_event_loop
+    page = page_of(settings, listener)
+
+    def tell(state: WorkerState) -> None:
+        if state == "serving":
+            publish_address(settings, listener)
+        shell.note(f"Asclepius is at {page}" if state == "serving" else "All guidelines and drugs are loaded")
+
+    pool = WorkerPool(settings, listener, [sys.executable, "-m", "chat_app.cli.web_server"], tell)
+    try:
+        async with embedded_services(settings, on_progress=shell.note):
+            await pool.run()
+    finally:
+        retract_address(settings)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"Port {port} on {host} cannot be used ({error.strerror}): stop what uses it, or set ASCLEPIUS_PORT."
+        ) from None
+    listener.listen(_BACKLOG)
+    return listener
 
 
 def offline_server(

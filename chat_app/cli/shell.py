@@ -50,6 +50,15 @@ def run(
         raise typer.Exit(0) from None
 
 
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return the factory of the fastest event loop; None for the default, where there is no faster one."""
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop
+
+
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Coroutine[Any, Any, None]]], object]:
     """Decorate an async function as a command of ``app``, which ``run`` runs."""
 

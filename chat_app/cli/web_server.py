@@ -1,35 +1,35 @@
-"""The web server of ``asclepius serve``: announce the page's address, and shut down in order."""
+"""The web server of ``asclepius serve``: announce the page's address, and shut down in order.
+
+``python -m chat_app.cli.web_server`` is one of several workers, started by ``WorkerPool``.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import socket
+import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
-from chat_app.bootstrap import App, open_app
+from chat_app.bootstrap import App, LoadProgress, open_app
 from chat_app.cli import shell
 from chat_app.cli.progress import LoadingBars
-from chat_app.cli.running_app import publish_address, retract_address
-from chat_app.data_protection import require_writable
-from chat_app.errors import ConfigurationError
+from chat_app.cli.running_app import page_of, publish_address, retract_address
+from chat_app.data_protection import PRIVATE_UMASK
+from chat_app.embedded.worker_pool import WorkerPlan, WorkerState
 from chat_app.interface.http_api import create_app
 from chat_app.interface.serving import page_server
+from chat_app.interface.worker_relay import Siblings
 from chat_app.observability.log_format import set_up_logs
 from chat_app.settings import Settings
 
 
-async def run_server(settings: Settings) -> None:
-    """Serve until the process is stopped.
-
-    Raises:
-        ConfigurationError: The port is taken, or the data directory cannot be written.
-    """
-    require_writable(settings.storage.data_dir)
-    listener = _listen(settings.server.host, settings.server.port)
-    port = int(listener.getsockname()[1])
-    host = settings.server.host
-    page = f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.server.root_path}"
-    set_up_logs(settings.diagnostics)
+async def run_server(settings: Settings, listener: socket.socket) -> None:
+    """Serve at ``listener`` until the process is stopped."""
+    page = page_of(settings, listener)
 
     @asynccontextmanager
     async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
@@ -43,7 +43,7 @@ async def run_server(settings: Settings) -> None:
                 yield app
 
     def tell_where(_address: str) -> None:
-        publish_address(settings, port)
+        publish_address(settings, listener)
         shell.note(f"Asclepius is at {page}")
 
     app = create_app(settings, open_app=open_and_tell)
@@ -52,19 +52,52 @@ async def run_server(settings: Settings) -> None:
         await server.serve(sockets=[listener])
     finally:
         retract_address(settings)
-        listener.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise ConfigurationError(
-            f"Port {port} on {host} cannot be used ({error.strerror}): stop what uses it, or set ASCLEPIUS_PORT."
-        ) from None
-    listener.listen(512)
-    return listener
+async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> None:
+    """Serve as one of several processes, until this one is stopped or the pool has ended."""
+    settings = Settings()
+    settings.check()
+    set_up_logs(settings.diagnostics)
+    # The pool writes nothing more: the input ends with it.
+    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), _stop)
+
+    def tell_loaded(progress: LoadProgress | None) -> None:
+        if progress is None:
+            tell("loaded")
+
+    @asynccontextmanager
+    async def open_and_tell(settings: Settings, *, on_progress: Callable[[str], None]) -> AsyncGenerator[App, None]:
+        async with open_app(settings, on_progress=on_progress) as app:
+            app.load_listeners.append(tell_loaded)
+            yield app
+
+    app = create_app(settings, open_app=open_and_tell, siblings=Siblings(plan.siblings, plan.token))
+    server = page_server(app, settings, on_ready=lambda _address: tell("serving"))
+    await server.serve(sockets=[socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)])
+
+
+def _stop() -> None:
+    asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Run a worker; its states are lines of its output."""
+    os.umask(PRIVATE_UMASK)
+    plan = WorkerPlan.model_validate_json(sys.stdin.buffer.readline())
+    # Processes that the worker starts do not hold the pipe open, nor write to it.
+    pipe = os.dup(sys.stdout.fileno())
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+    def tell(state: WorkerState) -> None:
+        # A pool that was killed reads no more.
+        with suppress(BrokenPipeError):
+            os.write(pipe, f"{state}\n".encode())
+
+    shell.run(lambda: run_worker(plan, tell), interrupt_is_error=False, loop_factory=shell.fast_loop())
+
+
+if __name__ == "__main__":
+    main()

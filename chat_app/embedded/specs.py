@@ -96,7 +96,7 @@ def needed(settings: Settings) -> tuple[ServiceName, ...]:
 def choose_urls(settings: Settings) -> EmbeddedUrls:
     """Choose a free address for each needed service."""
     names = needed(settings)
-    sockets = _socket_folder(settings.storage.data_dir) if {"redis", "milvus"} & set(names) else Path()
+    sockets = socket_folder(settings.storage.data_dir) if {"redis", "milvus"} & set(names) else Path()
     given = settings.offline.offline_key
     key = given.get_secret_value() if given else secrets.token_urlsafe(32)
     return EmbeddedUrls(
@@ -242,7 +242,7 @@ def _redis_binary() -> str:
     raise EmbeddedServiceError("Redis was not found: install redis-server, or set REDIS_URL to a Redis server.")
 
 
-def _socket_folder(data_dir: Path) -> Path:
+def socket_folder(data_dir: Path) -> Path:
     """Return the folder of the sockets: ``run``, or a short one when its path is too long or not plain in a URL."""
     folder = data_dir / "run"
     if _fits(folder):

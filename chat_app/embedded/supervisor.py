@@ -27,7 +27,8 @@ LONGEST_PAUSE: Final = 10.0
 HANG_SECONDS: Final = 30.0
 """Seconds without an answer after which a service is ended and started again."""
 _PROBES_PER_HANG: Final = 4
-_STAYED_UP_SECONDS: Final = 30.0
+STAYED_UP_SECONDS: Final = 30.0
+"""Seconds after which a process counts as up, and its next pause is the first again."""
 _STOP_SECONDS: Final = 4.0
 """Seconds for a service to stop before it is killed."""
 _GUARD_SECONDS: Final = 1.0
@@ -179,7 +180,7 @@ class SupervisedService:
             except EmbeddedServiceError as error:
                 self._detail = str(error)
             self._state = "restarting"
-            if loop.time() - began > _STAYED_UP_SECONDS:
+            if loop.time() - began > STAYED_UP_SECONDS:
                 pause = FIRST_PAUSE
             _logger.warning("%s Starting it again in %.1f s.", self._detail, pause)
             await self._end()

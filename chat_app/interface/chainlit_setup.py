@@ -44,6 +44,9 @@ def attach() -> tuple[Runtime, ChatPage]:
         runtime, alone = _standalone_runtime(), True
     os.environ[SECRET_VARIABLE] = runtime.identity.secret
     config.project.allow_origins = list(runtime.settings.server.allowed_origins)
+    if runtime.settings.server.workers > 1:
+        # Polls of one socket would reach different processes.
+        config.project.transports = ["websocket"]
     # Chainlit's decorator would keep the first history even if another app is served later.
     setattr(chainlit_data, "_data_layer", runtime.history)  # noqa: B010
     setattr(chainlit_data, "_data_layer_initialized", True)  # noqa: B010

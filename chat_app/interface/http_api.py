@@ -23,14 +23,17 @@ from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.user_data import keep_purging
+from chat_app.interface.worker_relay import Siblings, WorkerRelay
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
 
 
-def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) -> FastAPI:
+def create_app(
+    settings: Settings, *, open_app: OpenApp = bootstrap.open_app, siblings: Siblings | None = None
+) -> FastAPI:
     """Create the web app for ``settings``. Raises ``ConfigurationError`` when they are unsafe.
 
-    ``open_app`` builds what answers; tests put a stand-in there.
+    ``open_app`` builds what answers; tests put a stand-in there. ``siblings`` are the other processes of this port.
     """
     settings.check()
     root = settings.server.root_path
@@ -74,5 +77,8 @@ def create_app(settings: Settings, *, open_app: OpenApp = bootstrap.open_app) ->
     )
     app.add_middleware(SocketDrain, turns=runtime.turns)
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
+    if siblings is not None:
+        runtime.silent_workers = siblings.silent
+        app.add_middleware(WorkerRelay, siblings=siblings)
     app.add_middleware(RootPath, root_path=root)
     return app

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -78,6 +78,8 @@ class Runtime:
         self.gate = QuestionGate(limits, self.turns, self.elsewhere.running_of)
         self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
         """Shows the turns of other processes, by id; the page sets it."""
+        self.silent_workers: Callable[[], Coroutine[Any, Any, list[str]]] | None = None
+        """Names the other processes of this port that do not answer; None when there are none."""
         self.app: App | None = None
         self.failure: AsclepiusError | None = None
         """Why the services could not be opened."""

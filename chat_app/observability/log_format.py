@@ -41,5 +41,6 @@ def set_up_logs(settings: DiagnosticsSettings) -> None:
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     guard_logs()
-    # Its messages at lower levels do not help operators.
-    logging.getLogger("chainlit").setLevel(logging.WARNING)
+    # Chainlit's messages at lower levels do not help operators, and httpx logs addresses with their queries.
+    for name in ("chainlit", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)

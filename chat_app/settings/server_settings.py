@@ -20,6 +20,8 @@ class ServerSettings(BaseSettings):
     """Address the page listens on."""
     port: int = Field(8000, ge=0, le=65_535)
     """Port the page listens on; 0 takes a free one."""
+    workers: int = Field(1, ge=1, le=64)
+    """Processes that serve the page, at one port and with one set of built-in services."""
     root_path: Annotated[str, Field(pattern=r"^(/[\w.-]+)*$")] = ""
     """Path below which a proxy publishes the page, the API and the sockets, such as /asclepius. The proxy may strip it
     or pass it on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3.0
 _MODEL_SECONDS = 30.0
-_DISPENSABLE = frozenset({"history", "sessions", "drugs"})
+_DISPENSABLE = frozenset({"history", "sessions", "drugs", "workers"})
 """Parts without which questions are still answered, with a notice. An index that is down takes the guidelines along."""
 
 
@@ -122,13 +122,15 @@ async def _parts(runtime: Runtime, model: _ModelCheck) -> dict[str, dict[str, An
     if runtime.app is None:
         return {"services": {"ready": False, "reason": str(runtime.failure or runtime.loading)}}
     app = runtime.app
-    checks = {
+    checks: dict[str, Coroutine[Any, Any, list[str]]] = {
         "model": model.check(app.model),
         "guidelines": app.guidelines.check_index(),
         "drugs": app.drugs.check(),
         "sessions": _sessions(app.sessions),
         "history": schema_problems(runtime.history.engine),
     }
+    if runtime.silent_workers is not None:
+        checks["workers"] = runtime.silent_workers()
     results = await asyncio.gather(*(asyncio.wait_for(c, _PATIENCE) for c in checks.values()), return_exceptions=True)
     parts: dict[str, dict[str, Any]] = {}
     for name, result in zip(checks, results, strict=True):
