@@ -89,6 +89,28 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             "has_bled",
             {"age": "70 years", "abnormal_liver_function": True, "alcohol": False, "platelet_drugs": True},
         ),
+        ("QT 380, HR 120 QTc", "qtc", {"qt": "380 ?", "heart_rate": "120 ?"}),
+        (
+            "CrCl for a woman of 66, 12 stone 4, age 66, Cr 98 umol/l",
+            "creatinine_clearance",
+            {"sex": "female", "weight": "172 lb", "age": "66 ?", "creatinine": "98 µmol/l"},
+        ),
+        ("BMI: weight 80 kg (176 lb), height 180 cm", "bmi", {"weight": "80 kg", "height": "180 cm"}),
+        (
+            "eGFR of a 70-year-old man, diabetic for 20 years, creatinine 1.3 mg/dl",
+            "egfr",
+            {"age": "70 years", "sex": "male", "creatinine": "1.3 mg/dl"},
+        ),
+        (
+            "eGFR 60 y woman, baseline creatinine 0.9 mg/dl, creatinine 1.8 mg/dl",
+            "egfr",
+            {"age": "60 years", "sex": "female", "creatinine": "1.8 mg/dl"},
+        ),
+        (
+            "CHA2DS2-VASc for this 60-year-old woman with hypertension. Her mother had a stroke",
+            "cha2ds2_vasc",
+            {"age": "60 years", "sex": "female", "hypertension": True},
+        ),
         ("QTc: QT 400 ms, HR 75, male", "qtc", {"qt": "400 ms", "heart_rate": "75 ?", "sex": "male"}),
         (
             "corrected calcium Ca 1.95 mmol/l albumin 25 g/l",
@@ -266,3 +288,26 @@ def test_a_call_that_was_made_is_not_made_again() -> None:
 )
 def test_shorthand_is_written_out(written: str, expected: str) -> None:
     assert plain(written) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "eGFR 54 yo man creatinine 1.1 mg/dl then 2.3 mg/dl",
+        "eGFR of a 54 yo man, creatinine from 88 µmol/l to 190 µmol/l",
+        "Kreatinin 1,2-1,4 mg/dl, 54 Jahre, männlich, eGFR berechnen",
+        "eGFR 54 yo man creatinine 1.1 mg/dl, now 2.3",
+        "eGFR 54 yo man creatinine 110 nmol/l",
+        "eGFR 54 yo man creatinine 1.1 mg",
+        "Calculate the eGFR: 54 yo man, urine creatinine 20 mg/dl",
+    ],
+)
+def test_of_several_values_or_another_unit_none_is_taken(question: str) -> None:
+    assert read(Exchange(question)) == [("egfr", {"age": "54 years", "sex": "male"})]
+
+
+@pytest.mark.parametrize(
+    "question", ["eGFR for her husband, 70 y, Cr 1.3 mg/dl", "eGFR man or woman 70 y Cr 1.3 mg/dl"]
+)
+def test_the_sex_of_somebody_else_is_not_taken(question: str) -> None:
+    assert read(Exchange(question)) == [("egfr", {"age": "70 years", "creatinine": "1.3 mg/dl"})]

@@ -23,13 +23,20 @@ _BEFORE: Final = re.compile(
     r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
     r"|younger than|not exceed\w*|maximum of|within))"
     r"|(?P<up>≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    rf"|longer than))) ?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
+    rf"|longer than))) ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
 )
 """A bound before a figure, or before the first figure of its range."""
 _AFTER: Final = re.compile(
     r"[^.;,]{0,20}?\b(?:or|and) (?:(?P<down>less|lower|fewer|younger|below|under|shorter)"
     r"|(?P<up>more|higher|greater|older|above|over|longer))\b"
 )
+
+
+_INTERVAL: Final = re.compile(
+    r"(?:\b(?:per|a|each|every) |/ ?)(?P<per>hour|day|week|month|year)\b"
+    r"|\b(?P<word>hourly|daily|nightly|weekly|fortnightly|monthly|yearly|annual(?:ly)?)\b"
+)
+_SAME_INTERVAL: Final = {"nightly": "daily", "annual": "yearly", "annually": "yearly", "day": "daily"}
 
 
 class Figure(NamedTuple):
@@ -61,6 +68,13 @@ def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
     ]
     found.sort(key=lambda each: each[0])
     return tuple(_ranged(folded, found))
+
+
+@lru_cache(maxsize=4_096)
+def intervals(text: str) -> tuple[str, ...]:
+    """Return how often ``text`` says that something is done, in words: daily, weekly."""
+    found = ((match["word"] or match["per"]) for match in _INTERVAL.finditer(fold(text)))
+    return tuple(_SAME_INTERVAL.get(one) or (one if one.endswith("ly") else f"{one}ly") for one in found)
 
 
 def _figure(text: str, match: re.Match[str], value: float) -> Figure:

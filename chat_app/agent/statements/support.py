@@ -8,11 +8,12 @@ is compared with the sentences that resemble the statement most.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from chat_app.agent.statements.figures import Figure, compare, figures
+from chat_app.agent.statements.figures import Figure, compare, figures, intervals
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
 from tools.language.inn_stems import has_drug_stem
@@ -99,11 +100,11 @@ _source = lru_cache(maxsize=512)(_Source)
 
 def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[Problem]:
     said = figures(statement)
+    problems = [Problem("unit", one) for one in _other_intervals(statement, repeated)]
     if not said:
-        return []
+        return problems
     anywhere = [figure for source in sources for figure in source.figures]
     near = [figure for unit in repeated for figure in figures(unit.text, words=True)]
-    problems: list[Problem] = []
     for figure in said:
         difference = compare(figure, near or anywhere)
         if difference == "number" and near and _adds_figures(statement, repeated):
@@ -111,6 +112,13 @@ def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Uni
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
     return problems
+
+
+def _other_intervals(statement: str, repeated: Sequence[_Unit]) -> list[str]:
+    """Return the intervals in which the statement differs from each sentence that it repeats."""
+    said = Counter(intervals(statement))
+    other = [(said - found, found - said) for unit in repeated for found in (Counter(intervals(unit.text)),)]
+    return list(other[0][0]) if other and all(more and less for more, less in other) else []
 
 
 def _adds_figures(statement: str, repeated: Sequence[_Unit]) -> bool:

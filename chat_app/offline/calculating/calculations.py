@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import orjson
 
-from chat_app.offline.calculating.findings import aliases, blanked, by_option, chosen_option, finding
+from chat_app.offline.calculating.findings import aliases, blanked, by_option, finding, only_option
 from chat_app.offline.calculating.measurements import (
     NUMBER,
     Measured,
-    named_value,
+    named_values,
     plain,
     values_with_unit,
 )
@@ -29,6 +29,7 @@ from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
 from tools.language.inn_stems import has_drug_stem
 from tools.language.named_lists import any_of, listed
+from tools.language.units_of_measure import UNITS
 from tools.language.word_lists import word_list
 
 Json = dict[str, Any]
@@ -38,12 +39,14 @@ _WANTED: Final = re.compile(r"\b(?:calculate|compute|work out|estimate|determine
 _VALUE: Final = re.compile(
     rf"(?: (?:score|value))?(?: (?:of|is|was|above|below|under|over|at least))? ?(?:[:=<>≥≤]=? ?)?(?:{NUMBER})"
 )
-_VALUE_BEFORE: Final = re.compile(rf"(?:{NUMBER}) ?$")
+_VALUE_BEFORE: Final = re.compile(rf"(?P<value>{NUMBER}) ?$")
 _ALL_DENIED: Final = re.compile(r"^(?:no|none|none of (?:these|them|those)|nein|keine?s?)[.! ]*$")
 _NO_OTHERS: Final = re.compile(r"\bno (?:other |known |further )?(?:risk factors?|comorbidit\w+|criteria)\b")
 _ENOUGH_UNNAMED: Final = 3
 _MOST_OTHER_WORDS: Final = 1
 """Words beside name and inputs with which an incomplete question still asks for the result and for nothing else."""
+_SAME: Final = 1.02
+"""Ratio up to which two values are one, such as 80 kg and 176 lb."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _LONGEST_FOLLOW_UP: Final = 12
 
@@ -84,6 +87,8 @@ class _Reading:
     calculator: _Calculator
     given: Json = field(default_factory=dict[str, Any])
     spans: list[Span] = field(default_factory=list[Span])
+    unclear: set[str] = field(default_factory=set[str])
+    """Inputs for which the text states several different values."""
 
     @property
     def call(self) -> Call:
@@ -93,7 +98,7 @@ class _Reading:
     def is_complete(self) -> bool:
         criteria = self.calculator.criteria
         stated = len(self._measured) >= 2 or not criteria or any(name in self.given for name in criteria)
-        return stated and all(name in self.given for name in self.calculator.required)
+        return stated and all(name in self.given or name in self.unclear for name in self.calculator.required)
 
     @property
     def _measured(self) -> list[Json]:
@@ -102,7 +107,7 @@ class _Reading:
     @property
     def is_telling(self) -> bool:
         """True when all required inputs are given, and more than a few: the text wants the result without naming it."""
-        return self.is_complete and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
+        return self.is_complete and not self.unclear and len(self.given) >= _ENOUGH_UNNAMED and len(self._measured) >= 2
 
     def wanted(self, text: str) -> bool:
         """Return whether the text asks to calculate, or gives inputs; not when it states the result."""
@@ -111,7 +116,7 @@ class _Reading:
             return False
         if _WANTED.search(text) is not None or self.is_complete:
             return True
-        return len(self.given) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
+        return len(self.given) + len(self.unclear) >= 2 and len(self.calculator.other_words(text)) <= _MOST_OTHER_WORDS
 
     def alone(self, text: str) -> bool:
         """Return whether the text asks for nothing beside the result: it names no medicine that is no input."""
@@ -123,7 +128,7 @@ class _Reading:
 
     def _has_value(self, text: str, start: int, end: int) -> bool:
         before = _VALUE_BEFORE.search(text, 0, start)
-        if before is not None and not any(first < before.end() <= last for first, last in self.spans):
+        if before is not None and not any(first < before.end("value") <= last for first, last in self.spans):
             return True
         match = _VALUE.match(text, end)
         if match is None:
@@ -176,7 +181,7 @@ class _Calculator:
         self._read_quantities(self.properties, rest, reading)
         for name, schema in self.properties.items():
             if isinstance(schema.get("enum"), list):
-                value: Any = chosen_option(schema, rest)
+                value: Any = only_option(schema, rest)
             elif schema.get("type") == "boolean":
                 value = finding(schema, rest)
             elif schema.get("type") == "array":
@@ -194,14 +199,12 @@ class _Calculator:
         units = {name: self._units(schema) for name, schema in properties.items() if _is_quantity(schema)}
         for name, accepted in units.items():
             names = listed(properties[name]["description"], "Also")
-            found = named_value(text, names, accepted) if names else None
-            if found is not None and not _taken(found, reading.spans):
-                _keep(reading, name, found)
+            if names:
+                _keep(reading, name, named_values(text, names, accepted))
         for name, accepted in units.items():
             own = [unit for unit in accepted if sum(unit in others for others in units.values()) == 1]
-            free = [found for found in values_with_unit(text, own) if not _taken(found, reading.spans)] if own else []
-            if free and name not in reading.given:
-                _keep(reading, name, free[0])
+            if own and name not in reading.given and name not in reading.unclear:
+                _keep(reading, name, values_with_unit(text, own))
 
     def _units(self, schema: Json) -> list[str]:
         unit = self._plain(schema["properties"]["unit"])
@@ -227,9 +230,17 @@ def _is_measured(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _keep(reading: _Reading, name: str, found: Measured) -> None:
-    reading.given[name] = {"value": found.value, "unit": found.unit}
-    reading.spans.append((found.start, found.end))
+def _keep(reading: _Reading, name: str, stated: Sequence[Measured]) -> None:
+    """Keep the one value that is stated; of several different ones none is the input."""
+    free = [one for one in stated if not _taken(one, reading.spans)]
+    reading.spans += [(one.start, one.end) for one in free]
+    found = [one for one in free if not one.is_other]
+    usual = next((one.unit for one in found if one.unit), "")
+    amounts = [one.value * UNITS.get((one.unit or usual).casefold(), ("", 1.0))[1] for one in found]
+    if found and max(amounts) <= min(amounts) * _SAME:
+        reading.given[name] = {"value": found[0].value, "unit": found[0].unit}
+    elif found:
+        reading.unclear.add(name)
 
 
 def _taken(found: Measured, spans: Sequence[Span]) -> bool:

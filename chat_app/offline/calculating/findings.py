@@ -14,6 +14,12 @@ from tools.language.named_lists import any_of, listed
 Json = dict[str, Any]
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
 _NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
+_RELATIVE: Final = re.compile(
+    r"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) (?:mother|father|parents?|brother|sister|son|daughter|wife|husband"
+    r"|partner|mutter|vater|eltern|bruder|schwester|sohn|tochter|frau|mann)\b"
+)
+"""Somebody beside the patient; ``my mother`` may be the patient."""
+_LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
 _CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
 _DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b")
@@ -32,6 +38,20 @@ def chosen_option(schema: Json, text: str) -> Any:
     named = ((re.search(any_of(names), text), option) for option, names in _names_of(schema))
     found = [(match.start(), option) for match, option in named if match]
     return min(found)[1] if found else None
+
+
+def only_option(schema: Json, text: str) -> Any:
+    """Return the option that ``text`` names, by a word before a single letter; None when it names several."""
+    rest = _LENGTH.sub(" ", _RELATIVE.sub(" ", text))
+    for long in (True, False):
+        named = [
+            option
+            for option, names in _names_of(schema)
+            if (some := [name for name in names if (len(name) > 1) == long]) and re.search(any_of(some), rest)
+        ]
+        if named:
+            return named[0] if len(named) == 1 else None
+    return None
 
 
 def aliases(schema: Json) -> list[str]:
@@ -68,7 +88,9 @@ def finding(schema: Json, text: str) -> bool | None:
     stated = [
         not _denied(rest, match.start(), match.end())
         for match in re.finditer(any_of(names), rest)
-        if not _NO_FINDING.match(rest, match.end()) and not _NO_PATIENT.search(rest[: match.start()])
+        if not _NO_FINDING.match(rest, match.end())
+        and not _NO_PATIENT.search(rest[: match.start()])
+        and not _RELATIVE.search(re.split("[.,;]", rest[: match.start()])[-1])
     ] if names else []  # fmt: skip
     return any(stated) if stated else None
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
-from tools.language.units_of_measure import COUNTS, DECIMAL, any_spelling, spellings, with_decimal_points
+from tools.language.units_of_measure import COUNTS, DECIMAL, UNITS, any_spelling, spellings, with_decimal_points
 
 _LATIN: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 _EVERY: Final = re.compile(r"\b(?:q|every|alle) ?(\d+) ?-?(?:h|hrs?|hours?|hourly|stunden)\b")
@@ -25,9 +25,32 @@ _AGE_AND_SEX: Final = re.compile(
     r"(?<![\d.])(\d{1,3})[ -]?(?=(?:m|f|w|male|female|man|woman|lady|gentleman|mann|frau)(?:\b|,))(?!m/)"
 )
 _IS_AGED: Final = re.compile(r"\b((?:he|she|who|patient|er|sie) (?:is|ist) \d{1,3})(?=[,.;?]|$| and\b| und\b)")
+_YEARS: Final = r"(?:years|yrs|months|jahren?|monaten?)\b"
+_STONE: Final = re.compile(
+    r"\b(\d{1,2}) ?stones?\b(?: ?(\d{1,2})(?: ?(?:lbs?|pounds?)\b)?)?|\b(\d\d) st\b(?: ?(\d{1,2}) ?lbs?\b)?"
+)
 _FILLERS: Final = r"(?:[ :=~]|\b(?:is|of|was|at|level|now|about|approximately|with|a|the|measured|ist|von|bei)\b)*"
 NUMBER: Final = rf"(?<![\w.]){DECIMAL}"
-_OTHER_UNIT: Final = re.compile(r" ?(?:[a-zµ%]+/[a-z0-9]+|%)")
+_OTHER_UNIT: Final = re.compile(
+    rf" ?-?(?:[a-zµ%]+/[a-z0-9]+|%|(?:{any_spelling(one for one in UNITS if len(one) > 1 and one != 'in')})(?!\w))"
+)
+"""A unit that the input does not take; ``in`` and single letters may be words."""
+_BEHIND_OTHER: Final = re.compile(rf"{_OTHER_UNIT.pattern}| ?[a-z]\b")
+_THEN: Final = re.compile(
+    r",? ?\(?(?:[-–→>]+|\b(?:to|then|now|today|and now|or|bis|dann|jetzt|heute|und jetzt|oder)\b:?) ?"
+    rf"(?P<number>{DECIMAL})"
+)
+"""A second value of the same input: ``1.1, now 2.3``, ``1.2-1.4``."""
+_OTHER_KIND: Final = re.compile(
+    r"\b(?:urine|urinary|ionised|ionized|direct|conjugated|ideal|target|goal|birth|baseline|previous|prior|urin|ziel"
+    r"|ausgangs|vorheriges|früheres|ionisiertes|direktes)[ -]$"
+)
+"""Before the name of an input: another measurement, or an earlier one."""
+_DURATION: Final = re.compile(
+    rf"\b(?:for|since|past|last|over|within|seit|vor|after|nach)(?: the)? {DECIMAL} (?:{_YEARS})"
+    rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
+    rf"|{DECIMAL} (?:{_YEARS}) (?:ago|earlier|later|before|history|of(?! age)|zuvor|später)\b"
+)
 
 
 class Measured(NamedTuple):
@@ -37,11 +60,17 @@ class Measured(NamedTuple):
     unit: str | None
     start: int
     end: int
+    is_other: bool = False
+    """Whether it is another measurement of that name: of the urine, the target, the earlier one."""
 
 
 def plain(text: str) -> str:
-    """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid."""
-    words = with_decimal_points(fold_phrase(text))
+    """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid.
+
+    How long ago something was, or how long it lasted, is left out: it is nobody's age.
+    """
+    words = _DURATION.sub(" ", with_decimal_points(fold_phrase(text)))
+    words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
     words = _PRESSURE.sub(_pressure, words)
@@ -62,21 +91,30 @@ def _unit_pattern(units: Sequence[str]) -> str:
     return any_spelling(fold_phrase(one) for unit in units for one in spellings(unit))
 
 
-def named_value(text: str, aliases: Sequence[str], units: Sequence[str]) -> Measured | None:
-    """Return the number beside one of ``aliases``: ``creatinine of 1.3 mg/dl``, or ``1.3 mg/dl creatinine``."""
+def named_values(text: str, aliases: Sequence[str], units: Sequence[str]) -> list[Measured]:
+    """Return each number beside one of ``aliases``: ``creatinine of 1.3 mg/dl``, or ``1.3 mg/dl creatinine``."""
     unit = rf"(?: ?-?(?P<unit>{_unit_pattern(units)})(?![\w/]))"
     name = any_of(aliases)
+    found: list[Measured] = []
     for match in re.finditer(rf"(?:{name})[+\-−]?{_FILLERS}(?P<number>{NUMBER}){unit}?", text):
-        if match["unit"] is not None or not _OTHER_UNIT.match(text, match.end()):
-            return _measured(match, units)
+        other_unit = match["unit"] is None and _OTHER_UNIT.match(text, match.end())
+        if not other_unit:
+            other = _OTHER_KIND.search(text[: match.start()]) is not None
+            found.append(_measured(match, units)._replace(is_other=other))
+            then = _THEN.match(text, match.end())
+            if then and (re.match(unit, text[then.end() :]) or not _BEHIND_OTHER.match(text, then.end())):
+                found.append(Measured(float(then["number"]), None, then.start("number"), then.end()))
     behind = re.search(rf"(?P<number>{NUMBER}){unit}(?: of| of the)? (?:{name})(?!{_FILLERS}\d)", text)
-    return _measured(behind, units) if behind else None
+    return found or ([_measured(behind, units)] if behind else [])
 
 
 def values_with_unit(text: str, units: Sequence[str]) -> list[Measured]:
-    """Every number with one of ``units`` behind it."""
-    pattern = rf"(?P<number>{NUMBER}) ?-?(?P<unit>{_unit_pattern(units)})(?![\w/])"
-    return [_measured(match, units) for match in re.finditer(pattern, text)]
+    """Every number with one of ``units`` behind it, and the lower one of a range."""
+    low = rf"(?:(?P<low>{NUMBER}) ?(?:-|–|to|bis) ?)?"
+    pattern = rf"{low}(?P<number>{NUMBER}) ?-?(?P<unit>{_unit_pattern(units)})(?![\w/])"
+    found = [(match, _measured(match, units)) for match in re.finditer(pattern, text)]
+    lower = [one._replace(value=float(match["low"])) for match, one in found if match["low"]]
+    return [*(one for _, one in found), *lower]
 
 
 def _measured(match: re.Match[str], units: Sequence[str]) -> Measured:
