@@ -83,6 +83,11 @@
     if (field && !event.target.closest('button')) field.querySelector('[cmdk-input]').focus();
   });
 
+  // Its list covers the fields below it, so a choice by mouse closes it.
+  document.addEventListener('click', (event) => {
+    if (event.target.closest?.('#chat-settings [cmdk-item]')) setTimeout(() => document.activeElement.blur());
+  }, true);
+
   document.addEventListener('keydown', (event) => {
     const entry = event.key === 'F2' && event.target.closest ? event.target.closest('#thread-history a') : null;
     const menu = entry && entry.querySelector('#thread-options');

@@ -21,7 +21,6 @@ from chat_app.events import (
     StatementsChecked,
     TextDelta,
     TextReplaced,
-    ToolCallRunItem,
     ToolOutputRunItem,
     TurnEnded,
     TurnStarted,
@@ -136,12 +135,11 @@ class Plain:
         typer.secho(f"· {message}", err=True, dim=True)
 
     def _item(self, event: RunItemStreamEvent) -> None:
-        if isinstance(event.item, ToolCallRunItem):
-            self._note(f"{event.item.function.name} {event.item.function.arguments}")
-        elif isinstance(event.item, ToolOutputRunItem):
+        if isinstance(event.item, ToolOutputRunItem):
             output = event.item.function_output
+            name = f"{output.name} ({output.subject})" if output.subject else output.name
             result = f"failed: {output.error}" if output.error else output.summary or "done"
-            self._note(f"{output.name}: {result} ({output.duration_ms:.0f} ms)")
+            self._note(f"{name}: {result} ({output.duration_ms:.0f} ms)")
 
     def _end(self, event: TurnEnded) -> None:
         self.exit_code = _exit_code(event)

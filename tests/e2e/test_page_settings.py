@@ -17,6 +17,8 @@ async def pick(page: Page, field: str, *options: str) -> None:
         else:
             await dialog.locator(f"#{field}").click()
         await page.get_by_role("option", name=option).click()
+        # A choice closes the list, which would cover the next fields.
+        await expect(dialog.locator("[cmdk-item]")).to_have_count(0)
 
 
 async def confirm(page: Page) -> None:

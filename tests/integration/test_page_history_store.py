@@ -211,6 +211,23 @@ async def test_lists_are_newest_first_in_pages_and_searched_in_answers(history: 
     assert [await found(words) for words in ("ANSWER 3", "50%", "t_a", "%_%", "eve")] == [1, 5, 5, 0, 0]
 
 
+async def test_a_hit_does_not_repeat_the_question_that_the_conversation_is_named_after(history: History) -> None:
+    thread, question = str(uuid4()), "Quokka dose?"
+    await history.save_turn(thread, [step(thread, question, "user_message")], [], owner="ada", name=question)
+    ada = await history.get_user("ada")
+    assert ada is not None
+
+    async def found(words: str) -> str:
+        (hit,) = (await history.list_threads(Pagination(first=9), ThreadFilter(userId=ada.id, search=words))).data
+        return re.sub(r"\d{4}-\d\d-\d\d", "DAY", hit["name"] or "")
+
+    assert await found("quokka") == f"{question}\nDAY"
+    await history.save_turn(thread, [step(thread, "A quokka needs none.")], [])
+    assert await found("quokka") == f"{question}\nDAY · A quokka needs none."
+    await history.update_thread(thread, name="Marsupials")
+    assert await found("dose") == f"Marsupials\nDAY · {question}"
+
+
 async def test_a_list_of_long_conversations_does_not_load_them(history: History) -> None:
     for _ in range(20):
         thread = await owned(history, "ada")

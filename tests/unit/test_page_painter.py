@@ -158,6 +158,14 @@ def test_a_step_shows_each_argument_of_its_call() -> None:
     assert "| drug name | metformin |" in shown
 
 
+def test_a_step_leaves_out_an_argument_that_repeats_the_question() -> None:
+    painting = TurnRenderer(replace(painter().ids, question=" metformin\n"))
+    painting.paint([called(), returned(output={"results": []})])
+    shown = painting.steps[painting.ids.part("c1")]["output"]
+    assert "Arguments" not in shown
+    assert shown.startswith("**Result**")
+
+
 def test_a_product_without_a_brand_is_not_given_those_of_another() -> None:
     products = [{"dosage_form": "tablet", "brand_names": []}, {"dosage_form": "solution", "brand_names": ["Riomet"]}]
     record = {"generic_name": "metformin", "brand_names": ["Riomet", "Glucophage"], "products": products}

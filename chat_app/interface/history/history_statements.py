@@ -28,10 +28,13 @@ OWNERS = {
     "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
     'WHERE f."id" = :id',
 }
-# The first message with the words, or null where only the name has them.
+# The first message with the words, or null. A question does not count where the name, which is mostly that question,
+# has the words.
 FOUND = """(SELECT s."output" FROM steps s WHERE s."threadId" = t."id"
     AND s."type" IN ('user_message', 'assistant_message', 'llm')
-    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!' ORDER BY s."createdAt" LIMIT 1)"""
+    AND LOWER(COALESCE(s."output", '')) LIKE :search ESCAPE '!'
+    AND (s."type" != 'user_message' OR LOWER(COALESCE(t."name", '')) NOT LIKE :search ESCAPE '!')
+    ORDER BY s."createdAt" LIMIT 1)"""
 SEARCH = f"""(LOWER(COALESCE(t."name", '')) LIKE :search ESCAPE '!' OR {FOUND} IS NOT NULL)"""
 AFTER_CURSOR = """(t."updatedAt", t."id") < (SELECT c."updatedAt", c."id" FROM threads c WHERE c."id" = :cursor)"""
 NEWEST_FIRST = 'ORDER BY t."updatedAt" DESC, t."id" DESC LIMIT :limit'

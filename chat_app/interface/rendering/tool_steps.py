@@ -56,15 +56,19 @@ def _told(tool: ToolPresentation | None, language: Language, phrase: Phrase | st
     return say_phrase(language, phrase, tool.translations if tool else {})
 
 
-def step_content(output: FunctionOutput, language: Language = ENGLISH) -> str:
-    """Return the step's Markdown: the arguments and the result as tables, or the failure."""
-    arguments = _arguments(output.input)
+def step_content(output: FunctionOutput, language: Language = ENGLISH, *, question: str = "") -> str:
+    """Return the step's Markdown: the arguments and the result as tables, or the failure.
+
+    An argument that only repeats the ``question``, which is shown above, is left out.
+    """
+    given = _arguments(output.input)
+    arguments = {key: value for key, value in given.items() if str(value).split() != question.split()}
     shown: list[str] = []
     heading = f"**{say(language, 'step.arguments')}**\n\n"
     if arguments:
         titles = say(language, "step.argument"), say(language, "step.value")
         shown.append(heading + table(language, titles, [(_name(k), cell(language, v)) for k, v in arguments.items()]))
-    elif output.input.arguments.strip() not in ("", "{}"):
+    elif not given and output.input.arguments.strip() not in ("", "{}"):
         shown.append(heading + literal(output.input.arguments[:_LONGEST_SUBJECT]))
     if output.error is not None:
         failure = say_tool_error(language, output.error_code, output.error_params, output.error)
