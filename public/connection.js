@@ -2,9 +2,9 @@
 (() => {
   'use strict';
 
-  // A page loaded at a conversation's address connects twice: for a new conversation and then for that one. Each time it
-  // requests a cookie first, and the last response would win, so that the next question could go into the new
-  // conversation. Request the cookies in order and resolve only the newest request.
+  // A reader who opens one conversation right after another connects for both. Each time the page requests a cookie
+  // first, and the last response would win, so that the next question could go into the wrong conversation. Request the
+  // cookies in order and resolve only the newest request.
   const fetched = window.fetch.bind(window);
   let before = Promise.resolve();
   let newest = null;

@@ -1,7 +1,6 @@
-// Keeps drafts of questions. Chainlit replaces its question box by an empty one when it learns its user, when a
-// conversation is resumed and when the box moves below the first answer. The draft moves to the new box with its caret,
-// including what was typed in between. Each conversation has its own draft, in memory only, because it may be about a
-// patient.
+// Keeps drafts of questions. Chainlit replaces its question box by an empty one when a conversation opens and when the
+// box moves below the first answer. The draft moves to the new box with its caret. Each conversation has its own draft, in
+// memory only, because it may be about a patient.
 (() => {
   'use strict';
 
@@ -36,10 +35,9 @@
     const found = document.getElementById(BOX);
     if (!found || found === box) return;
     box = found;
-    draft = drafts.get(place()) || null;
-    if (!draft || box.value) return;
     if (typing && document.activeElement === document.body) box.focus();
-    fill(box, draft.text, draft.start, draft.end);
+    draft = drafts.get(place()) || null;
+    if (draft && !box.value) fill(box, draft.text, draft.start, draft.end);
   }
 
   // A link to the page may carry a question (`#ask=...`), which is filled in and not sent. A fragment reaches no server
@@ -77,6 +75,7 @@
 
   const forget = () => {
     sessionStorage.removeItem(ASKED);
+    typing = false;
     keep('');
   };
   const canSend = () => document.querySelector('#chat-submit:not([disabled])') !== null;
@@ -86,22 +85,8 @@
   }, true);
 
   document.addEventListener('keydown', (event) => {
-    if (event.target.id !== BOX) ahead(event);
-    else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && canSend()) forget();
+    if (event.target.id === BOX && event.key === 'Enter' && !event.shiftKey && !event.isComposing && canSend()) forget();
   }, true);
-
-  // -- while there is no box ----------------------------------------------------------------------------------------
-
-  function ahead(event) {
-    if (box || !typing || document.activeElement !== document.body) return;
-    const erases = event.key === 'Backspace';
-    if (event.ctrlKey || event.metaKey || event.altKey || !(erases || event.key.length === 1)) return;
-    const { text, start, end } = drafts.get(place()) || { text: '', start: 0, end: 0 };
-    const from = erases && start === end ? Math.max(0, start - 1) : start;
-    const typed = erases ? '' : event.key;
-    event.preventDefault();
-    keep(text.slice(0, from) + typed + text.slice(end), from + typed.length, from + typed.length);
-  }
 
   window.asclepiusDraft = {
     fill,

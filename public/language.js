@@ -1,5 +1,4 @@
-// Texts, numbers and dates in the reader's language. The texts come from the server's catalogues, in a script that the
-// page loads before this one.
+// Texts, numbers and dates in the reader's language. The texts come from the server's catalogues, before the first script.
 (() => {
   'use strict';
 

@@ -1,5 +1,6 @@
 // Answers equal requests of Chainlit's page with one request: it fetches the code of the references for each answer, and
-// the list of conversations several times while it loads.
+// the list of conversations several times while it loads. Sends the requests that it begins with, each after the answer
+// to the one before, all at once while its script still compiles.
 (() => {
   'use strict';
 
@@ -8,6 +9,24 @@
   // Until the reader does something, the list of conversations stays as it is.
   let untouched = true;
   for (const name of ['keydown', 'pointerdown']) addEventListener(name, () => (untouched = false), { capture: true, once: true });
+
+  const language = navigator.language || 'en-US';
+  const early = new Map();
+  if (!window.asclepiusPlace().startsWith('/login')) {
+    for (const path of ['/auth/config', '/user', `/project/translations?language=${language}&`, `/project/settings?language=${language}&`]) {
+      early.set(path, fetched(window.asclepiusRoot + path, { credentials: 'include' }).catch(() => null));
+    }
+  }
+
+  // Return the answer that came early, once; null where the page needs to ask for itself.
+  async function earlyAnswer({ pathname, search }, method = 'GET') {
+    const path = pathname.slice(window.asclepiusRoot.length) + search;
+    const waiting = method === 'GET' && early.get(path);
+    if (!waiting) return null;
+    early.delete(path);
+    const answer = await waiting;
+    return answer && answer.ok ? answer : null;
+  }
 
   // Return the key under which an answer may be reused, or null.
   function keyOf(address, options) {
@@ -20,8 +39,10 @@
 
   window.fetch = async (...request) => {
     const [target, options] = request;
-    const key = target instanceof Request ? null : keyOf(new URL(target, location.href), options);
-    if (key === null) return fetched(...request);
+    if (target instanceof Request) return fetched(...request);
+    const address = new URL(target, location.href);
+    const key = keyOf(address, options);
+    if (key === null) return (await earlyAnswer(address, options?.method)) || fetched(...request);
     if (!answers.has(key)) answers.set(key, fetched(...request));
     try {
       const answer = await answers.get(key);

@@ -13,24 +13,12 @@ import time
 from pathlib import Path
 
 from chat_app.data_protection import protect
-from chat_app.errors import ConfigurationError
+from chat_app.interface.page.page_document import page_sources
 
-_PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = ("public", ".chainlit")
 _FILES = ("chainlit.md",)
 _OLD_SECONDS = 12 * 3600
 ROOT_VARIABLE = "CHAINLIT_APP_ROOT"
-
-
-def page_sources() -> Path:
-    """Return the folder that holds ``public``, ``.chainlit`` and ``chainlit.md``.
-
-    Raises ``ConfigurationError`` when neither the project nor the installed package has them.
-    """
-    for folder in (_PACKAGE.parent, _PACKAGE / "assets"):
-        if (folder / ".chainlit" / "config.toml").is_file():
-            return folder
-    raise ConfigurationError("The page's files (.chainlit, public) are missing here: install Asclepius again.")
 
 
 def prepare_page_root(data_dir: Path) -> Path:

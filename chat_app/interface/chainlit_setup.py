@@ -20,10 +20,10 @@ from chat_app.data_protection import protect
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import problems
 from chat_app.interface.api.api_router import api_router
-from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.history.history_layer import asking_user
 from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
+from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import SECRET_VARIABLE
 from chat_app.interface.security.oidc_routes import PROVIDER, begin_leaving
@@ -60,7 +60,7 @@ def attach() -> tuple[Runtime, ChatPage]:
             identity=runtime.identity,
             sign_in=runtime.sign_in,
             audit=runtime.audit,
-            texts_address=texts_address,
+            own_page=own_page,
             on_user=asking_user.set,
         )
         chainlit_app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)

@@ -16,9 +16,9 @@ from chat_app import bootstrap
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import api_docs, problems
 from chat_app.interface.api.api_router import api_router
-from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.draining import SocketDrain
+from chat_app.interface.page.page_document import own_page
 from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
@@ -72,7 +72,7 @@ def create_app(
         identity=runtime.identity,
         sign_in=runtime.sign_in,
         audit=runtime.audit,
-        texts_address=texts_address,
+        own_page=own_page,
         on_user=asking_user.set,
     )
     app.add_middleware(SocketDrain, turns=runtime.turns)

@@ -1,4 +1,4 @@
-"""What is typed while the page is still drawing itself stays, in its conversation, and is what is asked."""
+"""What is typed while the page still connects stays, in its conversation, and is what is asked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from playwright.async_api import Browser, Page, Route, WebSocketRoute, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.page_server import ServedPage
+
+# Keeps each question box that the page has had.
+BOXES = """window.boxes = new Set();
+new MutationObserver(() => document.querySelectorAll('#chat-input').forEach((box) => boxes.add(box)))
+  .observe(document, { childList: true, subtree: true });"""
 
 
 class Held:
@@ -69,55 +74,56 @@ class HeldSocket:
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-async def test_what_is_typed_into_the_first_box_and_on_while_there_is_none_is_in_the_next_and_is_asked(
+async def test_the_first_box_stays_with_what_is_typed_into_it_before_the_page_is_connected(
     browser: Browser, fake: ServedPage, phone: bool
 ) -> None:
     async with recorded(browser, f"draft-{phone}", phone=phone) as context:
         page = await context.new_page()
-        user, settings = Held(), Held()
-        await page.route("**/user", user.hold)
+        await page.add_init_script(BOXES)
+        settings, cookie = Held(), Held()
         await page.route("**/project/settings?*", settings.hold)
-        await page.goto(fake.url, wait_until="commit")
+        await page.route("**/set-session-cookie", cookie.hold)
+        async with page.expect_response("**/user"), page.expect_response("**/auth/config"):
+            await page.goto(fake.url)
+        await expect(page.locator(".asc-starting")).to_be_visible()
+        settings.released.set()
         box = page.locator("#chat-input")
         await box.focus()
-        await page.keyboard.type("say: typed oh")
-        user.released.set()
-        await expect(box).to_have_count(0)
-        await page.keyboard.press("Backspace")
-        await page.keyboard.press("Backspace")
-        await page.keyboard.type("early ")
-        settings.released.set()
-        await expect(box).to_have_value("say: typed early ")
-        await page.keyboard.type("and on")
+        await page.keyboard.type("say: typed early")
+        cookie.released.set()
         await page.locator("#chat-submit:not([disabled])").wait_for()
+        await page.keyboard.type(" and on")
+        await expect(box).to_have_value("say: typed early and on")
+        assert await page.evaluate("boxes.size") == 1
         await page.keyboard.press("Enter")
         await answered(page)
         assert await answer_text(page) == "typed early and on"
         await expect(box).to_have_value("")
 
 
-async def test_what_is_typed_while_a_conversation_is_taken_up_again_stays_with_its_caret(
+async def test_a_conversation_opens_without_the_start_page_and_with_one_connection(
     browser: Browser, fake: ServedPage
 ) -> None:
-    async with recorded(browser, "draft-resume") as context:
+    async with recorded(browser, "open-once") as context:
         page = await context.new_page()
         await page.goto(fake.url)
         await ask(page, "say: one")
         await answered(page)
         await page.wait_for_url("**/thread/*")
+        await page.add_init_script(BOXES)
+        connections: list[str] = []
+        page.on("request", lambda request: connections.append(request.url))
         socket = HeldSocket('"resume_thread"')
         await socket.attach(page)
         await page.reload(wait_until="commit")
-        await page.locator("#welcome-screen #chat-input").fill("say: three")
-        for _ in "three":
-            await page.keyboard.press("ArrowLeft")
         await socket.release()
+        await page.locator("#chat-input").fill("say: two")
         await answered(page)
-        await page.keyboard.type("two and ")
-        await expect(page.locator("#chat-input")).to_have_value("say: two and three")
-        await page.locator("#chat-submit:not([disabled])").click()
+        assert await page.evaluate("boxes.size") == 1
+        await page.keyboard.press("Enter")
         await answered(page, count=2)
-        assert await answer_text(page) == "two and three"
+        assert await answer_text(page) == "two"
+        assert len([url for url in connections if url.endswith("/set-session-cookie")]) == 1
 
 
 async def test_each_conversation_keeps_what_was_typed_in_it_also_before_it_had_its_address(

@@ -180,16 +180,25 @@ def test_files_outside_the_public_folder_are_not_served(demo_page: ServedPage) -
 
 def test_the_pages_scripts_come_compressed_and_are_kept_by_the_browser(demo_page: ServedPage) -> None:
     client = signed_in(demo_page, "demo")
-    script = re.search(r"/assets/index-[^\"]+\.js", client.get("/").text)
-    assert script is not None
-    answer = client.get(script[0], headers={"accept-encoding": "gzip"})
-    assert answer.headers["content-encoding"] == "gzip"
-    assert "immutable" in answer.headers["cache-control"]
-    assert int(answer.headers["content-length"]) < 1_400_000
-    plain = client.get(script[0], headers={"accept-encoding": "identity"})
-    same = plain.content == answer.content
-    assert same, "not in one line: the difference of two large files takes minutes to print"
+    own, chainlits = re.findall(r'<script[^>]* src="([^"]+)"', client.get("/").text)
+    for address, most in ((own, 40_000), (chainlits, 1_400_000)):
+        answer = client.get(address, headers={"accept-encoding": "gzip"})
+        assert answer.headers["content-encoding"] == "gzip"
+        assert "immutable" in answer.headers["cache-control"]
+        assert int(answer.headers["content-length"]) < most
+        plain = client.get(address, headers={"accept-encoding": "identity"})
+        same = plain.content == answer.content
+        assert same, "not in one line: the difference of two large files takes minutes to print"
     assert client.get("/assets/nothing.js").status_code == 404
+
+
+def test_a_browser_does_not_keep_a_script_of_another_version(demo_page: ServedPage) -> None:
+    """During an update, one replica sends the page and another its scripts."""
+    client = signed_in(demo_page, "demo")
+    own, chainlits = re.findall(r'<script[^>]* src="([^"]+)"', client.get("/").text)
+    for other in (f"{own}0", re.sub("/assets/[^/]+/", "/assets/0/", chainlits)):
+        answer = client.get(other)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
 
 
 async def test_settings_of_a_conversation_are_changed_by_its_owner_alone(shared_page: ServedPage) -> None:

@@ -45,7 +45,8 @@ class Case:
 PUBLIC, SIGNED_IN, CLOSED = Case("anyone"), Case("signed in"), Case("nobody")
 SIGN_IN_PAGE = (
     *("/", "/{full_path:path}", "/healthz", "/livez", "/readyz", "/health", "/offline", "/service-worker.js"),
-    *("/texts/{language}.js", "/assets/{name}", "/assets/{filename:path}", "/public/{filename:path}", "/favicon"),
+    *("/scripts/{language}.js", "/assets/{name}", "/assets/{version}/{name}", "/assets/{filename:path}"),
+    *("/public/{filename:path}", "/favicon"),
     *("/logo", "/avatars/{avatar_id:str}", "/auth/config", "/project/translations", "/api/v1/openapi.json"),
 )
 UNUSED = (
@@ -101,6 +102,7 @@ OTHERS = {
     "name": "asclepius",
     "path": "x",
     "language": "en",
+    "version": "1",
     "avatar_id": "x",
     "provider_id": "github",
 }

@@ -15,8 +15,8 @@ import httpx
 from fastapi import FastAPI, Request, Response
 
 from chat_app.interface.api import api_docs, problems
-from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.assets import prepare_page_root
+from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.serving import page_server
@@ -125,7 +125,7 @@ async def api(
         identity=runtime.identity,
         sign_in=runtime.sign_in,
         audit=runtime.audit,
-        texts_address=texts_address,
+        own_page=own_page,
     )
     app.add_middleware(AccessLog, enabled=settings.diagnostics.access_log, metrics=runtime.metrics)
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
@@ -98,17 +97,12 @@ async def ask(page: Page, question: str) -> None:
 
 
 async def _type(page: Page, question: str) -> None:
-    """Type ``question``, again where Chainlit has replaced its box while it starts, until it can be sent.
+    """Type ``question`` as soon as there is a box, and wait until it can be sent.
 
     It can be sent once the page is connected and nothing is being answered.
     """
-    box, send = page.locator("#chat-input"), page.locator("#chat-submit:not([disabled])")
-    await box.fill(question)
-    async with asyncio.timeout(60):
-        while not await send.count():
-            if not await box.input_value():
-                await box.fill(question)
-            await asyncio.sleep(0.1)
+    await page.locator("#chat-input").fill(question)
+    await page.locator("#chat-submit:not([disabled])").wait_for()
 
 
 async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:

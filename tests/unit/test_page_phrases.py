@@ -16,7 +16,6 @@ from chat_app.bootstrap import LoadPart
 from chat_app.errors import ErrorCode
 from chat_app.events import Notice, NoticeCode, Outcome, OutcomeCode
 from chat_app.interface.api.operators.administration_page import View
-from chat_app.interface.api.text_routes import texts_address
 from chat_app.interface.i18n.translation import (
     catalogue,
     language_of,
@@ -27,6 +26,7 @@ from chat_app.interface.i18n.translation import (
     say_phrase,
     script_texts,
 )
+from chat_app.interface.page.page_document import scripts_address
 from chat_app.interface.page.starters import TOPICS
 from chat_app.interface.rendering.tool_steps import finished_name, progress_name
 from tools.drug_database.labels.severity import SEVERITIES
@@ -256,7 +256,7 @@ def test_a_third_language_needs_a_catalogue_and_no_code() -> None:
     assert language_of("es-MX") == "es"
     assert say("es", "references.heading") == script_texts("es")["references"] == "Referencias"
     assert say("es", "page.earlier", count=2) == "No se muestran 2 preguntas anteriores."
-    assert texts_address("es-MX").startswith("/texts/es.js?v=")
+    assert scripts_address("es").startswith("/scripts/es.js?v=")
     code = [*PROJECT.glob("chat_app/interface/**/*.py"), *PROJECT.glob("public/**/*.js*")]
     assert [path for path in code if re.search(r"""["'](es|es-ES|Spanish)["']""", path.read_text())] == []
 

@@ -1,29 +1,27 @@
-"""Texts of the page's scripts, one cacheable script per language, and what a browser keeps for when it is offline."""
+"""The page's own scripts, one file per language with its texts, and what a browser keeps for when it is offline."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
-from chat_app.interface.i18n.translation import Language, language_of, say, script_texts
-
-FOREVER = "public, max-age=31536000, immutable"
+from chat_app.interface.api.asset_routes import asset, compressed
+from chat_app.interface.i18n.translation import Language, language_of, say
+from chat_app.interface.page.page_document import own_scripts, scripts_address
 
 
 def text_router(page_root: Path) -> APIRouter:
     """Return routes that need no login, because the login page has texts, too. ``page_root`` holds the page's files."""
     router = APIRouter()
 
-    @router.get("/texts/{language}.js")
-    async def texts(language: str) -> Response:
-        """Return the texts as a script, so that they are loaded before any other script runs."""
-        body = _script(language_of(language))
-        return Response(body, media_type="text/javascript", headers={"cache-control": FOREVER})
+    @router.get("/scripts/{language}.js")
+    async def scripts(request: Request, language: str, v: str = "") -> Response:
+        """Return the page's scripts, which run before Chainlit's."""
+        known = language_of(language)
+        return asset(request, _packed(known), "text/javascript", keep=scripts_address(known).endswith(f"?v={v}"))
 
     @router.get("/service-worker.js")
     async def service_worker() -> Response:
@@ -47,13 +45,6 @@ def text_router(page_root: Path) -> APIRouter:
     return router
 
 
-def texts_address(accept_language: str | None) -> str:
-    """Return where the texts for a browser with this ``Accept-Language`` are; it changes with their content."""
-    language = language_of(accept_language)
-    return f"/texts/{language}.js?v={hashlib.sha256(_script(language)).hexdigest()[:12]}"
-
-
 @cache
-def _script(language: Language) -> bytes:
-    data = json.dumps({"language": language, "texts": script_texts(language)}, ensure_ascii=False)
-    return f"window.asclepiusTexts = {data};\n".encode()
+def _packed(language: Language) -> bytes:
+    return compressed(own_scripts(language))

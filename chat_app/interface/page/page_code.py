@@ -1,4 +1,4 @@
-"""Corrections to the script of Chainlit's page, so that a message is not rendered again when another one changes.
+"""Corrections to the script of Chainlit's page, so that it opens in one go and renders no part of it twice.
 
 They hold for one compiled version of the script. Another version is served as it is, and a test tells that the
 corrections need to be adapted.
@@ -6,9 +6,22 @@ corrections need to be adapted.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 CORRECTIONS: Final = {
+    # Build the page once its user and settings are known. Chainlit builds it before, too, and what is typed into that
+    # one would be lost.
+    ",!c&&e?null:f.jsxs(aGn": ",!c&&(e||!r)?null:f.jsxs(aGn",
+    # Open the conversation of the address with the first connection. Chainlit connects for a new conversation first.
+    'Tve=yr({key:"ThreadIdToResume",default:void 0})': (
+        'Tve=yr({key:"ThreadIdToResume",default:(/\\/thread\\/([^/]+)$/.exec(location.pathname)||[])[1]})'
+    ),
+    "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
+    # Connect at once: a delay joins no two connections, because another conversation is another function.
+    "oe=E.useCallback(ti.debounce(V,200),[V])": "oe=E.useCallback(ti.debounce(V,0),[V])",
+    # Show a conversation when its messages come. Chainlit shows the start page until then.
+    "{c(Q.interaction),X(Q.thread_id)}": '{c(Q.interaction),Q.interaction==="resume"||X(Q.thread_id)}',
     # Compare the elements of the message, not the list of all elements, which changes with every answer.
     "t.elements===e.elements&&": "ti.isEqual(...[t,e].map(n=>n.elements.filter(r=>r.forId===n.message.id)))&&",
     # Keep the components between two pieces of text: React would build every paragraph again for new ones, and a
@@ -25,6 +38,8 @@ CORRECTIONS: Final = {
         'okn=t=>okn[t]??=akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)'
     ),
 }
+VERSION: Final = hashlib.sha256(repr(CORRECTIONS).encode()).hexdigest()[:12]
+"""Part of the script's address, so that a browser that keeps it loads it again when its corrections change."""
 
 
 def corrected(code: str) -> str:

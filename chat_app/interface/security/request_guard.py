@@ -1,7 +1,7 @@
 """Guard of every request: origin, host, size, the proxy's user header and response headers.
 
 It also closes Chainlit features that this app does not use (sharing, actions, editing stored elements, logging in with
-a foreign token) and removes references to other hosts from the page's HTML.
+a foreign token).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse
@@ -24,34 +26,24 @@ from chat_app.settings import is_loopback
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+
+class OwnPage(Protocol):
+    """Rewrites the page's HTML; ``nonce`` allows its inline scripts."""
+
+    def __call__(self, html: str, nonce: str, accept_language: str | None) -> str: ...
+
+
 _CLOSED = re.compile(
     r"^/(?:mcp/|copilot(?:/.*)?|docs(?:/.*)?|redoc|openapi\.json|auth/jwt|auth/oauth/.*|project/share/.*"
     r"|project/thread/share|project/element|project/action)/?$"
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_COMPRESSED = ("/assets/", "/public/", "/project/translations")
+_COMPRESSED = ("/assets/", "/public/", "/scripts/", "/project/translations")
 _UPLOAD = "/project/file"
 _LOGOUT = "/logout"
 _STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
 MAX_BODY = 1_000_000
 MAX_UPLOAD = 60_000_000
-_FOREIGN_TAGS = re.compile(
-    r'<link\b[^>]*href="https?://[^>]*>|<meta property="og:(?:image|url)"[^>]*>'
-    r"|<!-- FONT (?:START|END) -->"
-)
-# Chainlit takes one script; those that it builds on come before it.
-_OWN_SCRIPTS = tuple(
-    f"{name}.js"
-    for name in (
-        *("language", "dom", "mending", "reading", "library", "draft", "connection", "requests", "safeguards"),
-        *("statements", "earlier", "settings", "passage", "clipboard", "source", "account"),
-    )
-)
-_OWN_SCRIPT = re.compile(r'<script src="([^"]*/public/)asclepius\.js"')
-_INSTALLABLE = r'<link rel="manifest" href="\1manifest.webmanifest"><link rel="apple-touch-icon" href="\1icon-192.png">'
-_EMPTY_ROOT = '<div id="root"></div>'
-_FIRST_PAINT = '<div id="root"><p class="asc-starting" aria-hidden="true">Asclepius</p></div>'
-"""Shown until the page's script has run, which takes a slow machine more than a second."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -81,20 +73,6 @@ def content_policy(nonce: str) -> str:
     )
 
 
-def own_page(html: str, nonce: str, texts: str) -> str:
-    """Return Chainlit's page without references to other hosts, with our scripts before Chainlit's.
-
-    Args:
-        html: The page as Chainlit makes it.
-        nonce: Allows the page's inline scripts.
-        texts: Address of the script with the texts in the reader's language.
-    """
-    before = f'{_INSTALLABLE}<script src="{texts}" defer></script>'
-    before += "".join(rf'<script src="\1{name}" defer></script>' for name in _OWN_SCRIPTS)
-    html = _OWN_SCRIPT.sub(rf"{before}\g<0>", _FOREIGN_TAGS.sub("", html)).replace(_EMPTY_ROOT, _FIRST_PAINT)
-    return html.replace("<script>", f'<script nonce="{nonce}">')
-
-
 class RequestGuard:
     """ASGI middleware around the whole app."""
 
@@ -104,14 +82,14 @@ class RequestGuard:
         *,
         identity: Identity,
         sign_in: SignIn,
-        texts_address: Callable[[str | None], str],
+        own_page: OwnPage,
         audit: AuditLog,
         on_user: Callable[[str | None], object] | None = None,
     ) -> None:
         self._app = app
         self._identity = identity
         self._sign_in = sign_in
-        self._texts_address = texts_address
+        self._own_page = own_page
         self._audit = audit
         self._on_user = on_user
 
@@ -147,9 +125,9 @@ class RequestGuard:
             with suppress(SessionStoreUnavailable):
                 await self._sign_in.end(admission.login)
         secure = self._is_secure(scope, given, peer)
-        texts = self._identity.server.root_path + self._texts_address(given.get("accept-language"))
         body = RequestBody(receive, _largest(scope["path"]))
-        page = _PageResponse(send, self._new_cookie(admission), texts, secure=secure)
+        own_page = partial(self._own_page, accept_language=given.get("accept-language"))
+        page = _PageResponse(send, self._new_cookie(admission), own_page, secure=secure)
         app = self._app
         if admission.login is None and self._identity.server.auth == "oidc" and is_leaving(scope["path"], given):
             app = RedirectResponse(self._identity.server.root_path + LEAVE, 302)
@@ -221,11 +199,11 @@ def _largest(path: str) -> int:
 class _PageResponse:
     """Adds headers and the login cookie, and rewrites the page's HTML. ``secure``: the browser uses https."""
 
-    def __init__(self, send: Send, login: str | None, texts: str, *, secure: bool) -> None:
+    def __init__(self, send: Send, login: str | None, own_page: Callable[[str, str], str], *, secure: bool) -> None:
         self._send = send
         self._secure = secure
         self._login = login
-        self._texts = texts
+        self._own_page = own_page
         self._start: Message | None = None
         self._body = b""
 
@@ -251,7 +229,7 @@ class _PageResponse:
 
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(18)
-        body = own_page(self._body.decode(), nonce, self._texts).encode()
+        body = self._own_page(self._body.decode(), nonce).encode()
         dropped = (b"content-length", b"content-security-policy", b"cache-control")
         headers = [(key, value) for key, value in start["headers"] if key.lower() not in dropped]
         headers += [
