@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.page.page_document import own_page
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.identity import SECRET_VARIABLE
+from chat_app.interface.security.identity import SECRET_VARIABLE, login_metadata
 from chat_app.interface.security.oidc_routes import PROVIDER, begin_leaving
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.observability.access_log import AccessLog
@@ -89,8 +88,8 @@ def install_routes(app: FastAPI, router: object) -> None:
 
 
 def user_of(name: str) -> User:
-    """Return the user for Chainlit; the random mark makes each login's token different, so that one can be ended."""
-    return User(identifier=name, metadata={"login": secrets.token_hex(8)})
+    """Return the user for Chainlit, of whom it makes the login's token."""
+    return User(identifier=name, metadata=login_metadata())
 
 
 def offer_single_sign_on(settings: Settings) -> None:

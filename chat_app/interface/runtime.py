@@ -92,13 +92,16 @@ class Runtime:
         sessions = self.app.sessions if self.app else None
         return sessions if isinstance(sessions, RedisSessionStore) else None
 
-    def _ended_logins(self) -> EndedLogins | None:
+    async def _ended_logins(self) -> EndedLogins | None:
+        """Return the ended logins once the services have opened; the demo user, who need not sign in, does not wait."""
+        if self.settings.server.auth != "demo":
+            await self._opened.wait()
         return redis.ended_logins if (redis := self._redis()) else None
 
     async def first_use(self, token: str, expires: int) -> bool:
         """Return whether the token of that name was never used before; it counts as used until ``expires``."""
         await self.ready()
-        known = self._ended_logins()
+        known = await self._ended_logins()
         return known is not None and await known.first_use(token, expires)
 
     @property

@@ -28,7 +28,7 @@ class EndedLogins:
 
     def __init__(self, redis: Redis, bounded: Bounded, lasts: int) -> None:
         self._redis, self._bounded, self._lasts = redis, bounded, lasts
-        self._known: dict[str, int] = {}
+        self._known: dict[str, float] = {}
         self._ask_again = 0.0
 
     async def end(self, token: str) -> None:
@@ -39,8 +39,8 @@ class EndedLogins:
         """End all logins that ``user`` has now. Raises ``SessionStoreUnavailable`` like ``end``."""
         await self._keep(_user_key(user))
 
-    async def has_ended(self, token: str, user: str, issued: int) -> bool:
-        """Return whether the login was ended; ``issued`` is the second of its start."""
+    async def has_ended(self, token: str, user: str, issued: float) -> bool:
+        """Return whether the login was ended; ``issued`` is the Unix time of its start."""
         keys = (_token_key(token), _user_key(user))
         if self._known.get(keys[0]) or issued <= self._known.get(keys[1], -1):
             return True
@@ -52,7 +52,7 @@ class EndedLogins:
             self._ask_again = time.monotonic() + _RETRY_SECONDS
             _logger.warning("Logins that other processes ended are not known while Redis cannot be reached.")
             return False
-        return one is not None or (everywhere is not None and issued <= int(everywhere))
+        return one is not None or (everywhere is not None and issued <= float(everywhere))
 
     async def first_use(self, name: str, expires: int) -> bool:
         """Return whether the token of that name was never used before; it counts as used until ``expires``."""
@@ -67,11 +67,11 @@ class EndedLogins:
             return True
 
     async def _keep(self, key: str) -> None:
-        now = int(time.time())
+        now = time.time()
         self._remember(key, now)
         await self._bounded(lambda: self._redis.set(key, now, ex=self._lasts))
 
-    def _remember(self, key: str, now: int) -> None:
+    def _remember(self, key: str, now: float) -> None:
         if len(self._known) >= _FORGET_BEYOND:
             self._known = {known: at for known, at in self._known.items() if now - at <= self._lasts}
         self._known[key] = now

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import jwt
 import pytest
 from redis import Redis
 
+from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import LOGIN_LASTS
 from chat_app.interface.security.passwords import hash_password
+from chat_app.settings import Settings
+from tests.support.fake_agent import fake_app
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import socket_of
 from tests.support.served import Served, asclepius, serve
@@ -147,6 +152,8 @@ def test_a_log_out_everywhere_ends_the_users_logins_and_nobody_elses(with_passwo
         assert status_of(with_passwords, dict(second.cookies)) == {401}
         assert status_of(with_passwords, dict(other.cookies)) == {200}
         assert httpx.delete(f"{with_passwords.url}/api/v1/logins", timeout=60).status_code == 401
+    with log_in(with_passwords, "ana") as again:
+        assert again.get("/user").status_code == 200, "also within the same second"
 
 
 def test_a_command_ends_the_logins_of_a_user(with_passwords: Served) -> None:
@@ -167,6 +174,26 @@ async def test_a_change_of_settings_is_recorded(with_passwords: Served) -> None:
         entries = map(json.loads, auditor.get("/api/v1/audit").text.splitlines())
         recorded = [(one["actor"], one["detail"]) for one in entries if one["action"] == "settings"]
     assert recorded == [("ana", "drugs, length")]
+
+
+async def test_a_log_out_while_the_services_open_is_kept(tmp_path: Path, redis_url: str) -> None:
+    may_open = asyncio.Event()
+
+    @asynccontextmanager
+    async def open_late(settings: Settings, **_: Any) -> AsyncIterator[Any]:
+        await may_open.wait()
+        async with fake_app()(settings) as app:
+            yield app
+
+    storage = {"data_dir": str(tmp_path), "redis_url": redis_url}
+    runtime = Runtime(Settings(storage=storage, server={"auth": "header"}), open_late)
+    login = runtime.identity.issue_login("ana")
+    async with runtime.running():
+        ending = asyncio.create_task(runtime.sign_in.end(login))
+        await asyncio.sleep(0)
+        may_open.set()
+        await ending
+        assert not await runtime.sign_in.is_valid(login.token)
 
 
 def test_an_ended_login_stays_ended_after_a_restart(with_passwords: Served) -> None:

@@ -39,7 +39,7 @@ def add_user(name: Name, role: Annotated[Role, typer.Option(help="What the user 
         shell.fail(f"There already is a user {name}. Change the password with `asclepius users passwd`.")
     if not name.isprintable() or not 0 < len(name.strip()) == len(name) <= 200:
         shell.fail("A user's name has 1 to 200 printable characters, without spaces around it.")
-    account = Account(password=_ask_password(), role=role, changed=int(time.time()) - 1)
+    account = Account(password=_ask_password(), role=role, changed=time.time())
     record_administration(settings, f"users add {role}")
     file.change(lambda held: Accounts(users={**held.users, name: account}))
     typer.echo(f"{name} can log in.")
@@ -57,7 +57,7 @@ def change_password(name: Name) -> None:
         lambda held: Accounts(
             users={
                 **held.users,
-                name: Account(password=hashed, role=held.users[name].role, changed=int(time.time())),
+                name: Account(password=hashed, role=held.users[name].role, changed=time.time()),
             }
         )
     )
@@ -145,7 +145,7 @@ def _require(name: str, users: dict[str, Account]) -> None:
         shell.fail(f"There is no user {name} in this data directory. `asclepius users list` lists them.")
 
 
-def _day(seconds: int) -> str:
+def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 

@@ -34,7 +34,7 @@ class Account(Frozen):
 
     password: str = Field(repr=False)
     role: Role = "reader"
-    changed: int
+    changed: float
 
 
 class Accounts(Frozen):

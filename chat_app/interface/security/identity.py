@@ -12,6 +12,7 @@ import asyncio
 import ipaddress
 import os
 import secrets
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,11 +39,11 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A valid login: its user, its token, the second in which it was issued, and the roles that came with it."""
+    """A valid login: its user, its token, when it was issued (Unix time), and the roles that came with it."""
 
     user: str
     token: str
-    issued: int
+    issued: float
     roles: tuple[Role, ...] = ()
 
 
@@ -56,6 +57,15 @@ class NotOwner(Exception):
 
 class NotAllowed(Exception):
     """The user's roles do not include the right."""
+
+
+def login_metadata(roles: Sequence[Role] = ()) -> dict[str, Any]:
+    """Return the metadata of a new login's token.
+
+    A random mark makes each token different, so that one login can be ended. The exact time of issue tells a login
+    from one that was ended in the same second; a token's ``iat`` is in whole seconds.
+    """
+    return {"login": secrets.token_hex(8), "issued": time.time(), "roles": list(roles)}
 
 
 def require_owner(user: str | None, owner: str | None) -> None:
@@ -116,20 +126,20 @@ class Identity:
         if not token or name is None or not self.may_use(name):
             return None
         account = self._accounts.read().users.get(name) if self.server.auth == "password" else None
-        if account is not None and claims["iat"] <= account.changed:
+        metadata: dict[str, Any] = claims.get("metadata") or {}
+        issued = float(metadata.get("issued", claims["iat"]))
+        if account is not None and issued <= account.changed:
             return None
-        return Login(name, token, int(claims["iat"]), tuple((claims.get("metadata") or {}).get("roles", ())))
+        return Login(name, token, issued, tuple(metadata.get("roles", ())))
 
     def issue_login(self, name: str, roles: Sequence[Role] = ()) -> Login:
         """Return a new login of ``name``, with ``roles`` besides those that the settings give."""
-        return Login(name, self.issue(name, roles), int(datetime.now(UTC).timestamp()), tuple(roles))
+        return Login(name, self.issue(name, roles), time.time(), tuple(roles))
 
     def issue(self, name: str, roles: Sequence[Role] = ()) -> str:
         """Return a login token for ``name`` in Chainlit's format."""
         now = datetime.now(UTC)
-        # The random mark makes each token different, so that one login can be ended.
-        metadata = {"login": secrets.token_hex(8), "roles": list(roles)}
-        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": metadata}
+        claims: dict[str, Any] = {"identifier": name, "display_name": None, "metadata": login_metadata(roles)}
         claims |= {"iat": now, "exp": now + LOGIN_LASTS}
         return jwt.encode(claims, self.secret, algorithm="HS256")
 

@@ -7,7 +7,7 @@ cookie of another user. A login that was ended, came from an untrusted address o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,10 +45,10 @@ class Refused(Exception):
 
 
 class SignIn:
-    """Decides for each request who is signed in. ``ended`` returns the store of ended logins once it is open."""
+    """Decides for each request who is signed in. ``ended`` waits for the store of ended logins to open."""
 
     def __init__(
-        self, identity: Identity, keys: FollowedFile[ApiKeys], ended: Callable[[], EndedLogins | None] = lambda: None
+        self, identity: Identity, keys: FollowedFile[ApiKeys], ended: Callable[[], Awaitable[EndedLogins | None]]
     ) -> None:
         self._identity = identity
         self._ended = ended
@@ -82,12 +82,12 @@ class SignIn:
 
     async def end(self, login: Login) -> None:
         """End a login. Raises ``SessionStoreUnavailable``."""
-        if (ended := self._ended()) is not None:
+        if (ended := await self._ended()) is not None:
             await ended.end(login.token)
 
     async def end_all(self, user: str) -> None:
         """End all logins of ``user``. Raises ``SessionStoreUnavailable``."""
-        if (ended := self._ended()) is not None:
+        if (ended := await self._ended()) is not None:
             await ended.end_all(user)
 
     async def is_valid(self, token: str | None) -> bool:
@@ -116,7 +116,7 @@ class SignIn:
         return self._identity.issue_login(key.user)
 
     async def _was_ended(self, login: Login) -> bool:
-        ended = self._ended()
+        ended = await self._ended()
         return ended is not None and await ended.has_ended(login.token, login.user, login.issued)
 
     def _from_proxy(self, given: str | None, login: Login | None) -> tuple[Login | None, bool]:
