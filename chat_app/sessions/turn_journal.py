@@ -71,13 +71,15 @@ class TurnJournal:
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
         """Open a turn's journal."""
-        await self.keep_alive()
         opened = OpenTurn(thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner)
-        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened.model_dump_json()))
-        await self._run(lambda: self._redis.sadd(_thread(thread_id), turn_id))
-        await self._run(lambda: self._redis.expire(_thread(thread_id), self._ttl))
-        await self._run(lambda: self._redis.rpush(_key(turn_id), header))
-        await self._run(lambda: self._redis.expire(_key(turn_id), self._ttl))
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.set(_lease(self.writer), "1", ex=LEASE_SECONDS)
+        pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
+        pipeline.sadd(_thread(thread_id), turn_id)
+        pipeline.expire(_thread(thread_id), self._ttl)
+        pipeline.rpush(_key(turn_id), header)
+        pipeline.expire(_key(turn_id), self._ttl)
+        await self._run(pipeline.execute)
 
     async def append(self, turn_id: str, events: Sequence[str]) -> bool:
         """Append events; return False when the journal no longer exists.
@@ -155,6 +157,11 @@ class TurnJournal:
         """Return the turns that the history does not have yet, by id."""
         found = await self._run(lambda: self._redis.hgetall(_OPEN))
         return {name.decode(): OpenTurn.model_validate_json(line) for name, line in found.items()}
+
+    async def written_elsewhere(self) -> dict[str, OpenTurn]:
+        """Return the open turns that have not ended and that another process writes, by id."""
+        opened = (await self.open_turns()).items()
+        return {name: turn for name, turn in opened if turn.writer != self.writer and not turn.released}
 
     async def is_abandoned(self, opened: OpenTurn) -> bool:
         """Return whether nobody writes that turn any more."""

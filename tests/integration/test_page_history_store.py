@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 from chainlit.types import Feedback, Pagination, ThreadFilter
 from chainlit.user import User
+from redis.asyncio import Redis
 from sqlalchemy import event, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -25,9 +26,10 @@ from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.history_layer import History, asking_user
 from chat_app.interface.keeping.page_question import PageQuestion
-from chat_app.interface.keeping.turn_keeper import TurnKeeper
+from chat_app.interface.keeping.turn_keeper import TurnKeeper, unfinished_turns
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
+from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 
 
@@ -122,6 +124,51 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
     for model in reversed(models):
         assert await keeper.answer(question, question.turns[model], said(model)) == "stored"
         assert await order() == ["user_message", "run", *models]
+
+
+async def test_a_question_whose_process_died_before_its_answer_began_is_marked(
+    history: History, redis_url: str
+) -> None:
+    died, other = RedisSessionStore(redis_url), RedisSessionStore(redis_url)
+    died.journal.writer = "another host|1|1"
+    keepers = []
+    for store in (died, other):
+
+        async def sessions(store: SessionStore = store) -> SessionStore:
+            return store
+
+        keepers.append(TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda store=store: store))
+    thread = str(uuid4())
+    question = PageQuestion("ada", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
+    assert await keepers[0].begin(question)
+    async with Redis.from_url(redis_url) as redis:
+        await redis.delete("asclepius:writer:another host|1|1")
+    await keepers[1].recover(thread)
+    found = await history.get_thread(thread)
+    assert found is not None
+    assert unfinished_turns(found) == []
+    assert found["elements"][0]["props"]["outcome"]["code"] == "server_stopped"
+    await keepers[1].recover(thread)
+    assert await other.journal.open_turns() == {}
+    for store in (died, other):
+        await store.aclose()
+
+
+async def test_a_question_in_another_users_conversation_leaves_no_journal(history: History, redis_url: str) -> None:
+    store = RedisSessionStore(redis_url)
+
+    async def sessions() -> SessionStore:
+        return store
+
+    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store)
+    thread = await owned(history, "ada")
+    question = PageQuestion("bob", thread, str(uuid4()), "How?", str(uuid4()), PageOptions(), ["a"])
+    with pytest.raises(NotOwner):
+        await keeper.begin(question)
+    turn = question.turns["a"]
+    assert turn.id not in await store.journal.open_turns()
+    assert keeper.question_of(turn) is None
+    await store.aclose()
 
 
 async def test_a_conversation_is_named_by_its_question_or_by_its_files(history: History) -> None:

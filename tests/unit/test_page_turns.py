@@ -196,6 +196,28 @@ async def test_the_servers_end_gives_every_turn_its_outcome_and_waits_until_it_i
     assert all(live.log.ended and live.log.ended.outcome.reason == "stopped" for live in started)
 
 
+async def test_a_draining_server_answers_the_questions_that_it_has_taken() -> None:
+    saved: list[str] = []
+
+    async def save(ended: LiveTurn) -> None:
+        saved.append(ended.log.answer)
+
+    async def short() -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="whole")
+        yield TurnEnded(outcome=Outcome(), answer="whole")
+
+    turns, live = LiveTurns(), turn()
+    with turns.expected():
+        draining = asyncio.create_task(turns.drain(60))
+        while not turns.draining:
+            await asyncio.sleep(0)
+        turns.start(live, answered(live, short(), save))
+    await draining
+    assert saved == ["whole"]
+    assert live.log.ended is not None
+    assert live.log.ended.outcome.kind == "completed"
+
+
 async def test_a_failing_save_does_not_keep_the_turn(caplog: pytest.LogCaptureFixture) -> None:
     async def save(_: LiveTurn) -> None:
         raise OSError("disk full")

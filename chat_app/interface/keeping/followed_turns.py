@@ -89,8 +89,8 @@ class FollowedTurns:
         """Return the turns of ``owner`` in that conversation that other processes write, by question."""
         questions: dict[str, list[FollowedTurn]] = {}
         if (sessions := self._sessions()) is not None:
-            opened = (await sessions.journal.open_turns()).items()
-            names = [name for name, turn in opened if turn.thread_id == thread_id and not turn.released]
+            opened = (await sessions.journal.written_elsewhere()).items()
+            names = [name for name, turn in opened if turn.thread_id == thread_id]
             for turn in await self._read(sessions.journal, names, owner):
                 questions.setdefault(turn.question_id, []).append(turn)
         return questions
@@ -107,8 +107,8 @@ class FollowedTurns:
         """Return how many answers other processes are writing for ``owner``."""
         if (sessions := self._sessions()) is None:
             return 0
-        opened = (await sessions.journal.open_turns()).items()
-        return sum(turn.owner == owner and not turn.released and self._own.get(name) is None for name, turn in opened)
+        opened = (await sessions.journal.written_elsewhere()).values()
+        return sum(turn.owner == owner for turn in opened)
 
     async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""

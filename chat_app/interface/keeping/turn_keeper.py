@@ -25,6 +25,7 @@ from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
+from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.session_store import SessionStore
@@ -93,6 +94,8 @@ class TurnKeeper:
         for turn in question.turns.values():
             header = question.header_of(turn)
             writer = self._writers[turn.id] = TurnWriter(question, turn, self._opened)
+            # Before the history has the turn: one that it has unfinished is always found by its journal.
+            await writer.begin()
             turn.write_ahead = writer.write
             empty = LiveTurn(question.owner, question.thread_id, question.message_id, id=turn.id)
             empty.restore((), INTERRUPTED)
@@ -105,6 +108,10 @@ class TurnKeeper:
                 await self._history.save_turn(
                     question.thread_id, steps, elements, metadata, owner=question.owner, name=name
                 )
+        except NotOwner:
+            for turn in question.turns.values():
+                await self._writers.pop(turn.id).close()
+            raise
         except HISTORY_ERRORS as error:
             logger.warning("A question could not be written to the history yet: %s", type(error).__name__)
             return False
@@ -168,8 +175,7 @@ class TurnKeeper:
                 for turn in map(self._turns.get, await journal.to_stop() if self._turns.running else ()):
                     if turn is not None:
                         turn.stop()
-                opened = await journal.open_turns()
-                await show({name: turn for name, turn in opened.items() if self._turns.get(name) is None})
+                await show(await journal.written_elsewhere())
             await asyncio.sleep(_REQUEST_SECONDS)
 
     async def recover(self, thread_id: str | None = None) -> None:
@@ -237,9 +243,12 @@ class TurnKeeper:
             except HISTORY_ERRORS:
                 await sessions.journal.unclaim(turn_id)
                 return
-            await remember(sessions, header, turn)
-            if turn.ending:
-                await sessions.journal.append(turn_id, lines_of(turn.ending))
+            except NotOwner:
+                logger.warning("A question that was not its user's to ask there is not stored")
+            else:
+                await remember(sessions, header, turn)
+                if turn.ending:
+                    await sessions.journal.append(turn_id, lines_of(turn.ending))
         await sessions.journal.close(turn_id)
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:

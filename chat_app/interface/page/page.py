@@ -123,7 +123,7 @@ class ChatPage:
 
     async def show_elsewhere(self, opened: Mapping[str, OpenTurn]) -> None:
         """Show the turns that other processes have begun to the browsers that have their conversation open."""
-        questions = {turn.question_id: turn.thread_id for turn in opened.values() if not turn.released}
+        questions = {turn.question_id: turn.thread_id for turn in opened.values()}
         self._shown = {(question, socket) for question, socket in self._shown if question in questions}
         for question, thread_id in questions.items():
             for session in list(ws_sessions_id.values()):
@@ -195,13 +195,15 @@ class ChatPage:
             await emit(session, "toast", {"message": say(language, "toast.signed_out"), "type": "error"})
             return
         question = self._question(session, owner, message, run_id)
-        await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
-        if session in self.unlisted:
-            self.unlisted.discard(session)
-            await emit(session, "first_interaction", {"interaction": message.content, "thread_id": question.thread_id})
-        for model, turn in question.turns.items():
-            events = question_events(self.runtime, question, model)
-            self.runtime.turns.start(turn, self._answer(question, turn, events))
+        with self.runtime.turns.expected():
+            await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
+            if session in self.unlisted:
+                self.unlisted.discard(session)
+                listed = {"interaction": message.content, "thread_id": question.thread_id}
+                await emit(session, "first_interaction", listed)
+            for model, turn in question.turns.items():
+                events = question_events(self.runtime, question, model)
+                self.runtime.turns.start(turn, self._answer(question, turn, events))
         for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
                 await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))

@@ -34,6 +34,9 @@ from chat_app.observability.log_ids import LogIds, ids_of_turn, log_ids
 
 logger = logging.getLogger(__name__)
 
+_LOOK_AGAIN = 0.05
+"""Seconds until the next look whether turns still run while the server drains."""
+
 
 def _stopped(code: OutcomeCode, message: str) -> Outcome:
     return Outcome(kind="incomplete", reason="stopped", code=code, message=message, retryable=True)
@@ -207,14 +210,16 @@ class LiveTurns:
         self._check_every = check_every
         self._watch: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._ending = False
+        self._draining = False
+        self._ended = False
+        self._expected = 0
 
     def start(self, turn: LiveTurn, work: Coroutine[Any, Any, None]) -> LiveTurn:
         """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
         ids = ids_of_turn(turn.id)
         turn.log.observer = self._observer_of(ids) if self._observer_of else None
-        if self._ending:
+        if self._ended:
             turn.stop(SHUT_DOWN)
         task = asyncio.create_task(self._run(turn, work, ids))
         self._tasks.add(task)
@@ -249,19 +254,30 @@ class LiveTurns:
 
     @property
     def draining(self) -> bool:
-        """Whether the server stops, and takes no new turn."""
-        return self._ending
+        """Whether the server stops, and takes no new question."""
+        return self._draining
+
+    @contextmanager
+    def expected(self) -> Generator[None]:
+        """Let ``drain`` wait for the turns that the block starts: their question has been taken."""
+        self._expected += 1
+        try:
+            yield
+        finally:
+            self._expected -= 1
 
     async def drain(self, seconds: float) -> None:
-        """Take no new turns, and wait up to ``seconds`` until the running ones have ended and are saved."""
-        self._ending = True
+        """Wait up to ``seconds`` until all turns, also those of questions just taken, have ended and are saved."""
+        self._draining = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await asyncio.gather(*(turn.saved.wait() for turn in self._turns.values()))
+                while self._turns or self._expected:
+                    await asyncio.gather(*(turn.saved.wait() for turn in self._turns.values()))
+                    await asyncio.sleep(_LOOK_AGAIN)
 
     async def end_all(self, *, within: float = 5.0) -> None:
         """End every turn because the server stops, and wait until they are saved."""
-        self._ending = True
+        self._draining = self._ended = True
         turns = list(self._turns.values())
         for turn in turns:
             turn.stop(SHUT_DOWN)

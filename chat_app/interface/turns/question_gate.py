@@ -19,21 +19,24 @@ class QuestionGate:
         self._arriving: Counter[str] = Counter()
 
     async def admit(self, user: str, *, besides: LiveTurn) -> None:
-        """Count a question of ``user``, whose turn ``besides`` has been started.
-
-        Raises ``TooManyQuestions``, or ``AsclepiusError`` while the server stops.
-        """
+        """Count a question of ``user``, whose turn ``besides`` has been started. Raises ``TooManyQuestions``."""
         await self._admit(user, 1, self._answering(user, besides))
 
     @asynccontextmanager
     async def admitted(self, user: str, asked: int) -> AsyncGenerator[None]:
-        """Count questions whose turns the block starts. Raises like ``admit``, and ``InputRejected`` for too many."""
+        """Count questions whose turns the block starts.
+
+        Raises ``TooManyQuestions``, ``InputRejected`` for too many, or ``AsclepiusError`` while the server stops.
+        """
+        if self._turns.draining:
+            raise AsclepiusError("The server is being stopped. Ask again in a moment.", code="server_stopped")
         answering = self._answering(user)
         # Those that arrive at once see each other before their turns are started.
         self._arriving[user] += asked
         try:
-            await self._admit(user, asked, answering)
-            yield
+            with self._turns.expected():
+                await self._admit(user, asked, answering)
+                yield
         finally:
             self._arriving[user] -= asked
 
@@ -42,8 +45,6 @@ class QuestionGate:
         return self._arriving[user] + sum(running)
 
     async def _admit(self, user: str, asked: int, answering: int) -> None:
-        if self._turns.draining:
-            raise AsclepiusError("The server is being stopped. Ask again in a moment.", code="server_stopped")
         with suppress(AsclepiusError):
             answering += await self._elsewhere(user)
         await self._limits.admit(user, running=answering, asked=asked)
