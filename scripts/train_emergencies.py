@@ -3,19 +3,22 @@
 ``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
 ``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature.
-Each question is also learnt misspelt, and each emergency also before a question about a dose. Logistic regression by
-adaptive gradient descent; deterministic.
+Each question is also learnt misspelt, and each emergency also before a question about a dose. Questions with a group
+were written one by one; ``--check`` cross-validates them. Logistic regression by gradient descent; deterministic.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
 from chat_app.safety.emergency_classifier import WEIGHTS, EmergencyModel
@@ -26,14 +29,14 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
     (DATA / "emergency_phrases.json").read_text(encoding="utf-8")
 )
 """For each language the phrases that fill a place."""
-_PENALTY: Final = 3e-3
-_THRESHOLD: Final = 0.45
-"""Below one half: a missed emergency costs more than a needless notice."""
-_RATE: Final = 0.1
-_ROUNDS: Final = 6
-_RAREST: Final = 10
+_PENALTY: Final = 3e-5
+_THRESHOLD: Final = 0.4
+"""Below one half: a missed emergency costs more than a needless notice. Chosen by cross-validation."""
+_RATE: Final = 0.05
+_STEPS: Final = 150
+_RAREST: Final = 8
 """Questions that a feature must be in to count."""
-_SMALLEST: Final = 0.02
+_SMALLEST: Final = 0.04
 """Weights below it are left out."""
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
 _SPACES: Final = re.compile(r"\s+(?=[,.?!])|(?<=\s)\s+")
@@ -73,13 +76,13 @@ def train(examples: Sequence[JudgedQuestion]) -> EmergencyModel:
     """Fit the classifier to ``examples``."""
     rng = random.Random(7)  # noqa: S311 - practice questions
     drawn = [(filled(one.text, one.language, rng), one.emergency) for one in examples for _ in range(one.draws)]
-    drawn += [(_then_a_dose(one, rng), True) for one in examples if one.emergency and one.draws == 1]
+    drawn += [(_then_a_dose(one, rng), True) for one in examples if one.emergency]
     drawn += [(_misspelt(text, rng), emergency) for text, emergency in drawn]
-    found = [(features(text), emergency) for text, emergency in drawn]
-    counted = Counter(name for names, _ in found for name in names)
-    kept = {name for name, count in counted.items() if count >= _RAREST}
-    bias, weights = _fitted([(sorted(names & kept), emergency) for names, emergency in found], rng)
-    rounded = {name: round(weight, 2) for name, weight in sorted(weights.items()) if abs(weight) >= _SMALLEST}
+    found = [features(text) for text, _ in drawn]
+    counted = Counter(name for names in found for name in names)
+    kept = sorted(name for name, count in counted.items() if count >= _RAREST)
+    bias, weights = _fitted(found, np.array([emergency for _, emergency in drawn], float), kept)
+    rounded = {name: round(weight, 2) for name, weight in zip(kept, weights, strict=True) if abs(weight) >= _SMALLEST}
     return EmergencyModel(bias=round(bias, 3), threshold=_THRESHOLD, weights=rounded)
 
 
@@ -102,31 +105,48 @@ def _misspelt(text: str, rng: random.Random) -> str:
     return " ".join(words)
 
 
-def _fitted(rows: list[tuple[list[str], bool]], rng: random.Random) -> tuple[float, dict[str, float]]:
-    """Return the bias and the weights, their means over the rounds.
+def _fitted(
+    found: Sequence[frozenset[str]], wanted: NDArray[np.float64], kept: Sequence[str]
+) -> tuple[float, list[float]]:
+    """Return the bias and the weight of each of ``kept``, by Adam on all questions at once."""
+    places = {name: place for place, name in enumerate(kept)}
+    columns = [[*(places[name] for name in names if name in places), len(kept)] for names in found]
+    rows = np.repeat(np.arange(len(columns)), [len(each) for each in columns])
+    flat = np.concatenate([np.array(each) for each in columns])
+    penalty = np.append(np.full(len(kept), _PENALTY), 0.0)
+    weights, mean, square = (np.zeros(len(kept) + 1) for _ in range(3))
+    for step in range(1, _STEPS + 1):
+        scores = np.bincount(rows, weights=weights[flat], minlength=len(columns))
+        errors = 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0))) - wanted
+        gradient = np.bincount(flat, weights=errors[rows], minlength=len(weights)) / len(columns) + penalty * weights
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient * gradient
+        weights -= _RATE * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return float(weights[-1]), weights[:-1].tolist()
 
-    Each step is scaled by the sum of the weight's squared gradients.
-    """
-    weights, squares, total = {"": 0.0}, {"": 1e-8}, Counter[str]()
-    for _ in range(_ROUNDS):
-        rng.shuffle(rows)
-        for names, emergency in rows:
-            score = weights[""] + sum(weights.get(name, 0.0) for name in names)
-            error = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score)))) - emergency
-            for name in ("", *names):
-                weight = weights.get(name, 0.0)
-                gradient = error + (_PENALTY * weight if name else 0.0)
-                squares[name] = squares.get(name, 1e-8) + gradient * gradient
-                weights[name] = weight - _RATE * gradient / math.sqrt(squares[name])
-        total.update(weights)
-    mean = {name: weight / _ROUNDS for name, weight in total.items()}
-    return mean.pop(""), mean
+
+def cross_validated(examples: Sequence[JudgedQuestion], folds: int = 5) -> tuple[int, int]:
+    """Return the emergencies recognised and the false alarms among the written questions, each judged untrained."""
+    written = [one for one in examples if one.group]
+    templates = [one for one in examples if not one.group]
+    recognised = false_alarms = 0
+    for fold in range(folds):
+        model = train([*templates, *(one for place, one in enumerate(written) if place % folds != fold)])
+        for one in written[fold::folds]:
+            alarm = model.is_emergency(filled(one.text, one.language, random.Random(fold)))  # noqa: S311
+            recognised += alarm and one.emergency
+            false_alarms += alarm and not one.emergency
+    return recognised, false_alarms
 
 
 def main() -> None:
-    """Write the weights of the shipped training set."""
-    model = train(read_emergencies(TRAINING))
-    WEIGHTS.write_text(json.dumps(model.model_dump(), ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    """Write the weights of the shipped training set, or with ``--check`` print the cross-validated figures."""
+    examples = read_emergencies(TRAINING)
+    if "--check" in sys.argv[1:]:
+        recognised, false_alarms = cross_validated(examples)
+        print(f"cross-validated: {recognised} emergencies recognised, {false_alarms} false alarms")
+        return
+    WEIGHTS.write_text(json.dumps(train(examples).model_dump(), ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

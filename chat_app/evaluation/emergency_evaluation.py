@@ -13,10 +13,8 @@ from tools.types import Frozen
 TEST: Path = DATA / "emergency_test.jsonl"
 """Questions written apart from the training set.
 
-The group ``develop`` was looked at while the classifier was developed; ``check`` was written last, and nothing of it
-was added to the training set; ``later`` was written when the classifier was finished. ``before`` and ``after`` were
-written before and after terse headlines were added to the training set, ``notes`` after ordinary notes were. ``doses``
-are ordinary questions about the doses of the demonstration drugs.
+The group ``blind`` was written before the classifier was asked, and nothing of it is in the training set. ``doses`` are
+ordinary questions about the doses of the demonstration drugs.
 """
 
 
@@ -29,7 +27,7 @@ class JudgedQuestion(Frozen):
     draws: int = 1
     """Times that a template is filled."""
     group: str = ""
-    """The part of a test set that it is counted with."""
+    """The part of a test set that it is counted with; in the training set, of the questions written one by one."""
 
 
 class EmergencyFigures(Frozen):

@@ -1,4 +1,4 @@
-"""The features of a question for the emergency classifier: shortened words, and pairs of adjacent ones."""
+"""The features of a question for the emergency classifier: shortened words, pairs of them, and letter sequences."""
 
 from __future__ import annotations
 
@@ -15,15 +15,28 @@ _WINDOW: Final = 3
 """Sentences that are judged together: in a long text an emergency is told in a few of them."""
 _STEM: Final = 6
 """Letters that are kept of a word, so that its endings do not matter."""
+_LETTERS: Final = 5
+"""Letters of a sequence: the parts of a compound word, and what is left of a misspelt one."""
 _MOST_DIGITS: Final = 4
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 
 
 def features(text: str) -> frozenset[str]:
-    """Return the shortened words of ``text`` and its pairs of adjacent ones; of a number only its length counts."""
+    """Return the shortened words of ``text``, its pairs of adjacent ones and its letter sequences.
+
+    Of a number only its length counts.
+    """
     found = _TOKEN.findall(text.translate(_APOSTROPHES).lower())
     words = [f"#{min(len(one), _MOST_DIGITS)}" if one.isdigit() else one[:_STEM] for one in found]
-    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$")))))
+    sequences = (
+        sequence for one in found if len(one) >= _LETTERS and not one.isdigit() for sequence in _sequences(one)
+    )
+    return frozenset((*words, *map(" ".join, pairwise(("^", *words, "$"))), *sequences))
+
+
+def _sequences(word: str) -> Iterable[str]:
+    marked = f"<{word}>"
+    return (f"~{marked[start : start + _LETTERS]}" for start in range(len(marked) - _LETTERS + 1))
 
 
 def windows(text: str) -> Iterable[str]:
