@@ -19,6 +19,7 @@ from chat_app.agent.citations.hosted_passages import HostedPassages
 from chat_app.agent.guideline_route import GuidelineRoute
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.statements.statement_check import StatementCheck, StatementVerifier
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, ServiceUrls, embedded_services
 from chat_app.errors import InputRejected
@@ -210,6 +211,7 @@ def _wire(settings: Settings, services: EmbeddedServices, remote_tools: Sequence
         hosted=HostedPassages(guidelines.passages_of, hosted.version_of),
         observe=recorder.observe,
         statements=StatementCheck(drugs.ingredients_of, _verifier(settings, adapter)),
+        queue=TurnQueue(settings.server.turns_at_once),
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,

@@ -237,13 +237,17 @@ NoticeCode = Literal[
     "history_unavailable",
     "language_of_sources",
     "new_conversation",
+    "queue_left",
+    "queued",
     "starting",
     "tool_failed",
     "transcript_always_replayed",
     "transcript_replayed",
     "waiting_for_provider",
 ]
-_TRANSIENT: frozenset[NoticeCode] = frozenset({"answer_resumed", "starting", "waiting_for_provider"})
+_TRANSIENT: frozenset[NoticeCode] = frozenset(
+    {"answer_resumed", "queue_left", "queued", "starting", "waiting_for_provider"}
+)
 
 
 class Notice(Frozen):

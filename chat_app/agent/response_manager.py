@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import sys
 import traceback
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -24,6 +25,7 @@ from chat_app.agent.run_types import RunRequest
 from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
@@ -75,6 +77,7 @@ class OpenAIResponseManager:
         save_seconds: Limit for saving a turn.
         observe: Observes the events of every turn.
         statements: Checks the cited statements of every answer.
+        queue: Bounds how many turns ask the model at once; None does not.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class OpenAIResponseManager:
         save_seconds: float = 5.0,
         observe: Observer | None = None,
         statements: StatementCheck | None = None,
+        queue: TurnQueue | None = None,
     ) -> None:
         self._generator = generator
         self._tools = tool_manager
@@ -103,6 +107,7 @@ class OpenAIResponseManager:
         self._save_seconds = save_seconds
         self._observe = observe
         self._statements = statements or StatementCheck()
+        self._queue = queue or TurnQueue(sys.maxsize)
 
     def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """Return the turn's events; ``chat_app.events`` describes their order."""
@@ -164,11 +169,14 @@ class OpenAIResponseManager:
                 try:
                     for shown in answer.begin():
                         yield shown
-                    async with running.started() as events:
-                        async for event in events:
-                            known = await self._joined(event) if isinstance(event, RunItemStreamEvent) else event
-                            for shown in answer.shown(known):
-                                yield shown
+                    async with self._queue.place() as notices:
+                        async for notice in notices:
+                            yield notice
+                        async with running.started() as events:
+                            async for event in events:
+                                known = await self._joined(event) if isinstance(event, RunItemStreamEvent) else event
+                                for shown in answer.shown(known):
+                                    yield shown
                     outcome = running.result.outcome
                 except Exception as error:  # noqa: BLE001 - the boundary of a turn, which ends in an outcome
                     outcome = _outcome_of(error, any_text=bool(answer.text))

@@ -15,6 +15,7 @@ from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.run_types import RunnerEvent, RunRequest
 from chat_app.agent.runner import Runner
 from chat_app.agent.statements.statement_check import StatementCheck
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import AgentEvent, RunItemStreamEvent, RunnerResult, TextDelta, TurnEnded
 from chat_app.generation.generator import Generator
@@ -178,6 +179,7 @@ async def clinic(
     hosted: HostedPassages | None = None,
     statements: StatementCheck | None = None,
     emergency_text: str | None = None,
+    queue: TurnQueue | None = None,
 ) -> AsyncIterator[AsclepiusHealthcareAgent]:
     """Open the whole agent with this model server, Redis and tools."""
     sessions = store or RedisSessionStore(redis_url)
@@ -203,6 +205,7 @@ async def clinic(
         hosted=hosted,
         route=route,
         statements=statements,
+        queue=queue,
     )
     agent = AsclepiusHealthcareAgent(
         responses=responses,
