@@ -214,14 +214,14 @@ CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, i
 }
 
 
-def _pin(core: int, pid: int = 0) -> None:
+def pin(core: int, pid: int = 0) -> None:
     if (os.cpu_count() or 1) > 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(pid, {core})
 
 
 async def compare(sizes: list[int], names: list[str]) -> None:
     deltas, lockstep = int((SECONDS + _LEAD_SECONDS) * 1000 / EVERY_MS * 3), Lockstep()
-    _pin(1)
+    pin(1)
     with replay_server() as paced:
         async with await asyncio.start_server(lockstep.connection, "127.0.0.1", 0) as stepped:
             port = stepped.sockets[0].getsockname()[1]
@@ -237,10 +237,10 @@ async def _report(name: str, counts: list[int], lockstep: Lockstep, how: str) ->
     if not counts:
         return
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        _pin(0)
+        pin(0)
         # In a thread: the server may ask for its upstream, which is in this process.
         url, pid = await asyncio.to_thread(stack.enter_context, server(Path(folder)))
-        _pin(1)
+        pin(1)
         for streams in counts:
             measured = await measure(url, pid, streams, client, lockstep)
             print(f"{name:21}{streams:4} streams {how}: {measured}", flush=True)
