@@ -74,8 +74,8 @@ class Runtime:
         self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
-        limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
-        self.gate = QuestionGate(limits, self.turns, self.elsewhere.running_of)
+        self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
+        self.gate = QuestionGate(self.limits, self.turns, self.elsewhere.running_of)
         self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
         """Shows the turns of other processes, by id; the page sets it."""
         self.silent_workers: Callable[[], Coroutine[Any, Any, list[str]]] | None = None

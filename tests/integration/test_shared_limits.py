@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from chat_app.interface.security.password_login import FREE_TRIES, LoginThrottle, TooManyLogins
-from chat_app.interface.security.user_limits import TooManyQuestions, UserLimits
+from chat_app.interface.security.user_limits import MOST_OF_USER, TooManyQuestions, UserLimits
 from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.tallies import Tallies
 
@@ -28,7 +28,7 @@ async def both(redis_url: str) -> AsyncIterator[list[Tallies]]:
 
 
 def limits(tallies: Tallies) -> UserLimits:
-    return UserLimits(tallies, per_minute=10, at_once=10, clock=lambda: 1000.0)
+    return UserLimits(tallies, per_minute=10, at_once=10, clock=lambda: 1e9)
 
 
 async def refused(tries: list[Awaitable[None]]) -> list[BaseException]:
@@ -40,6 +40,14 @@ async def test_the_questions_of_a_minute_are_counted_over_both_processes(both: l
     errors = await refused([process.admit(user, running=0) for process in processes * 10])
     assert [type(error) for error in errors] == [TooManyQuestions] * 10
     await processes[0].admit(uuid4().hex, running=0)
+
+
+async def test_the_bytes_that_a_user_sends_are_counted_over_both_processes(both: list[Tallies]) -> None:
+    user, (here, there) = uuid4().hex, map(limits, both)
+    assert await here.may_send(user, MOST_OF_USER // 2)
+    assert not await there.may_send(user, MOST_OF_USER // 2 + 1)
+    assert await there.may_send(user, MOST_OF_USER // 2)
+    assert await there.may_send(uuid4().hex, 1)
 
 
 async def test_wrong_passwords_are_counted_over_both_processes_and_after_a_restart(

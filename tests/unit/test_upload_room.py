@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chat_app.interface.api.file_routes import MOST_IN_ALL, MOST_OF_USER, room_for
+from chat_app.interface.api.file_routes import room_for
+from chat_app.interface.security.user_limits import MOST_IN_ALL, MOST_OF_USER
 
 
 def test_a_users_files_take_room_from_that_user_alone() -> None:

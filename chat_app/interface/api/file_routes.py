@@ -19,11 +19,9 @@ from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
+from chat_app.interface.security.user_limits import MOST_IN_ALL, MOST_OF_USER
 from tools.guidelines import Scope, scope_of
 
-MOST_OF_USER: Final = 500_000_000
-MOST_IN_ALL: Final = 10_000_000_000
-"""Bytes of files in open conversations. Chainlit deletes them when the last tab of a conversation is closed."""
 _FULL: Final = "Too many files were sent. Close conversations with files, or try again later."
 
 
@@ -130,7 +128,7 @@ def upload_router(runtime: Runtime) -> APIRouter:
             raise HTTPException(
                 400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason)
             )
-        if file.size > room_for(user, _held()):
+        if file.size > room_for(user, _held()) or not await runtime.limits.may_send(user, file.size):
             raise HTTPException(413, _FULL)
         return await upload_file(session.user, session_id, file)
 
@@ -138,7 +136,10 @@ def upload_router(runtime: Runtime) -> APIRouter:
 
 
 def room_for(user: str, held: Iterable[tuple[str | None, int]]) -> int:
-    """Return how many bytes ``user`` may still send; ``held`` are the owners and sizes of the files that are kept."""
+    """Return how many bytes ``user`` may still send; ``held`` are the owners and sizes of the files that are kept.
+
+    Chainlit deletes them when the last tab of a conversation is closed.
+    """
     files = list(held)
     of_user = sum(size for owner, size in files if owner == user)
     return min(MOST_OF_USER - of_user, MOST_IN_ALL - sum(size for _, size in files))

@@ -1,4 +1,4 @@
-"""Limits per user over page and API: questions per minute and concurrent questions."""
+"""Limits per user over page and API: questions per minute, concurrent questions and uploads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams
 from chat_app.sessions.tallies import Tallies, Tally
 
-_BUSY_RETRY_SECONDS = 5
+MOST_OF_USER: Final = 500_000_000
+MOST_IN_ALL: Final = 10_000_000_000
+"""Bytes of files that can be sent in an hour, and those of open conversations in each process."""
+_BUSY_RETRY_SECONDS: Final = 5
+_HOUR: Final = 3600
 
 
 class TooManyQuestions(AsclepiusError):
@@ -19,6 +24,10 @@ class TooManyQuestions(AsclepiusError):
     def __init__(self, message: str, *, retry_after: int, code: ErrorCode, params: MessageParams) -> None:
         super().__init__(message, code=code, params=params)
         self.retry_after = retry_after
+
+
+class _TooManyBytes(Exception):
+    """The user, or all users together, have sent too much."""
 
 
 class UserLimits:
@@ -53,16 +62,42 @@ class UserLimits:
         await self._tallies.change([f"questions of {user}"], partial(self._less, asked), lasts=60)
 
     def _less(self, asked: int, found: Sequence[Tally]) -> list[Tally]:
-        """Return what is left of the allowance, which refills evenly up to a minute's questions."""
-        [known] = found
-        now = self._clock()
-        left = min(float(self._per_minute), known.amount + max(0.0, now - known.at) * self._per_minute / 60)
-        if left < asked:
-            wait = math.ceil((asked - left) * 60 / self._per_minute)
+        [left], delay = _spent(found, asked, (self._per_minute,), 60, self._clock())
+        if delay > 0:
+            wait = max(1, math.ceil(delay))
             raise TooManyQuestions(
                 f"At most {self._per_minute} questions can be asked in a minute. Ask again in {wait} seconds.",
-                retry_after=max(1, wait),
+                retry_after=wait,
                 code="too_many_per_minute",
                 params={"most": self._per_minute, "seconds": wait},
             )
-        return [Tally(left - asked, max(now, known.at))]
+        return [left]
+
+    async def may_send(self, user: str, size: int) -> bool:
+        """Count a file of ``size`` bytes; return False, and count nothing, when it is too much for now."""
+        try:
+            await self._tallies.change([f"uploads of {user}", "uploads"], partial(self._sent, size), lasts=_HOUR)
+        except _TooManyBytes:
+            return False
+        return True
+
+    def _sent(self, size: int, found: Sequence[Tally]) -> list[Tally]:
+        left, delay = _spent(found, size, (MOST_OF_USER, MOST_IN_ALL), _HOUR, self._clock())
+        if delay > 0:
+            raise _TooManyBytes
+        return left
+
+
+def _spent(
+    found: Sequence[Tally], cost: int, most: Sequence[int], seconds: int, now: float
+) -> tuple[list[Tally], float]:
+    """Return the allowances less ``cost``, and the seconds until they suffice.
+
+    Each refills evenly, up to its ``most`` in ``seconds``.
+    """
+    lefts = [
+        min(limit, known.amount + max(0.0, now - known.at) * limit / seconds)
+        for known, limit in zip(found, most, strict=True)
+    ]
+    delay = max((cost - left) * seconds / limit for left, limit in zip(lefts, most, strict=True))
+    return [Tally(left - cost, max(now, known.at)) for left, known in zip(lefts, found, strict=True)], delay
