@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.bench_streams [STREAMS]...
 
-A model server sends every stream a delta each 20 ms; each delta is the time at which it was sent. Every server answers
-over the same upstream. Printed are the processor time of the server's process per delta while all streams run, that of
-its child processes (Redis, Milvus), the delay from upstream to client, and the resident memory of the server's process
-with all streams and before them. Server and load have a core each.
+A model server sends every stream a delta each 20 ms (`BENCH_EVERY_MS`); each delta is the time at which it was sent.
+Every server answers over the same upstream. Printed are the processor time of the server's process per delta while all
+streams run, that of its child processes (Redis, Milvus), the delay from upstream to client, and the resident memory of
+the server's process with all streams and before them. Server and load have a core each.
 
 Before that, ten streams run in lockstep: each gets its next delta when its client has the last one, so that every delta
 is a read, a pass through the server and a write. On a machine that is busy with other work only this figure is of use:
@@ -38,7 +38,7 @@ from tests.support.page_sockets import asking, socket_of
 from tests.support.served import serve
 from tests.support.services import accepts, free_port, running
 
-EVERY_MS = 20
+EVERY_MS = int(os.environ.get("BENCH_EVERY_MS", "20"))
 SECONDS = 6.0
 """Length of the measured part of every run."""
 _LEAD_SECONDS = 8.0
