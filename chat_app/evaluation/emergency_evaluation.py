@@ -14,7 +14,7 @@ TEST: Path = DATA / "emergency_test.jsonl"
 """Questions written apart from the training set.
 
 The group ``blind`` was written before the classifier was asked, and nothing of it is in the training set. ``doses`` are
-ordinary questions about the doses of the demonstration drugs.
+ordinary questions about the doses of the demonstration drugs, ``pairs`` ordinary ones about combinations.
 """
 
 
