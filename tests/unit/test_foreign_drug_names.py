@@ -59,6 +59,8 @@ def found(text: str) -> str:
         ("sulfato de morfina", "morphine"),
         ("ASS 100", "aspirin"),
         ("PCN VK", "penicillin v"),
+        ("furos", "furosemide"),
+        ("give furos now?", "furosemide"),
         ("Dosis von Metoprolol bei Herzinsuffizienz", "metoprolol"),
     ],
 )

@@ -440,12 +440,11 @@ def test_the_asked_medicines_record_comes_before_what_is_said_of_others() -> Non
     assert answer.endswith("safe in pregnancy. [1]")
 
 
-def test_a_sentence_goes_on_about_the_asked_medicine_unless_it_names_another() -> None:
-    question = read_question("What is the maximum dose of metformin?", subjects=["metformin"])
-    start = "Metformin starts at a dose of 500 mg."
-    for following, aside in (("The maximum dose is 2 g.", False), ("The maximum dose of pioglitazone is 45 mg.", True)):
-        found = scored(question, [EvidencePassage(f"{start} {following}")])
-        assert [(each.unit.text, each.is_aside) for each in found] == [(start, False), (following, aside)]
+def test_rows_on_other_medicines_are_not_about_the_asked_one() -> None:
+    table = "Table 1. Doses of antidiabetics\nDrug\tDose\nMetformin\t2 g at most\nPioglitazone\t45 mg at most"
+    for subjects, aside in ((["metformin", "antidiabetic"], [False, True]), (["antidiabetic"], [False, False])):
+        question = read_question("What is the maximum dose of metformin?", subjects=subjects)
+        assert [each.is_aside for each in scored(question, [EvidencePassage(table)])] == aside
 
 
 def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
@@ -465,6 +464,37 @@ def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
 )
 def test_the_words_of_a_question_ask_for_sections_of_a_label(question: str, sections: set[str]) -> None:
     assert asked_sections(question) == sections
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("What is the dose of examplin in adults?", {"20 mg"}),
+        ("Which adults must not have examplin?", {"forbidden", "harms"}),
+        ("Tell me about examplin in adults", {"20 mg", "forbidden", "harms"}),
+    ],
+)
+def test_other_sections_of_a_label_are_left_out_but_for_all_on_harms(question: str, quoted: set[str]) -> None:
+    label = {
+        "dosage": ["Give examplin 20 mg to adults."],
+        "contraindications": ["Examplin is forbidden in adults with asthma."],
+        "warnings": ["Examplin harms adults with kidney stones."],
+    }
+    record = METFORMIN | {"generic_name": "examplin", "matched": {"how": "exact", "on": "examplin"}, "label": label}
+    answer = compose(question, gather([drug("examplin", record)])).text
+    assert {text for text in ("20 mg", "forbidden", "harms") if text in answer} == quoted
+
+
+def test_the_asked_section_of_each_medicine_is_quoted() -> None:
+    rows = [
+        METFORMIN
+        | {"generic_name": name, "brand_names": [], "matched": {"how": "exact", "on": name}}
+        | {"label": {"renal_dosing": [sentence], "dosage": [f"{name} {name} eGFR dose {name}."]}}
+        for name, sentence in (("alphadrug", "eGFR of 25: halve it."), ("betadrug", "Below 30 it is not started."))
+    ]
+    answer = compose("alphadrug or betadrug with an eGFR of 25?", gather([drug("x", *rows)])).text
+    assert "halve it" in answer
+    assert "not started" in answer
 
 
 def test_the_asked_section_of_a_label_is_quoted_in_whatever_words() -> None:

@@ -15,6 +15,7 @@ from chat_app.offline.extraction.draft import Draft
 from chat_app.offline.extraction.drug_parts import (
     BRANDS,
     DRUG_CLASS,
+    HARMS,
     PRODUCTS,
     asked_sections,
     label_passages,
@@ -30,10 +31,10 @@ from chat_app.offline.extraction.evidence import (
     Lookup,
     Pair,
 )
-from chat_app.offline.extraction.medicine_relation import ON_COMBINATIONS, asks_combination
+from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import Selection, select
+from chat_app.offline.extraction.selection import ROOM, Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import language_of
@@ -59,9 +60,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for output in evidence.fields:
         _fields(draft, output)
         facts = True
-    stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= ON_COMBINATIONS
+    stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and record_parts(question) and not asked_sections(question)):
-        _quotes(draft, selection, asked.sections)
+        _quotes(draft, selection, asked.quoted_sections)
     if not leads:
         _pairs(draft, evidence, _most_severe)
     _classes(draft, question, evidence, answered=bool(draft.text))
@@ -117,16 +118,18 @@ def _fits(unit: Unit) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
-    """The asked sections of labels first, then the best quote's passage, in reading order; other drugs come last."""
+    """The best of labels' asked sections first, then the best quote's passage, in reading order; other drugs last."""
     best: dict[object, int] = {}
     source: dict[str, int] = {}
     aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}
-    for place, quote in enumerate(sorted(quotes, key=lambda quote: _group(quote) in aside)):
+    for place, quote in enumerate(sorted(quotes, key=lambda quote: (_group(quote) in aside, -quote.score))):
         source.setdefault(quote.passage.title, place)
         best.setdefault(_group(quote), place)
 
+    enough = max(quote.score for quote in quotes) - ROOM.worse
+
     def order(quote: Scored) -> tuple[bool, bool, int, int, int]:
-        asked = quote.passage.part in sections
+        asked = quote.passage.part in sections and quote.score >= enough
         return (_group(quote) in aside, not asked, source[quote.passage.title], best[_group(quote)], quote.place)
 
     return sorted(quotes, key=order)

@@ -42,6 +42,8 @@ _SECTIONS_OF: Final = {
     word: [part for part, words in _LABEL.items() if word in term_set(words)]
     for word in term_set(" ".join(_LABEL.values()))
 }
+HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
+"""Sections on what a medicine may do; what labels say of a pair is quoted from these."""
 DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
 _ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import asked_sections
+from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import Question
 from tools.drug_database.names.query_words import understand
@@ -26,8 +26,6 @@ _BESIDE: Final = (
 )
 """Words before a medicine that is taken beside another."""
 _CHOICE: Final = "or|oder|better|besser|preferred|bevorzugt"
-ON_COMBINATIONS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
-"""Sections of which a pair's statements are quoted: a question for one of these asks for nothing else."""
 
 
 def asks_combination(question: Question, evidence: Evidence, *, answered: bool) -> bool:
@@ -53,4 +51,4 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return False
     stems = frozenset[str]().union(*question.subjects)
     only_names = all(forms[0] <= stems for forms in question.forms)
-    return only_names or not (asked_sections(question.asked) - ON_COMBINATIONS or answered)
+    return only_names or not (question.sections - HARMS or answered)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import asked_sections
+from chat_app.offline.extraction.drug_parts import DOSES, HARMS, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms
 
@@ -62,14 +62,18 @@ class Question:
     forms: tuple[tuple[frozenset[str], ...], ...]
     weights: tuple[float | None, ...]
     """The weight of each term in the whole library, where the search gave one."""
-    focus: frozenset[int] = frozenset()
-    """The terms of a follow-up's own words."""
     asked: str = ""
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
     """The names and classes of the drugs asked about, each as its stems; empty where no drug is named."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
+
+    @property
+    def quoted_sections(self) -> frozenset[str]:
+        """The asked sections of a label, with all on harms where one is asked for, and the dosage with its changes."""
+        harms = HARMS if self.sections & HARMS else frozenset[str]()
+        return self.sections | harms | ({"dosage"} if self.sections & DOSES else frozenset[str]())
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -105,18 +109,17 @@ def read_question(
     """
     told = {term.term: term for term in known}
     stems = tuple(stem for stem in dict.fromkeys(ordered_terms(text)) if stem in told or not told)
-    stems += ordered_terms(_FORBIDDEN) if _FORBIDS.search(text) else ()
-    new = set(ordered_terms(newest)) if newest != text else set[str]()
-    asked = " ".join([text, *(form for stem in stems if stem in told for form in told[stem].also)])
+    forbidden = _FORBIDDEN if _FORBIDS.search(text) else ""
+    stems += ordered_terms(forbidden)
+    asked = " ".join([text, forbidden, *(form for stem in stems if stem in told for form in told[stem].also)])
     also = [[frozenset(ordered_terms(form)) for form in told[stem].also] if stem in told else [] for stem in stems]
     return Question(
         text,
         tuple((frozenset({stem}), *filter(None, more)) for stem, more in zip(stems, also, strict=True)),
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
         tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
-        (asked_sections(newest) if new else frozenset()) or asked_sections(asked),
+        (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
     )
 
 

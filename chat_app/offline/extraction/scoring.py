@@ -7,7 +7,6 @@ scripts.fit_extraction`` and are checked there by cross-validation.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import Final, NamedTuple
 from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
-from tools.language.inn_stems import has_drug_stem
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 
 
@@ -46,10 +44,7 @@ WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
-FOCUS: Final = 2
-"""Times that a term of a follow-up's own words counts."""
 _OPENING: Final = 6
-_WORD: Final = re.compile(r"[^\W\d_]+")
 _REACH: Final = 2
 
 
@@ -90,7 +85,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
-    rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
+    rarity = _shares(rare)
     known_weights = [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity
     whole, known = _shares(known_weights), _shares(_beside_names(question, known_weights))
     found: list[Scored] = []
@@ -122,25 +117,26 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
-    """The places of units that neither name a drug of the question or its class, nor follow a unit that does.
+    """The places of units that name no drug of the question and no class of it, in their own words or above them.
 
-    A unit that follows and names another drug is not about the first. Where a row of a table names one, the others of
-    the table are about others.
+    Where a row of a table names one, the other rows are about other drugs.
     """
-    others: set[int] = set()
-    last: _Candidate | None = None
-    own = [any(name <= term_set(each.unit.text) for name in question.subjects) for each in candidates]
+    own = [_named(question, each.unit.text) for each in candidates]
     tables = {each.unit.table for each, names in zip(candidates, own, strict=True) if names}
-    for place, each in enumerate(candidates):
-        names = own[place]
-        if not names and (each.unit.table is None or each.unit.table not in tables):
-            names = any(name <= term_set(f"{each.above} {each.unit.text}") for name in question.subjects)
-        goes_on = last is not None and last.passage is each.passage and each.unit.table is None
-        goes_on = goes_on and not any(map(has_drug_stem, _WORD.findall(each.unit.text)))
-        if not (names or goes_on):
-            others.add(place)
-        last = each if names else None
-    return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
+    others = frozenset(
+        place
+        for place, (each, names) in enumerate(zip(candidates, own, strict=True))
+        if not names
+        and (
+            (each.unit.table is not None and each.unit.table in tables)
+            or not _named(question, f"{each.above} {each.unit.text}")
+        )
+    )
+    return others if question.subjects and len(others) < len(candidates) else frozenset()
+
+
+def _named(question: Question, text: str) -> bool:
+    return any(name <= term_set(text) for name in question.subjects)
 
 
 def _above(unit: Unit, passage: EvidencePassage) -> str:

@@ -56,6 +56,8 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
         return Selection()
     of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
     asked = sorted(of_each.values(), key=lambda each: -each.score)
+    if asked:
+        ranked = [each for each in ranked if not each.passage.part or each.passage.part in question.quoted_sections]
     enough = ranked[0].score - room.worse
     chosen: dict[int, Scored] = {}
     length = added = 0
