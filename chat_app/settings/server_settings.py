@@ -59,7 +59,7 @@ class ServerSettings(BaseSettings):
     """Questions that one user may ask in a minute, in all processes; each model of a comparison counts."""
     concurrent_turns: int = Field(10, ge=1)
     """Questions of one user that may be answered at the same time, in all processes."""
-    turns_at_once: int = Field(200, ge=1)
+    turns_at_once: int = Field(100, ge=1)
     """Questions of all users that are answered at the same time, in each process. Further ones wait in order, and their
     readers are told how many are ahead."""
     cds_issuers: Names = ()

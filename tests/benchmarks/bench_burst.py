@@ -3,7 +3,8 @@
     python -m tests.benchmarks.bench_burst [QUESTIONS] [SERVER]...
 
 The model server answers each question with 50 deltas, one each 20 ms. Printed are how many answers arrived whole, and
-the seconds from a question to the first word of its answer. Server and load have a core each.
+the seconds from a question to the first word of its answer. Server and load have a core each. On a machine that is busy
+with other work only the processor time of a question is of use.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import psutil
 
 from chat_app.interface.page.pace import MARK
 from tests.benchmarks.bench_page import percentile
-from tests.benchmarks.bench_streams import CONTENDERS, pin
+from tests.benchmarks.bench_streams import CONTENDERS, cpu_seconds, pin
 from tests.benchmarks.replay_server import replay_server
 from tests.support.page_sockets import asking, socket_of
 
@@ -124,7 +126,7 @@ CLIENTS: dict[str, Client] = {
 }
 
 
-async def burst(url: str, questions: int, client: Client) -> str:
+async def burst(url: str, pid: int, questions: int, client: Client) -> str:
     async with httpx.AsyncClient(base_url=url, timeout=60) as visitor:
         await visitor.post("/auth/header")
         cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
@@ -140,10 +142,12 @@ async def burst(url: str, questions: int, client: Client) -> str:
         clients.append(asyncio.ensure_future(client(url, cookie, answer, connected, due(number))))
         # One after the other: connecting is not measured.
         await connected.acquire()
+    process = psutil.Process(pid)
+    before, began = cpu_seconds(process), time.monotonic()
     begin.set()
-    began = time.monotonic()
     await asyncio.wait(clients, timeout=_PATIENCE_SECONDS)
     seconds = time.monotonic() - began
+    own, children = ((b - a) / questions * 1e3 for a, b in zip(before, cpu_seconds(process), strict=True))
     for task in clients:
         task.cancel()
     await asyncio.gather(*clients, return_exceptions=True)
@@ -151,6 +155,7 @@ async def burst(url: str, questions: int, client: Client) -> str:
     return (
         f"{sum(answer.is_whole for answer in answers)} of {questions} whole after {seconds:.1f} s, first word p50 "
         f"{percentile(firsts, 0.5):.2f} s, p95 {percentile(firsts, 0.95):.2f} s, last {max(firsts):.2f} s; "
+        f"{own:.1f} ms of processor a question, {children:.1f} in its services; "
         f"{sum(answer.queued for answer in answers)} saw the queue"
     )
 
@@ -163,9 +168,9 @@ async def compare(questions: int, names: list[str]) -> None:
         for name in names:
             with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
                 pin(0)
-                url, _ = await asyncio.to_thread(stack.enter_context, CONTENDERS[name][0](Path(folder)))
+                url, pid = await asyncio.to_thread(stack.enter_context, CONTENDERS[name][0](Path(folder)))
                 pin(1)
-                print(f"{name:16}{await burst(url, questions, CLIENTS[name])}", flush=True)
+                print(f"{name:16}{await burst(url, pid, questions, CLIENTS[name])}", flush=True)
 
 
 def main() -> None:

@@ -146,9 +146,9 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
         async with asyncio.timeout(120):
             while load.begun < streams:
                 await asyncio.sleep(0.1)
-        before, load.delays = _seconds(process), []
+        before, load.delays = cpu_seconds(process), []
         await asyncio.sleep(SECONDS)
-        after, delays, memory = _seconds(process), load.delays, process.memory_info().rss / 1e6
+        after, delays, memory = cpu_seconds(process), load.delays, process.memory_info().rss / 1e6
     finally:
         for task in clients:
             task.cancel()
@@ -164,7 +164,7 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
     )
 
 
-def _seconds(process: psutil.Process) -> tuple[float, float]:
+def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
     children = [child.cpu_times() for child in process.children(recursive=True)]
     own = process.cpu_times()
     return own.user + own.system, sum(spent.user + spent.system for spent in children)

@@ -23,7 +23,7 @@ from tests.support.served import Served, serve
 from tests.support.services import wait_until
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.served]
 
 
 @contextmanager
