@@ -1,6 +1,6 @@
 // Answers equal requests of Chainlit's page with one request: it fetches the code of the references for each answer, and
 // the list of conversations several times while it loads. Sends the requests that it begins with, each after the answer
-// to the one before, all at once while its script still compiles.
+// to the one before, all at once while its script is compiled.
 (() => {
   'use strict';
 
@@ -13,6 +13,8 @@
   const language = navigator.language || 'en-US';
   const early = new Map();
   if (!window.asclepiusPlace().startsWith('/login')) {
+    const code = '/public/elements/References.jsx';
+    answers.set(code, fetched(window.asclepiusRoot + code));
     for (const path of ['/auth/config', '/user', `/project/translations?language=${language}&`, `/project/settings?language=${language}&`]) {
       early.set(path, fetched(window.asclepiusRoot + path, { credentials: 'include' }).catch(() => null));
     }
