@@ -105,7 +105,7 @@ check: dev ## Check format, lint, docstrings, types and imports
 
 bench: browser ## Measure speed as ratios within one run (and other libraries after `make test-peers`)
 	@$(BENCH) -m tests.benchmarks.bench_engine
-	@for part in streams offline drugs guidelines page long_page; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
+	@for part in streams burst offline drugs guidelines page long_page; do $(BIN)/python -m tests.benchmarks.bench_$$part || exit 1; done
 
 screenshots: browser ## Take screenshots of every page state into build/screenshots
 	@$(BIN)/python -m tests.e2e.tour

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,8 +26,9 @@ import httpx
 import psutil
 
 from chat_app.interface.page.pace import MARK
+from chat_app.settings import ServerSettings
 from tests.benchmarks.bench_page import percentile
-from tests.benchmarks.bench_streams import CONTENDERS, cpu_seconds, pin
+from tests.benchmarks.bench_streams import cpu_seconds, ours, pin, plain_fastapi
 from tests.benchmarks.replay_server import replay_server
 from tests.support.page_sockets import asking, socket_of
 
@@ -119,10 +121,11 @@ async def _on_page(url: str, cookie: str, answer: Answer, connected: asyncio.Sem
         answer.end()
 
 
-CLIENTS: dict[str, Client] = {
-    "Asclepius, HTTP": _over_http,
-    "FastAPI + SDK": _over_http,
-    "Asclepius, page": _on_page,
+_ours = partial(ours, at_once=ServerSettings.model_fields["turns_at_once"].default)
+CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, int]]], Client]] = {
+    "Asclepius, HTTP": (_ours, _over_http),
+    "FastAPI + SDK": (plain_fastapi, _over_http),
+    "Asclepius, page": (_ours, _on_page),
 }
 
 
@@ -168,15 +171,16 @@ async def compare(questions: int, names: list[str]) -> None:
         for name in names:
             with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
                 pin(0)
-                url, pid = await asyncio.to_thread(stack.enter_context, CONTENDERS[name][0](Path(folder)))
+                server, client = CONTENDERS[name]
+                url, pid = await asyncio.to_thread(stack.enter_context, server(Path(folder)))
                 pin(1)
-                print(f"{name:16}{await burst(url, pid, questions, CLIENTS[name])}", flush=True)
+                print(f"{name:16}{await burst(url, pid, questions, client)}", flush=True)
 
 
 def main() -> None:
     questions = next((int(argument) for argument in sys.argv[1:] if argument.isdigit()), 400)
-    names = [name for name in CLIENTS if any(word in name for word in sys.argv[1:])]
-    asyncio.run(compare(questions, names or list(CLIENTS)))
+    names = [name for name in CONTENDERS if any(word in name for word in sys.argv[1:])]
+    asyncio.run(compare(questions, names or list(CONTENDERS)))
 
 
 if __name__ == "__main__":

@@ -173,11 +173,12 @@ def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
 
 
 @contextmanager
-def _ours(folder: Path) -> Iterator[tuple[str, int]]:
+def ours(folder: Path, *, at_once: int = 1_000) -> Iterator[tuple[str, int]]:
     settings = {
         "ASCLEPIUS_LOAD_DEMO": "false",
         "ASCLEPIUS_QUESTIONS_PER_MINUTE": "100000",
         "ASCLEPIUS_CONCURRENT_TURNS": "1000",
+        "ASCLEPIUS_TURNS_AT_ONCE": str(at_once),
         **{name: os.environ[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASCLEPIUS_MODEL")},
     }
     with serve(folder / "data", **settings) as served:
@@ -185,7 +186,7 @@ def _ours(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def _fastapi(_: Path) -> Iterator[tuple[str, int]]:
+def plain_fastapi(_: Path) -> Iterator[tuple[str, int]]:
     port = free_port()
     command = [sys.executable, "-m", "tests.benchmarks.plain_fastapi", str(port)]
     os.environ["PYTHONPATH"] = str(PROJECT)
@@ -209,9 +210,9 @@ def _listener(port: int) -> int:
 
 
 CONTENDERS: dict[str, tuple[Callable[[Path], AbstractContextManager[tuple[str, int]]], Client]] = {
-    "Asclepius, HTTP": (_ours, _over_http),
-    "FastAPI + SDK": (_fastapi, _over_http),
-    "Asclepius, page": (_ours, _on_page),
+    "Asclepius, HTTP": (ours, _over_http),
+    "FastAPI + SDK": (plain_fastapi, _over_http),
+    "Asclepius, page": (ours, _on_page),
     "stock Chainlit + SDK": (_chainlit, _on_page),
 }
 
