@@ -122,6 +122,16 @@ def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:
     assert read_question(text).sections == {"dosage", "pregnancy"}
 
 
+def test_a_follow_ups_own_words_count_more_than_those_before_it() -> None:
+    text = "What are the contraindications for zorbium in pregnancy?"
+    told = "Contraindications for zorbium are given.\nPregnancy was seen in few studies."
+    narrowed, whole = (
+        scored(read_question(text, newest=newest), [EvidencePassage(told)])[1].features.own
+        for newest in ("and in pregnancy?", text)
+    )
+    assert narrowed > whole
+
+
 @pytest.mark.parametrize("reply", ["yes", "Yes, metformin", "metformin", "that one"])
 def test_an_offered_name_that_is_taken_up_replaces_the_misspelt_one(reply: str) -> None:
     asked = Exchange("What is the dose of metfromin?", answer="Did you mean metformin or metformin XR?")

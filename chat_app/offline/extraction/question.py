@@ -62,6 +62,8 @@ class Question:
     forms: tuple[tuple[frozenset[str], ...], ...]
     weights: tuple[float | None, ...]
     """The weight of each term in the whole library, where the search gave one."""
+    focus: frozenset[int] = frozenset()
+    """The terms of a follow-up's own words."""
     asked: str = ""
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
@@ -112,11 +114,13 @@ def read_question(
     forbidden = _FORBIDDEN if _FORBIDS.search(text) else ""
     stems += ordered_terms(forbidden)
     asked = " ".join([text, forbidden, *(form for stem in stems if stem in told for form in told[stem].also)])
+    new = set(ordered_terms(newest)) if newest != text else set[str]()
     also = [[frozenset(ordered_terms(form)) for form in told[stem].also] if stem in told else [] for stem in stems]
     return Question(
         text,
         tuple((frozenset({stem}), *filter(None, more)) for stem, more in zip(stems, also, strict=True)),
         tuple(told[stem].weight if stem in told else None for stem in stems),
+        frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
         tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
         (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),

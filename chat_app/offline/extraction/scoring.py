@@ -44,6 +44,8 @@ WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
+FOCUS: Final = 2
+"""Times that a term of a follow-up's own words counts."""
 _OPENING: Final = 6
 _REACH: Final = 2
 
@@ -85,7 +87,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
-    rarity = _shares(rare)
+    rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
     known_weights = [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity
     whole, known = _shares(known_weights), _shares(_beside_names(question, known_weights))
     found: list[Scored] = []
