@@ -146,10 +146,29 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
     assert "mistaken for hydrochlorothiazide" in output.output["note"]
 
 
+@pytest.mark.parametrize(
+    ("question", "also_named"),
+    [
+        ("SSRI and tramadol", ["SSRI"]),
+        ("grapefruit juice and amlodipine", ["Grapefruit juice"]),
+        ("Johanniskraut und Sertralin", ["St. John's wort"]),
+        ("Darf Simvastatin mit Grapefruitsaft eingenommen werden?", ["Grapefruit juice"]),
+        ("Is metoprolol a beta blocker?", []),
+        ("SSRI", []),
+    ],
+)
+async def test_classes_foods_and_herbs_beside_a_medicine_are_named(
+    drugs: DrugDatabase, question: str, also_named: list[str]
+) -> None:
+    output = await call(drugs, "search_drug_database", drug_name=question)
+    assert isinstance(output.output, dict)
+    assert output.output["also_named"] == also_named
+
+
 async def test_the_result_for_the_model_is_the_contracts_shape(drugs: DrugDatabase) -> None:
     output = await call(drugs, "search_drug_database", drug_name="metformin", dosage_form="tablet", limit=3)
     assert isinstance(output.output, dict)
-    assert set(output.output) == {"query", "results", "did_you_mean", "note", "absent"}
+    assert set(output.output) == {"query", "results", "did_you_mean", "note", "absent", "also_named"}
     result = output.output["results"][0]
     assert {"cite", "generic_name", "brand_names", "drug_classes", "matched", "products", "label", "source"} <= set(
         result

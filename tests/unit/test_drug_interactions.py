@@ -214,7 +214,18 @@ def test_a_class_can_be_asked() -> None:
     one = record("alphadrug", {"interactions": ("NSAIDs reduce its effect.", "Take with food.")})
     result = check(one, "NSAIDs")
     assert quoted(result) == ["NSAIDs reduce its effect."]
-    assert "NSAIDs is a class" in pairs(result)[0]["note"]
+    assert "NSAIDs has no label" in pairs(result)[0]["note"]
+
+
+def test_a_label_that_names_a_member_speaks_of_the_class() -> None:
+    one = record("alphadrug", {"interactions": ("Omeprazole weakens its effect.", "Ibuprofen raises its levels.")})
+    assert quoted(check(one, "PPI")) == ["Omeprazole weakens its effect."]
+
+
+def test_of_two_classes_nothing_is_said_to_be_searched() -> None:
+    note = pairs(check("NSAIDs", "ACE inhibitors"))[0]["note"]
+    assert "nothing was searched" in note
+    assert "either label" not in note
 
 
 def test_one_medicine_lists_its_interactions_by_severity() -> None:

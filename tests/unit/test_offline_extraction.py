@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -155,6 +156,10 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
     assert (call.name, call.arguments) == (compare.name, {"names": ["sildenafil", "isosorbide mononitrate"]})
     assert comparison(question, gather(found("sildenafil")), (compare,)) == []
     assert comparison(question, gather(found("sildenafil", "tadalafil", how="class")), (compare,)) == []
+    evidence = gather(found("amlodipine"))
+    evidence.lookups[0] = replace(evidence.lookups[0], also_named=("Grapefruit juice",))
+    (call,) = comparison("grapefruit juice and amlodipine", evidence, (compare,))
+    assert call.arguments == {"names": ["amlodipine", "Grapefruit juice"]}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Self
 import orjson
 
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
+from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_scope import (
     asked_forms,
     asked_populations,
@@ -22,6 +23,7 @@ from tools.drug_database.labels.label_scope import (
     scope_of,
     with_asked_label_first,
 )
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.lookalikes import look_alikes
@@ -141,7 +143,25 @@ class Searcher:
         hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         absent = not hits and bool(reading.notes)
-        return DrugSearchResult(query=query, hits=hits, did_you_mean=reading.did_you_mean, note=note, absent=absent)
+        return DrugSearchResult(
+            query=query,
+            hits=hits,
+            did_you_mean=reading.did_you_mean,
+            note=note,
+            absent=absent,
+            also_named=self._also_named(client, query.name, hits),
+        )
+
+    def _also_named(self, client: Client, text: str, hits: Sequence[DrugHit]) -> tuple[str, ...]:
+        """Return the classes, foods and herbs in ``text`` to which none of the medicines that it names belongs."""
+        named = [hit.record for hit in hits if hit.matched.how in {"exact", "brand", "synonym"}]
+        if not named:
+            return ()
+        terms = label_terms()
+        texts = [text, *(term for one in self.expand(client, text).expansions for term in one.same)]
+        own = [medicine(record).groups for record in named]
+        groups = frozenset[str]().union(*map(terms.groups_in, texts))
+        return tuple(sorted(groups.difference(*own)))
 
     def named(self, client: Client, state: DrugSnapshot, text: str) -> list[DrugRecord]:
         """Return the records of the medicines whose names are inside ``text``, in their order."""

@@ -74,6 +74,8 @@ class Lookup:
     suggestions: tuple[str, ...] = ()
     absent: str = ""
     """What the search says about a known name whose medicine it does not have."""
+    also_named: tuple[str, ...] = ()
+    """Classes, foods and herbs that were named beside the medicines."""
 
 
 @dataclass(frozen=True)

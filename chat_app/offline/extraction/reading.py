@@ -115,7 +115,7 @@ def _read_records(body: Json, output: ToolOutput, evidence: Evidence) -> None:
         records = (_whole_label(body, rows),)
     suggestions = _texts(body.get("did_you_mean"))
     absent = _text(body.get("note")) if body.get("absent") is True else ""
-    evidence.lookups.append(Lookup(asked, records, suggestions, absent))
+    evidence.lookups.append(Lookup(asked, records, suggestions, absent, _texts(body.get("also_named"))))
 
 
 def looked_up(output: ToolOutput) -> str:

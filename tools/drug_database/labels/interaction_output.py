@@ -23,7 +23,8 @@ NOTHING_FOUND = (
 _ONLY_RISKS = "No label names the other medicine. A risk that both share is quoted from each label that states it: {}."
 _LISTED_RISK = "{} is listed among medicines with the risk {}; no loaded label of it states that."
 _NOT_LISTED = "{} is not in the drug database: only the other label was searched, for that name."
-_ONE_WAY = "{} is a class: only the other label was searched."
+_ONE_WAY = "{} has no label: only that of the other one was searched."
+_NO_LABELS = "Neither {} nor {} is a medicine with a label here: nothing was searched."
 _NO_RECORD = "No medicine of that name is in the drug database: ask which one is meant."
 
 
@@ -129,6 +130,8 @@ def _pair(one: Party, other: Party, statements: Sequence[Statement], rows: int) 
 def _pair_note(
     one: Party, other: Party, *, said: bool, risks: Sequence[str], stated: Collection[tuple[str, str]]
 ) -> str:
+    if one.record is None and other.record is None:
+        return _NO_LABELS.format(one.name, other.name)
     notes: list[str] = []
     shared = [name for name in _contents(one) if name in _contents(other)]
     if shared:

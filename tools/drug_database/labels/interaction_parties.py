@@ -82,7 +82,10 @@ def medicine(record: DrugRecord) -> Party:
 
 
 def unlisted(name: str) -> Party:
-    """Return the party of a name that is no record: a class, or a medicine that only labels may name."""
+    """Return the party of a name that is no record: a class, or a medicine that only labels may name.
+
+    A label that names a member of the class speaks of the class.
+    """
     alias = aliases().name(name)
     names = [name, *(alias.names if alias else aliases().other_names(fold_name(name)))]
     names += [part for part in _PARTS.split(name) if part != name]
@@ -91,7 +94,7 @@ def unlisted(name: str) -> Party:
     return Party(
         name=name,
         record=None,
-        names=_index(names, ()),
+        names=_index([*names, *terms.members_of(wording)], ()),
         classes=_index((), ()),
         own=frozenset(map(fold_name, names)),
         groups=wording or terms.groups_of(names),

@@ -152,6 +152,10 @@ class LabelTerms:
         found = set(self._by_phrase.get(tokens(text), ()))
         return frozenset(name for name in self._groups if name in found or self._closed([name]) & found)
 
+    def members_of(self, groups: Iterable[str]) -> list[str]:
+        """Return the named members of ``groups``."""
+        return [name for group in groups for name in self._groups[group].names]
+
     def _closed(self, names: Iterable[str]) -> frozenset[str]:
         found: set[str] = set()
         left = list(names)

@@ -76,3 +76,5 @@ class DrugSearchResult(Frozen):
     note: str = ""
     absent: bool = False
     """Whether a known name or a code was typed whose medicine is not in the database; ``note`` names it."""
+    also_named: tuple[str, ...] = ()
+    """Classes, foods and herbs that the text names beside the medicines found, as labels word them."""
