@@ -86,8 +86,10 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         step = page.locator(".step[data-step-type='tool']").filter(has_text=re.compile("Drug database: .*metformin"))
         await expect(step).to_have_count(1)
         await step.get_by_role("button").first.click()
-        for words in ("drug name", "metformin", "500 mg"):
+        for words in ("Strengths", "metformin", "500 mg"):
             await expect(step).to_contain_text(words)
+        # Its argument would repeat the question.
+        await expect(step).not_to_contain_text("drug name")
         assert "500 mg" in await answer_text(page)
         assert await page.locator(".asc-reference").count() >= 1
 
