@@ -30,7 +30,7 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
 )
 """For each language the phrases that fill a place."""
 _PENALTY: Final = 3e-5
-_THRESHOLD: Final = 0.4
+_THRESHOLD: Final = 0.45
 """Below one half: a missed emergency costs more than a needless notice. Chosen by cross-validation."""
 _RATE: Final = 0.05
 _STEPS: Final = 150
