@@ -19,7 +19,7 @@ CONFIGURATION = PROJECT / "deploy" / "nginx" / "asclepius.conf"
 def configuration(port: int, replicas: Sequence[str], folder: Path, *, prefix: str = "/") -> str:
     """The file that is shipped, for these replicas (``host:port``) and below ``prefix``."""
     text = CONFIGURATION.read_text("utf-8")
-    servers = "\n".join(f"        server {replica} max_fails=2 fail_timeout=1s;" for replica in replicas)
+    servers = "\n".join(f"        server {replica} max_fails=0;" for replica in replicas)
     text = re.sub(r"( +server app-\d:8000 [^\n]*\n)+", f"{servers}\n", text)
     text = re.sub(r" +ssl_[^\n]*\n", "", text).replace("listen 8443 ssl;", f"listen 127.0.0.1:{port};")
     # A client without TLS does not send back a cookie that is `Secure`.
