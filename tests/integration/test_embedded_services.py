@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -31,6 +32,7 @@ from tests.support.embedded_processes import (
 from tests.support.services import milvus_lite_server, wait_until
 
 pytestmark = pytest.mark.slow
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 # Runs the services until its standard input closes; prints what it uses and whether it runs them itself.
 OTHER_PROCESS = """
@@ -232,6 +234,15 @@ async def test_a_service_that_does_not_come_up_names_its_log(tmp_path: Path) -> 
     assert "exit code 1" in str(failed.value)
     assert "Bad file format" in (tmp_path / "logs" / "redis.log").read_text()
     wait_until(lambda: processes_of(tmp_path) == [], what="the end of all", seconds=60)
+
+
+async def test_the_file_of_an_earlier_redis_is_taken_over(tmp_path: Path) -> None:
+    """It was written by Redis 6.2: a snapshot, and commands after it."""
+    (tmp_path / "redis").mkdir()
+    shutil.copy(FIXTURES / "redis-6.2-appendonly.aof", tmp_path / "redis" / "appendonly.aof")
+    async with embedded_services(redis_only(tmp_path)) as services, Redis.from_url(services.urls.redis_url) as redis:
+        assert await redis.get("kept") == b"before the rewrite"
+        assert await redis.lrange("list", 0, -1) == [b"after", b"the rewrite"]
 
 
 async def test_a_data_directory_that_cannot_be_used_is_said_with_what_to_set(tmp_path: Path) -> None:

