@@ -105,8 +105,9 @@ async def test_the_chain_moves_only_from_where_the_turn_began(
     second = first.model_copy(update={"last_response_id": "resp_2"})
     assert (await other.update(second, expected_last_response_id="resp_1")).last_response_id == "resp_2"
     restarted = second.model_copy(update={"last_response_id": None})
-    assert (await store.update(restarted, expected_last_response_id="resp_2")).last_response_id is None
-    assert await store.get(session.session_id, "anna") == restarted
+    kept = await store.update(restarted, expected_last_response_id="resp_2")
+    assert kept.last_response_id is None
+    assert await store.get(session.session_id, "anna") == kept
 
 
 async def test_of_two_stores_that_race_for_the_chain_exactly_one_wins_each_round(
