@@ -16,7 +16,7 @@ _WINDOW: Final = 3
 _STEM: Final = 6
 """Letters that are kept of a word, so that its endings do not matter."""
 _LETTERS: Final = 5
-"""Letters of a sequence: the parts of a compound word, and what is left of a misspelt one."""
+"""Letters of a sequence. Compound and misspelt words share sequences with the words that they are made of."""
 _MOST_DIGITS: Final = 4
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'"})
 

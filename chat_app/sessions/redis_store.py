@@ -235,7 +235,7 @@ class RedisSessionStore:
 
     async def version(self) -> str:
         info = await self._bounded(lambda: self._redis.info("server"))
-        # Valkey tells of itself, too, as the Redis that it replaces.
+        # Valkey also reports the version of Redis with which it is compatible.
         valkey = info.get("valkey_version")
         return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 

@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Tally(NamedTuple):
-    """What is counted; ``at`` is a Unix time."""
+    """A number and the Unix time that belongs to it."""
 
     amount: float = 0.0
     at: float = 0.0

@@ -1,4 +1,4 @@
-"""What is typed while the page still connects stays, in its conversation, and is what is asked."""
+"""Text typed while the page connects stays in its conversation and can be sent as a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that two processes share in Redis, each with connections of its own."""
+"""Limits that two processes share in Redis; each has separate connections."""
 
 from __future__ import annotations
 

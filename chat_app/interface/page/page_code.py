@@ -10,8 +10,7 @@ import hashlib
 from typing import Final
 
 CORRECTIONS: Final = {
-    # Build the page once its user and settings are known. Chainlit builds it before, too, and what is typed into that
-    # one would be lost.
+    # Build the page only when its user and settings are known. Chainlit also builds one before, whose text is lost.
     ",!c&&e?null:f.jsxs(aGn": ",!c&&(e||!r)?null:f.jsxs(aGn",
     # Open the conversation of the address with the first connection. Chainlit connects for a new conversation first.
     'Tve=yr({key:"ThreadIdToResume",default:void 0})': (

@@ -58,7 +58,7 @@ def standalone(turns: Sequence[Exchange]) -> str:
     evidence = Evidence()
     for turn in turns:
         question = turn.question.strip()
-        # Only everyday words with a pronoun are on a calculation's result: it is no topic for what is asked next.
+        # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
         on_result = _PRONOUN.search(question) and all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
         before = resolved if on_result else topic
         resolved = _confirmed(question, resolved, answer) or _resolve(question, before, evidence)
