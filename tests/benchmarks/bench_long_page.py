@@ -31,24 +31,14 @@ _EACH = 10
 _QUESTION = "stamped 300 every 1"
 _LAST = (500, 10)
 # The answer of the question is there with its end, and another question can be asked.
-_ENDED = """(question) => new Promise((done) => {
-  const look = () => {
-    const asked = [...document.querySelectorAll('[data-step-type="user_message"]')].at(-1);
-    const shown = [...document.querySelectorAll('.ai-message .message-content .prose')].at(-1);
-    const answered = shown && asked?.textContent.includes(question) && asked.compareDocumentPosition(shown) === 4;
-    if (answered && /End t\\d+at/.test(shown.textContent) && !document.querySelector('#stop-button')) done();
-    else setTimeout(look, 20);
-  };
-  look();
-})"""
-_OPEN = """() => new Promise((done) => {
-  const look = () => {
-    const ends = document.querySelectorAll('.asc-answer-end');
-    if (ends.length && !document.querySelector('.ai-message:last-child .animate-spin')) done(performance.now());
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
+_ENDED = """(question) => {
+  const asked = [...document.querySelectorAll('[data-step-type="user_message"]')].at(-1);
+  const shown = [...document.querySelectorAll('.ai-message .message-content .prose')].at(-1);
+  const answered = shown && asked?.textContent.includes(question) && asked.compareDocumentPosition(shown) === 4;
+  return answered && /End t\\d+at/.test(shown.textContent) && !document.querySelector('#stop-button');
+}"""
+_OPEN = """() => document.querySelector('.asc-answer-end')
+  && !document.querySelector('.ai-message:last-child .animate-spin') && performance.now()"""
 
 
 async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> Figures:
@@ -76,7 +66,7 @@ async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> F
         }
         if reopens:
             await page.reload()
-            figures["opened"] = await page.evaluate(_OPEN)
+            figures["opened"] = await (await page.wait_for_function(_OPEN)).json_value()
             figures["opened, processor"] = await _processor(devtools)
             figures["heap MB, opened"] = await _heap(devtools)
     finally:
@@ -87,8 +77,10 @@ async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> F
 async def _turn(page: Page, devtools: CDPSession, number: int) -> tuple[float, float]:
     """Return the time that a turn took, and the processor time of the page's main thread."""
     began, before = time.perf_counter(), await _processor(devtools)
-    await ask(page, f"{number + 1}. {_QUESTION}")
-    await page.evaluate(_ENDED, f"{number + 1}. {_QUESTION}")
+    # A stock page renders questions as Markdown, so that a number before the text would begin a list.
+    question = f"{_QUESTION}, question {number + 1}"
+    await ask(page, question)
+    await page.wait_for_function(_ENDED, arg=question, polling=20)
     return (time.perf_counter() - began) * 1000, await _processor(devtools) - before
 
 

@@ -43,9 +43,7 @@ WATCH = """([last, until]) => new Promise((done) => {
   look();
 })"""
 # The box may stand in the document before anything is painted: a plain page waits for fonts from elsewhere.
-_PAINT = """() => new Promise((done) => new PerformanceObserver((list) => {
-  for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
-}).observe({type: 'paint', buffered: true}))"""
+_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 _FETCHED = """() => {
   const all = ['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind));
   const size = all.reduce((sum, { transferSize }) => sum + transferSize, 0);
@@ -77,7 +75,7 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         await page.goto(url)
         await page.locator("#chat-input").wait_for()
-        paint = await page.evaluate(_PAINT)
+        paint = await (await page.wait_for_function(_PAINT)).json_value()
         kilobytes, requests, lists = await page.evaluate(_FETCHED)
         before = await main_thread(devtools)
         until = await page.evaluate("Date.now()") + tokens * every + _GIVE_UP * 1000
