@@ -1,8 +1,11 @@
-// The line above a long conversation: how many earlier questions are not shown, and a button that shows some of them.
+// The line above a long conversation: how many earlier questions are not shown, and a button that shows some of them. A
+// reader who scrolls up to it gets them, too.
 (() => {
   'use strict';
 
   const t = window.asclepiusSay;
+  const NEAR = 200;
+  const PATIENCE = 10_000;
   let count = 0;
   let line = null;
   let asked = null;
@@ -10,7 +13,9 @@
   const scroller = () => line.closest('.overflow-y-auto');
 
   function ask() {
-    asked = { first: document.querySelector('.step'), below: scroller().scrollHeight - scroller().scrollTop };
+    if (asked && performance.now() < asked.until) return;
+    const box = scroller();
+    asked = { first: document.querySelector('.step'), below: box.scrollHeight - box.scrollTop, until: performance.now() + PATIENCE };
     window.postMessage({ asclepius_show_earlier: true }, location.origin);
   }
 
@@ -29,26 +34,32 @@
   // Chainlit renders the messages some time after it has received them.
   function place() {
     const first = document.querySelector('.step');
-    if (!count) {
-      if (line) line.remove();
-    } else if (!first || (asked && asked.first === first)) {
+    const comes = asked && asked.first === first && performance.now() < asked.until;
+    if (comes || (count && !first)) {
       requestAnimationFrame(place);
       return;
-    } else {
+    }
+    if (count) {
       line = line || build();
       line.firstChild.textContent = t('earlier', { count });
       if (first.previousSibling !== line) first.before(line);
-    }
-    if (asked && first !== asked.first) settle();
+    } else if (line) line.remove();
+    if (asked) settle();
   }
 
   // Leave what the reader was looking at in its place.
   function settle() {
-    const box = document.querySelector('.step').closest('.overflow-y-auto');
-    box.scrollTop = box.scrollHeight - asked.below;
+    const { first, below } = asked;
     asked = null;
+    if (!first.isConnected || first === document.querySelector('.step')) return;
+    const box = first.closest('.overflow-y-auto');
+    box.scrollTop = box.scrollHeight - below;
     window.asclepius.announce(t('earlierShown'));
   }
+
+  document.addEventListener('scroll', ({ target, isTrusted }) => {
+    if (isTrusted && line?.isConnected && target === scroller() && target.scrollTop < NEAR) ask();
+  }, { capture: true, passive: true });
 
   window.addEventListener('message', (event) => {
     const given = event.source === window && event.data ? event.data.asclepius_earlier : undefined;

@@ -14,7 +14,9 @@
   const early = new Map();
   if (!window.asclepiusPlace().startsWith('/login')) {
     const code = '/public/elements/References.jsx';
-    answers.set(code, fetched(window.asclepiusRoot + code));
+    const answer = fetched(window.asclepiusRoot + code);
+    answers.set(code, answer);
+    window.asclepiusElement = answer.then((found) => (found.ok ? found.clone().text() : '')).catch(() => '');
     for (const path of ['/auth/config', '/user', `/project/translations?language=${language}&`, `/project/settings?language=${language}&`]) {
       early.set(path, fetched(window.asclepiusRoot + path, { credentials: 'include' }).catch(() => null));
     }

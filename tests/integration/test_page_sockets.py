@@ -10,7 +10,7 @@ import httpx
 import pytest
 import socketio
 
-from chat_app.interface.page.recent_turns import EARLIER, SHOW_EARLIER, TURNS
+from chat_app.interface.page.recent_turns import EARLIER, OPENED, SHOW_EARLIER, TURNS
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asked, asking, seen, socket_of
 
@@ -67,7 +67,7 @@ def _questions(opened: dict[str, Any]) -> list[str]:
     return [step["output"] for step in opened["steps"] if step["type"] == "user_message"]
 
 
-async def test_a_page_holds_the_last_turns_of_a_long_conversation_and_gets_earlier_ones_when_it_asks(
+async def test_a_page_opens_with_the_last_turns_of_a_conversation_and_gets_earlier_ones_when_it_asks(
     page: ServedPage, visitor: httpx.Client
 ) -> None:
     questions = [f"say: answer {number}" for number in range(TURNS + 2)]
@@ -80,9 +80,9 @@ async def test_a_page_holds_the_last_turns_of_a_long_conversation_and_gets_earli
     assert len(gone) == 2
     async with socket_of(page, visitor, thread) as (socket, events, _):
         (opened,) = await seen(events, "resume_thread")
-        assert _questions(opened) == questions[2:]
+        assert _questions(opened) == questions[-OPENED:]
         kept = {step["id"] for step in opened["steps"]}
-        assert len(opened["elements"]) == TURNS
+        assert len(opened["elements"]) == OPENED
         assert {element["forId"] for element in opened["elements"]} <= kept
         assert {step["parentId"] for step in opened["steps"]} - {None} <= kept
         await socket.emit("window_message", {SHOW_EARLIER: True})
@@ -91,7 +91,11 @@ async def test_a_page_holds_the_last_turns_of_a_long_conversation_and_gets_earli
         await _ask_all(socket, events, ["say: last"])
         deleted = [data["id"] for name, data in events if name == "delete_message"]
         assert set(deleted) >= {step["id"] for step in more["steps"] if step["output"] in questions[:3]}
-        assert [data[EARLIER] for name, data in events if name == "window_message" and EARLIER in data] == [2, 0, 3]
+        assert [data[EARLIER] for name, data in events if name == "window_message" and EARLIER in data] == [
+            TURNS + 2 - OPENED,
+            0,
+            3,
+        ]
 
 
 async def test_a_socket_that_comes_back_is_sent_the_turns_that_its_page_shows(

@@ -32,7 +32,10 @@ CORRECTIONS: Final = {
     ),
     # The buttons of a message need the first question only for a debugger that is not offered here.
     '{firstInteraction:i}=Rl(),o=t.type==="user_message"': '{firstInteraction:i}={},o=t.type==="user_message"',
-    # Compile the code of an element once.
+    # Compile the code of an element once, while the server opens the conversation.
+    'ee.emit("connection_successful"),r(': (
+        'ee.emit("connection_successful"),setTimeout(()=>window.asclepiusElement?.then(okn)),r('
+    ),
     'okn=t=>akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)': (
         'okn=t=>okn[t]??=akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)'
     ),

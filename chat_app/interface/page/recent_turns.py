@@ -1,8 +1,8 @@
 """Recent turns of a long conversation: what each browser shows, and earlier ones when it asks for them.
 
 Chainlit's page renders every message that it holds again when an answer begins and ends, so that a turn would take
-longer with every turn before it. The page therefore holds the last ``TURNS`` turns. Its ``SHOW_EARLIER`` message asks
-for more of them.
+longer with every turn before it. The page therefore opens a conversation with its last ``OPENED`` turns and holds at
+most ``TURNS`` while questions are asked. Its ``SHOW_EARLIER`` message asks for earlier ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from chat_app.interface.rendering.sockets import emit
 if TYPE_CHECKING:
     from chat_app.interface.history.history_layer import History
 
+OPENED: Final = 2
+"""Turns that a page shows of a conversation that it opens; the last question is at the top of the screen."""
 TURNS: Final = 6
-"""Turns that a page shows of a conversation, and that it adds when the reader asks for earlier ones."""
+"""Most turns that a page shows after a question, and turns that it adds when the reader asks for earlier ones."""
 EARLIER: Final = "asclepius_earlier"
 """Key of the message that tells the page how many earlier turns there are."""
 SHOW_EARLIER: Final = "asclepius_show_earlier"
@@ -34,12 +36,12 @@ class RecentTurns:
 
     def open(self, session: WebsocketSession, thread: Any) -> None:
         """Cut the stored conversation that ``session`` opens to its last turns."""
-        self._cut(session, thread, TURNS)
+        self._cut(session, thread, OPENED)
 
     def reopen(self, session: WebsocketSession, thread: Any) -> None:
         """Cut the stored conversation to the turns that ``session`` shows already, and those after them."""
         questions, shown = _questions(thread), self._shown.get(session, [])
-        first = next((at for at, known in enumerate(questions) if known in shown), len(questions) - TURNS)
+        first = next((at for at, known in enumerate(questions) if known in shown), len(questions) - OPENED)
         self._cut(session, thread, len(questions) - first)
 
     async def tell(self, session: WebsocketSession) -> None:
