@@ -146,6 +146,22 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
         ),
         ("Calculate the eGFR", "egfr", {}),
         (
+            "QTc: QT 400 ms, heart rate 88 woman",
+            "qtc",
+            {"qt": "400 ms", "heart_rate": "88 ?", "sex": "female"},
+        ),
+        (
+            "CrCl 80 y, weight 72 kg, creatinine 98 male",
+            "creatinine_clearance",
+            {"age": "80 years", "sex": "male", "weight": "72 kg", "creatinine": "98 ?"},
+        ),
+        ("eGFR: age 75 m, creatinine 1.3 mg/dl", "egfr", {"age": "75 years", "sex": "male", "creatinine": "1.3 mg/dl"}),
+        (
+            "CHADSVASC hf 75 m",
+            "cha2ds2_vasc",
+            {"age": "75 years", "sex": "male", "heart_failure": True},
+        ),
+        (
             "chads vasc 59 F, no risk factors",
             "cha2ds2_vasc",
             {
@@ -311,3 +327,16 @@ def test_of_several_values_or_another_unit_none_is_taken(question: str) -> None:
 )
 def test_the_sex_of_somebody_else_is_not_taken(question: str) -> None:
     assert read(Exchange(question)) == [("egfr", {"age": "70 years", "creatinine": "1.3 mg/dl"})]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "CHA2DS2-VASc for the husband of a diabetic woman, 75 y, hypertension",
+        "CHA2DS2-VASc for the son of a 98-year-old man with diabetes, 75 y, hypertension",
+        "CHA2DS2-VASc for a diabetic woman's husband, 75 y, hypertension",
+        "CHA2DS2-VASc: Tochter eines Diabetikers, 75 Jahre, Hypertonie",
+    ],
+)
+def test_nothing_is_taken_of_a_person_whose_relative_is_asked_about(question: str) -> None:
+    assert read(Exchange(question)) == [("cha2ds2_vasc", {"age": "75 years", "hypertension": True})]

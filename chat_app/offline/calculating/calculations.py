@@ -60,7 +60,11 @@ def is_calculator(function: FunctionToolIn) -> bool:
 def calculations(functions: Sequence[FunctionToolIn], turns: Sequence[Exchange]) -> tuple[list[Call], bool]:
     """Return the calls of calculators that the last question still wants, and whether it wants nothing else."""
     calculators = [_Calculator(function) for function in functions if is_calculator(function)]
-    chosen, alone = _chosen(calculators, turns, plain(turns[-1].question)) if calculators else ([], False)
+    chosen, alone = (
+        _chosen(calculators, turns, plain(turns[-1].question, _measurements(calculators)))
+        if calculators
+        else ([], False)
+    )
     done = {output.name for output in turns[-1].outputs}
     return [reading.call for reading in chosen if reading.calculator.name not in done], alone
 
@@ -163,7 +167,7 @@ class _Calculator:
         """Return the words of ``text`` that are neither the calculator's name nor a part of its inputs."""
         names = [name for schema in self.properties.values() for name in aliases(schema)]
         rest = re.sub(f"{self._names}|{any_of(names)}" if names else self._names, " ", text)
-        units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self._units(schema)]
+        units = [unit for schema in self.properties.values() if _is_quantity(schema) for unit in self.units(schema)]
         spans = [(found.start, found.end) for found in values_with_unit(rest, units)] if units else []
         return [word for word in _WORD.findall(blanked(rest, spans)) if word not in word_list("stop")]
 
@@ -196,7 +200,7 @@ class _Calculator:
 
     def _read_quantities(self, properties: dict[str, Json], text: str, reading: _Reading) -> None:
         """Read values by the name of their input, then the rest by a unit that only one input takes."""
-        units = {name: self._units(schema) for name, schema in properties.items() if _is_quantity(schema)}
+        units = {name: self.units(schema) for name, schema in properties.items() if _is_quantity(schema)}
         for name, accepted in units.items():
             names = listed(properties[name]["description"], "Also")
             if names:
@@ -206,7 +210,8 @@ class _Calculator:
             if own and name not in reading.given and name not in reading.unclear:
                 _keep(reading, name, values_with_unit(text, own))
 
-    def _units(self, schema: Json) -> list[str]:
+    def units(self, schema: Json) -> list[str]:
+        """Return the units that a value takes."""
         unit = self._plain(schema["properties"]["unit"])
         return [unit["const"]] if "const" in unit else list(unit.get("enum", ()))
 
@@ -224,6 +229,16 @@ class _Calculator:
             read = {name: part.given.get(name) for name in fields}
             found.append({**read, choice: option})
         return found if all(any(_is_measured(value) for value in one.values()) for one in found) else []
+
+
+def _measurements(calculators: Sequence[_Calculator]) -> list[str]:
+    """Return the names of measurements, without those that name a criterion too, and without ages."""
+    schemas = [(calculator, schema) for calculator in calculators for schema in calculator.properties.values()]
+    criteria = {name for _, schema in schemas if schema.get("type") == "boolean" for name in aliases(schema)}
+    measured = [
+        schema for calculator, schema in schemas if _is_quantity(schema) and "years" not in calculator.units(schema)
+    ]
+    return sorted({name for schema in measured for name in listed(schema["description"], "Also")} - criteria)
 
 
 def _is_measured(value: object) -> bool:

@@ -14,10 +14,11 @@ from tools.language.named_lists import any_of, listed
 Json = dict[str, Any]
 _NO_FINDING: Final = re.compile(r" (?:risk|risks|score|prevention|prophylaxis)\b")
 _NO_PATIENT: Final = re.compile(r"\b(?:family history of|risk of|risk for|prevent|suspected)(?: an?| the)? $")
-_RELATIVE: Final = re.compile(
-    r"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) (?:mother|father|parents?|brother|sister|son|daughter|wife|husband"
-    r"|partner|mutter|vater|eltern|bruder|schwester|sohn|tochter|frau|mann)\b"
+RELATION: Final = (
+    r"(?:mother|father|parents?|brother|sister|son|daughter|wife|husband|partner|mutter|vater|eltern|bruder|schwester"
+    r"|sohn|tochter|frau|mann)\b"
 )
+_RELATIVE: Final = re.compile(rf"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) {RELATION}")
 """Somebody beside the patient; ``my mother`` may be the patient."""
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")

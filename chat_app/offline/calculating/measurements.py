@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from chat_app.offline.calculating.findings import RELATION
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
 from tools.language.units_of_measure import COUNTS, DECIMAL, UNITS, any_spelling, spellings, with_decimal_points
@@ -51,6 +52,14 @@ _DURATION: Final = re.compile(
     rf"(?! ?-?(?:old|alt|woman|man|male|female|lady|patient|frau|mann|[mfw]\b))"
     rf"|{DECIMAL} (?:{_YEARS}) (?:ago|earlier|later|before|history|of(?! age)|zuvor|später)\b"
 )
+_OF_SOMEBODY: Final = re.compile(
+    rf"\b(?P<relation>{RELATION}) (?:of (?:an?|the|this|that|my|our)|(?:von )?(?:einer|einem|eines|der|des|dem)) "
+    r"[^.,;:?]*"
+)
+_POSSESSIVE: Final = re.compile(
+    rf"\b(?:an?|the|this|that|my) (?:(?!\b(?:an?|the|this|that|my|of)\b)[^.,;:?])*?['’]s (?={RELATION})"
+)
+"""A person who is told of as the relative of another one, of whom nothing is taken."""
 
 
 class Measured(NamedTuple):
@@ -64,17 +73,22 @@ class Measured(NamedTuple):
     """Whether it is another measurement of that name: of the urine, the target, the earlier one."""
 
 
-def plain(text: str) -> str:
+def plain(text: str, measured: Sequence[str] = ()) -> str:
     """Return ``text`` folded, with clinical shorthand written out: decimal commas, feet, 110/70, 75 m, bid.
 
-    How long ago something was, or how long it lasted, is left out: it is nobody's age.
+    How long ago something was, or how long it lasted, is left out: it is nobody's age. A number behind one of
+    ``measured``, the names of measurements, is no age either. Of "the husband of a diabetic woman" the husband is kept.
     """
     words = _DURATION.sub(" ", with_decimal_points(fold_phrase(text)))
+    words = _OF_SOMEBODY.sub(r"\g<relation>", _POSSESSIVE.sub("", words))
     words = _STONE.sub(lambda found: f"{int(found[1] or found[3]) * 14 + int(found[2] or found[4] or 0)} lb", words)
     words = _FEET.sub(lambda found: f"{int(found[1]) * 12 + int(found[2] or 0)} in", words)
     words = _INCHES.sub(" in", words)
     words = _PRESSURE.sub(_pressure, words)
-    words = _AGE_AND_SEX.sub(r"\1 years ", words)
+    behind = re.compile(rf"(?:{any_of(measured)})[+\-−]?{_FILLERS}$") if measured else None
+    words = _AGE_AND_SEX.sub(
+        lambda found: found[0] if behind and behind.search(words, 0, found.start()) else f"{found[1]} years ", words
+    )
     words = _IS_AGED.sub(r"\1 years", words)
     words = _EVERY.sub(lambda found: f" {24 / int(found[1]):g} times a day" if int(found[1]) else found[0], words)
     words = _COUNTED.sub(lambda found: f" {COUNTS.get(found[1], found[1])} times a day", words)
