@@ -13,8 +13,8 @@ from tools.types import Frozen
 TEST: Path = DATA / "emergency_test.jsonl"
 """Questions written apart from the training set.
 
-The group ``blind`` was written before the classifier was asked, and nothing of it is in the training set. ``doses`` are
-ordinary questions about the doses of the demonstration drugs, ``pairs`` ordinary ones about combinations.
+The groups ``blind`` and ``unseen`` were written before the last training, and nothing of them is in the training set.
+``doses`` are ordinary questions about the doses of the demonstration drugs, ``pairs`` ordinary ones about combinations.
 """
 
 

@@ -17,12 +17,11 @@ NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Ca
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
-    assert {one.group for one in report.groups} == {"blind", "doses", "pairs"}
+    assert {one.group for one in report.groups} == {"blind", "doses", "pairs", "unseen"}
     for one in report.groups:
-        assert one.recognised >= 0.9 * one.emergencies, report.missed
-        assert one.false_alarms <= {"blind": 0.07, "doses": 0.01, "pairs": 0.02}[one.group] * one.ordinary, (
-            report.alarmed
-        )
+        assert one.recognised >= 0.95 * one.emergencies, report.missed
+        most = {"blind": 0.07, "doses": 0.01, "pairs": 0.02, "unseen": 0.005}[one.group]
+        assert one.false_alarms <= most * one.ordinary, report.alarmed
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
