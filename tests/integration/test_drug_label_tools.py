@@ -133,6 +133,15 @@ async def test_no_name_is_too_few(drugs: DrugDatabase) -> None:
     assert output.error == "Give one to 8 names of medicines."
 
 
+@pytest.mark.parametrize("name", ["Cotrimoxazol", "cotrimoxazole", "Co-Trimoxazol"])
+async def test_a_combination_is_found_by_its_international_name_in_german(drugs: DrugDatabase, name: str) -> None:
+    output = await call(drugs, "check_drug_interactions", names=[name, "warfarin"])
+    assert isinstance(output.output, dict)
+    assert output.output["unknown"] == []
+    assert output.output["pairs"][0]["medicines"] == ["sulfamethoxazole and trimethoprim", "warfarin"]
+    assert output.output["results"]
+
+
 async def test_a_look_alike_is_flagged(drugs: DrugDatabase) -> None:
     output = await call(drugs, "search_drug_database", drug_name="hydroxyzin")
     assert isinstance(output.output, dict)
@@ -155,9 +164,16 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
         ("Darf Simvastatin mit Grapefruitsaft eingenommen werden?", ["Grapefruit juice"]),
         ("Is metoprolol a beta blocker?", []),
         ("SSRI", []),
+        ("triptans with SSRIs", ["SSRI", "Triptan"]),
+        ("Triptane mit SSRI", ["SSRI", "Triptan"]),
+        ("ACE inhibitors in heart failure", []),
+        ("ACE inhibitors and beta blockers after a heart attack", []),
+        ("Marcumar und Ibuprofen", ["Marcumar"]),
+        ("phenprocoumon with ibuprofen", ["phenprocoumon"]),
+        ("Marcumar und Novalgin", ["Marcumar", "Novalgin"]),
     ],
 )
-async def test_classes_foods_and_herbs_beside_a_medicine_are_named(
+async def test_what_is_named_beside_the_medicines_found_is_told(
     drugs: DrugDatabase, question: str, also_named: list[str]
 ) -> None:
     output = await call(drugs, "search_drug_database", drug_name=question)

@@ -228,6 +228,35 @@ def test_of_two_classes_nothing_is_said_to_be_searched() -> None:
     assert "either label" not in note
 
 
+def test_of_two_classes_the_labels_of_their_members_are_searched() -> None:
+    member = record("sumatriptan", {"warnings": ("SSRIs may cause serotonin syndrome.", "Take with food.")})
+    hit = DrugHit(record=member, matched=Match(how="class", on="triptan"), score=95.0)
+    triptans = DrugSearchResult(query=DrugQuery(name="triptans"), hits=(hit,))
+    result = interaction_result([triptans, _found("SSRIs")])
+    assert [(row["label_of"], row["about"]) for row in rows(result)] == [("sumatriptan", "SSRIs")]
+    assert quoted(result) == ["SSRIs may cause serotonin syndrome."]
+    assert pairs(result)[0]["labels_of"] == ["sumatriptan"]
+    assert pairs(result)[0]["note"] == "These labels were searched for the other class: sumatriptan."
+
+
+def test_members_without_a_statement_are_named_and_nothing_is_called_safe() -> None:
+    member = record("sumatriptan", {"warnings": ("Take with food.",)})
+    hit = DrugHit(record=member, matched=Match(how="class", on="triptan"), score=95.0)
+    result = interaction_result([DrugSearchResult(query=DrugQuery(name="triptans"), hits=(hit,)), _found("SSRIs")])
+    assert pairs(result)[0]["note"].endswith(NOTHING_FOUND)
+    assert "sumatriptan" in pairs(result)[0]["note"]
+
+
+def test_a_known_name_without_a_record_is_searched_by_its_class_and_not_asked_about() -> None:
+    one = record("alphadrug", {"interactions": ("Anticoagulants raise the risk of bleeding.",)})
+    absent = DrugSearchResult(query=DrugQuery(name="Marcumar"), note="Marcumar is another name of …", absent=True)
+    result = interaction_result([_found(one), absent])
+    assert quoted(result) == ["Anticoagulants raise the risk of bleeding."]
+    assert "Marcumar is not in the drug database" in pairs(result)[0]["note"]
+    assert isinstance(result.data, dict)
+    assert result.data["unknown"] == []
+
+
 def test_one_medicine_lists_its_interactions_by_severity() -> None:
     one = record(
         "alphadrug",

@@ -160,6 +160,10 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
     evidence.lookups[0] = replace(evidence.lookups[0], also_named=("Grapefruit juice",))
     (call,) = comparison("grapefruit juice and amlodipine", evidence, (compare,))
     assert call.arguments == {"names": ["amlodipine", "Grapefruit juice"]}
+    classes = gather(found("sumatriptan", "sertraline", how="class"))
+    classes.lookups[0] = replace(classes.lookups[0], also_named=("SSRI", "Triptan"))
+    (call,) = comparison("triptans with SSRIs", classes, (compare,))
+    assert call.arguments == {"names": ["SSRI", "Triptan"]}
 
 
 @pytest.mark.parametrize(

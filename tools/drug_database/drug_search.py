@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, Self
 import orjson
 
 from tools.drug_database.drug_filters import Filters, has_strength, normal_strength, only
-from tools.drug_database.labels.interaction_parties import medicine
 from tools.drug_database.labels.label_scope import (
     asked_forms,
     asked_populations,
@@ -23,7 +22,7 @@ from tools.drug_database.labels.label_scope import (
     scope_of,
     with_asked_label_first,
 )
-from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.named_beside import named_beside
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
 from tools.drug_database.names.lookalikes import look_alikes
@@ -149,19 +148,10 @@ class Searcher:
             did_you_mean=reading.did_you_mean,
             note=note,
             absent=absent,
-            also_named=self._also_named(client, query.name, hits),
+            also_named=named_beside(
+                state.index, question, self.expand(client, query.name).expansions, query.name, hits
+            ),
         )
-
-    def _also_named(self, client: Client, text: str, hits: Sequence[DrugHit]) -> tuple[str, ...]:
-        """Return the classes, foods and herbs in ``text`` to which none of the medicines that it names belongs."""
-        named = [hit.record for hit in hits if hit.matched.how in {"exact", "brand", "synonym"}]
-        if not named:
-            return ()
-        terms = label_terms()
-        texts = [text, *(term for one in self.expand(client, text).expansions for term in one.same)]
-        own = [medicine(record).groups for record in named]
-        groups = frozenset[str]().union(*map(terms.groups_in, texts))
-        return tuple(sorted(groups.difference(*own)))
 
     def named(self, client: Client, state: DrugSnapshot, text: str) -> list[DrugRecord]:
         """Return the records of the medicines whose names are inside ``text``, in their order."""

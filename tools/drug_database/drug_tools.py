@@ -18,6 +18,8 @@ from tools.types import ToolPresentation, ToolResult
 Tool = Callable[..., Awaitable[ToolResult]]
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
+_MOST_MEMBERS = 5
+"""Medicines of a class whose labels are searched where classes alone are named."""
 
 
 SEARCH = ToolPresentation(
@@ -129,7 +131,7 @@ def _interaction_tool(database: DrugDatabase) -> Tool:
         if not 1 <= len(names) <= _MOST_MEDICINES:
             raise ToolArgumentsInvalid(f"Give one to {_MOST_MEDICINES} names of medicines.")
         _check_names(names)
-        return interaction_result([await database.search(DrugQuery(name=name, limit=1)) for name in names])
+        return interaction_result([await database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names])
 
     return check_drug_interactions
 

@@ -42,7 +42,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
     if understand(question.text).asks_together or any(len(pair.names) < 2 for pair in evidence.pairs):
         return True
     names = {fold_name(name) for one in evidence.named for name in (one.name, one.matched_on, *one.brand_names)}
-    name = f"(?:{'|'.join(map(re.escape, sorted(names - {''}, key=len, reverse=True)))})"
+    names |= {fold_name(name) for pair in evidence.pairs for name in pair.names}
+    name = f"(?:{'|'.join(map(re.escape, sorted(names - {''}, key=len, reverse=True)))})(?:s|e|en)?"
     if _INSTEAD.search(text) or re.search(rf"\b(?:from|von|de) {name} .*\b(?:to|auf|zu|a) {name}\b", text):
         return False
     if re.search(rf"\b(?:{_BESIDE}) (?:(?!(?:{_CHOICE}) )\w+ ){{0,2}}{name}\b(?! (?:{_CHOICE}) )", text):

@@ -136,7 +136,8 @@ def _read_pairs(body: Json, evidence: Evidence) -> None:
     for row in _list(body.get("pairs")):
         if isinstance(row, dict):
             names = _texts(row.get("medicines"))
-            said = [found for found in results if {found.get("label_of"), found.get("about")} <= set(names)]
+            of = {*names, *_texts(row.get("labels_of"))}
+            said = [found for found in results if found.get("label_of") in of and found.get("about") in names]
             records = tuple(_record({**found, "generic_name": found.get("label_of")}) for found in said)
             evidence.pairs.append(Pair(names, records, _text(row.get("note"))))
     for row in _list(body.get("unknown")):

@@ -25,6 +25,7 @@ _LISTED_RISK = "{} is listed among medicines with the risk {}; no loaded label o
 _NOT_LISTED = "{} is not in the drug database: only the other label was searched, for that name."
 _ONE_WAY = "{} has no label: only that of the other one was searched."
 _NO_LABELS = "Neither {} nor {} is a medicine with a label here: nothing was searched."
+_MEMBERS = "These labels were searched for the other class: {}."
 _NO_RECORD = "No medicine of that name is in the drug database: ask which one is meant."
 
 
@@ -43,7 +44,11 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
         rows += found_rows
         pairs.append(_pair(one, other, statements, len(found_rows)))
     rows.sort(key=_Row.order)
-    unknown = [result for result in found if named_record(result) is None and not unlisted(result.query.name).is_class]
+    unknown = [
+        result
+        for result in found
+        if named_record(result) is None and not result.absent and not unlisted(result.query.name).is_class
+    ]
     data: dict[str, JsonValue] = {
         "pairs": pairs,
         "results": [row.data() for row in rows],
@@ -56,7 +61,9 @@ def interaction_result(found: Sequence[DrugSearchResult]) -> ToolResult:
 def party_of(result: DrugSearchResult) -> Party:
     """Return the medicine that was found, with the labels of a named brand first; else a party of the bare name."""
     record = named_record(result)
-    return medicine(_brand_first(record, result.hits[0].matched.on)) if record else unlisted(result.query.name)
+    if record is None:
+        return unlisted(result.query.name, [hit.record for hit in result.hits if hit.matched.how == "class"])
+    return medicine(_brand_first(record, result.hits[0].matched.on))
 
 
 def _brand_first(record: DrugRecord, name: str) -> DrugRecord:
@@ -71,7 +78,8 @@ def _identity(party: Party) -> str:
 
 def _rows(statements: Iterable[Statement], parties: Iterable[Party], passages: dict[str, Passage]) -> list[_Row]:
     """One row for each run of statements of one severity in one section of one label."""
-    records = {party.name: party.record for party in parties if party.record}
+    known = [record for party in parties for record in (party.record, *party.members) if record]
+    records = {record.generic_name: record for record in known}
     rows: list[_Row] = []
     for _, run in groupby(statements, key=_run):
         group = list(run)
@@ -120,6 +128,7 @@ def _pair(one: Party, other: Party, statements: Sequence[Statement], rows: int) 
     stated = {(statement.label_of, statement.mentioned_as[0]) for statement in statements if statement.mentioned_as}
     return {
         "medicines": [one.name, other.name],
+        "labels_of": list(dict.fromkeys(statement.label_of for statement in statements)),
         "mentions": rows,
         "severity": said[0].severity if said else None,
         "shared_risks": list(risks),
@@ -131,7 +140,9 @@ def _pair_note(
     one: Party, other: Party, *, said: bool, risks: Sequence[str], stated: Collection[tuple[str, str]]
 ) -> str:
     if one.record is None and other.record is None:
-        return _NO_LABELS.format(one.name, other.name)
+        members = [record.generic_name for party in (one, other) for record in party.members]
+        searched = _MEMBERS.format(", ".join(members)) if members else _NO_LABELS.format(one.name, other.name)
+        return f"{searched} {NOTHING_FOUND}" if members and not said else searched
     notes: list[str] = []
     shared = [name for name in _contents(one) if name in _contents(other)]
     if shared:

@@ -37,6 +37,8 @@ class Party:
     groups: frozenset[str]
     roles: frozenset[EnzymeRole]
     is_class: bool = False
+    members: tuple[DrugRecord, ...] = ()
+    """Medicines of the class; their labels are read where the other party has none either."""
 
     def named_in(self, sentence: str) -> tuple[str, ...]:
         """Return the names of the medicine that ``sentence`` uses."""
@@ -61,7 +63,7 @@ class Party:
 
 
 def medicine(record: DrugRecord) -> Party:
-    """Return the party of a medicine in the database."""
+    """Return the party of a record, which a formulary may name like a class, such as "CYP3A4 inhibitors"."""
     known = aliases()
     plain = [record.generic_name, *record.ingredients, *(fact.value for fact in record.substances)]
     plain += [part for name in plain for part in _PARTS.split(name) if part != name]
@@ -76,12 +78,13 @@ def medicine(record: DrugRecord) -> Party:
         names=_index([*plain, *others], marked),
         classes=_index(_class_wordings(classes, known), ()),
         own=frozenset(map(fold_name, plain)),
-        groups=terms.groups_of(plain, [part for one in classes for part in _spellings(one)]),
-        roles=terms.roles_of(plain),
+        groups=terms.groups_of(plain, [part for one in classes for part in _spellings(one)])
+        | terms.group_named(record.generic_name),
+        roles=terms.roles_of(plain) | frozenset(terms.roles_in(record.generic_name)),
     )
 
 
-def unlisted(name: str) -> Party:
+def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
     """Return the party of a name that is no record: a class, or a medicine that only labels may name.
 
     A label that names a member of the class speaks of the class.
@@ -100,6 +103,7 @@ def unlisted(name: str) -> Party:
         groups=wording or terms.groups_of(names),
         roles=terms.roles_of(names) | frozenset(terms.roles_in(name)),
         is_class=bool(wording),
+        members=tuple(record for record in members if record.labels),
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
-from tools.drug_database.labels.interaction_parties import Party
+from tools.drug_database.labels.interaction_parties import Party, medicine
 from tools.drug_database.labels.severity import SEVERITIES, Severity, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
 from tools.drug_database.records import DrugRecord, Label, SectionName
@@ -56,8 +56,13 @@ class Statement(Frozen):
 
 
 def pair_statements(one: Party, other: Party) -> list[Statement]:
-    """Return what either label says about the other medicine, the most severe first; then shared risks."""
+    """Return what either label says about the other medicine, the most severe first; then shared risks.
+
+    Of two classes the labels of their members are read.
+    """
     found = [*_mentions(one, other), *_mentions(other, one)]
+    if one.record is None and other.record is None:
+        found += [said for of, about in ((one, other), (other, one)) for said in _of_members(of, about)]
     return [*_limited(found), *_risks(one, other, found)]
 
 
@@ -98,6 +103,11 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
         if names or classes:
             how: How = "name" if names else "class"
             yield _statement(of, about.name, how, names or classes, section, sentence, label)
+
+
+def _of_members(of: Party, about: Party) -> Iterator[Statement]:
+    for record in of.members:
+        yield from _mentions(medicine(record), about)
 
 
 def _statement(  # noqa: PLR0917

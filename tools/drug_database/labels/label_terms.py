@@ -126,6 +126,7 @@ class LabelTerms:
     def __init__(self, data: TermFile) -> None:
         self._groups: Mapping[str, Group] = {group.name: group for group in data.groups}
         self._phrases = PhraseIndex((phrase, group.name) for group in data.groups for phrase in group.phrases)
+        self._members = PhraseIndex((name, name) for group in data.groups for name in group.names)
         self._by_phrase: dict[Tokens, set[str]] = {}
         self._by_member: dict[str, set[str]] = {}
         for group in data.groups:
@@ -155,6 +156,14 @@ class LabelTerms:
     def members_of(self, groups: Iterable[str]) -> list[str]:
         """Return the named members of ``groups``."""
         return [name for group in groups for name in self._groups[group].names]
+
+    def members_in(self, text: str) -> frozenset[str]:
+        """Return the members of any group that ``text`` names."""
+        return frozenset(name for _, _, name in self._members.find(tokens(text)))
+
+    def words_of(self, groups: Iterable[str]) -> frozenset[str]:
+        """Return the words of the wordings of ``groups``."""
+        return frozenset(word for name in groups for phrase in self._groups[name].phrases for word in tokens(phrase))
 
     def _closed(self, names: Iterable[str]) -> frozenset[str]:
         found: set[str] = set()

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from tools.drug_database.names.foreign_names import international_key, international_keys
 from tools.drug_database.names.name_keys import shipped
 from tools.drug_database.names.spelling import Spellings
 from tools.language.folding import fold_name
@@ -79,6 +80,9 @@ class Aliases:
                 self._classes.setdefault(form, group)
             for drug_class in group.classes[:1]:
                 self._nicknames[fold_name(drug_class)].append(group.alias)
+        international = [one for one in data.names if one.kind == "inn"]
+        keys = international_keys([fold_name(one.alias) for one in international])
+        self._international = dict(zip(keys, international, strict=True))
         self.spellings = Spellings(
             [fold_name(one.alias) for one in data.names if one.kind != "abbreviation" or len(one.alias) >= _LONG_ENOUGH]
         )
@@ -89,6 +93,11 @@ class Aliases:
     def name(self, text: str) -> NameAlias | None:
         """Return the alias of a medicine that ``text`` is."""
         return self._names.get(fold_name(text))
+
+    def international(self, text: str) -> NameAlias | None:
+        """Return the international name that ``text`` is in German or Spanish: ``Cotrimoxazol``."""
+        found = self._international.get(international_key(fold_name(text)))
+        return found if found and len(text) >= _LONG_ENOUGH else None
 
     def substance_names(self, name: str) -> Sequence[str]:
         """Return the INN, BAN or USAN of the same substance beside ``name``."""

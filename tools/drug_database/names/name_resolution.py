@@ -67,7 +67,8 @@ def named_alone(index: NameIndex, aliases: Aliases, text: str) -> tuple[list[Nam
         found = [_candidate(one)._replace(how="synonym") for one in leading(index, index.exact(other))]
     if not found and (known := foreign_name(index, text) or abbreviated(index, text.split())):
         return [NameCandidate(known.entry, "synonym", known.name, 96.0)], _READ_AS.format(text, known.name)
-    return found, note
+    alias = None if found or is_known_word(text) else aliases.international(text)
+    return _by_name(index, aliases, alias.alias) if alias else (found, note)
 
 
 def foreign_name(index: NameIndex, text: str) -> Known | None:

@@ -69,14 +69,18 @@ def read(index: NameIndex, aliases: Aliases, question: TypedQuery) -> Reading:
     spans = find_spans(index, aliases, question)
     meant = [span for span in spans if not span.aside]
     covered = {place for span in spans for place in range(span.start, span.end)}
-    left = [
+    other = [
         word
         for place, word in enumerate(question.words)
         if place not in covered and word in question.subject and word not in JOINING
     ]
-    if meant and all(map(is_known_word, left)):
-        return _from_spans(index, [*meant, *(span for span in spans if span.aside)])
-    return _with_guesses(index, aliases, question, spans, left)
+    notes = {word: note for word in other if (note := _absent(index, aliases, word))}
+    left = [word for word in other if word not in notes]
+    if (meant or notes) and all(map(is_known_word, left)):
+        reading = _from_spans(index, [*meant, *(span for span in spans if span.aside)])
+    else:
+        reading = _with_guesses(index, aliases, question, spans, left)
+    return reading._replace(notes=(*reading.notes, *notes.values()))
 
 
 def _absent(index: NameIndex, aliases: Aliases, text: str) -> str:
