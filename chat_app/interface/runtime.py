@@ -24,7 +24,7 @@ from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
 from chat_app.interface.security.sign_in import SignIn
-from chat_app.interface.security.user_limits import UserLimits
+from chat_app.interface.security.user_limits import UploadRoom, UserLimits
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.interface.turns.question_gate import QuestionGate
 from chat_app.observability.metrics_port import metrics_of, metrics_served
@@ -75,6 +75,7 @@ class Runtime:
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
         self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
+        self.upload_room = UploadRoom(lambda: redis.held_files if (redis := self._redis()) else None, _held_bytes)
         self.gate = QuestionGate(self.limits, self.turns, self.elsewhere.running_of)
         self.show_elsewhere: Callable[[Mapping[str, OpenTurn]], Awaitable[None]] = _show_nothing
         """Shows the turns of other processes, by id; the page sets it."""
@@ -149,7 +150,8 @@ class Runtime:
                 self.app = app
                 self._opened.set()
                 requests = self.keeper.run_requests(self._show_elsewhere)
-                works = (app.warm_up(), self.keeper.run(), requests, self._catch_up())
+                uploads = self.upload_room.keep_recorded()
+                works = (app.warm_up(), self.keeper.run(), requests, uploads, self._catch_up())
                 beside = {asyncio.create_task(work) for work in works}
                 await stop.wait()
                 for task in beside:
@@ -272,6 +274,13 @@ def _history(settings: Settings) -> History:
     from chat_app.interface.history.history_layer import History
 
     return History(configured_url(settings))
+
+
+def _held_bytes() -> Mapping[str, int]:
+    # Imports Chainlit, which needs the page's folder.
+    from chat_app.interface.rendering.sockets import held_bytes
+
+    return held_bytes()
 
 
 async def _show_nothing(_opened: Mapping[str, OpenTurn]) -> None:

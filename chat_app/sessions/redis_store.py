@@ -25,6 +25,7 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
 from chat_app.sessions import redis_scripts
 from chat_app.sessions.ended_logins import EndedLogins
+from chat_app.sessions.held_files import HeldFiles
 from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_index import UserIndex
 from chat_app.sessions.session_lock import session_lock
@@ -99,6 +100,7 @@ class RedisSessionStore:
         self.journal = TurnJournal(self._redis, self._bounded, max(ttl, _JOURNAL_SECONDS))
         self.ended_logins = EndedLogins(self._redis, self._bounded, _LOGIN_SECONDS)
         self.tallies = RedisTallies(self._redis, self._bounded)
+        self.held_files = HeldFiles(self._redis, self._bounded, self.journal.writer)
         self._corrupt = 0
         self._commands: set[asyncio.Task[Any]] = set()
 

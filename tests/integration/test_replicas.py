@@ -17,6 +17,9 @@ import pytest
 import socketio
 import websockets
 
+from chat_app.interface.security.user_limits import MOST_OF_USER
+from chat_app.sessions import RedisSessionStore
+from chat_app.sessions.held_files import Held
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asking, seen, socket_of
 
@@ -154,6 +157,31 @@ async def test_answers_of_the_other_replica_count_towards_those_at_once(
         async with asyncio.timeout(60):
             while (await there.post("/api/v1/consult", json={"message": "count to 3"})).status_code == 429:
                 await asyncio.sleep(0.1)
+
+
+async def test_files_at_another_replica_take_room_from_their_user_alone(
+    replicas: tuple[ServedPage, ServedPage], redis_url: str
+) -> None:
+    store, sent, held = RedisSessionStore(redis_url), dict[str, int](), dict[str, int]()
+    elsewhere = store.held_files
+    elsewhere.holder, elsewhere.seconds = "another host", 600
+
+    def look(found: Held) -> bool:
+        held.update(found)
+        return True
+
+    await elsewhere.record(lambda: {"dora": MOST_OF_USER}, lambda _: True)
+    for user in ("dora", "emil"):
+        async with signed_in(replicas[0], user) as client, socket_of(replicas[0], client) as (_, _, session):
+            file = {"file": ("x.pdf", b"%PDF-1.4", "application/pdf")}
+            sent[user] = (await client.post(f"/project/file?session_id={session}", files=file)).status_code
+            async with asyncio.timeout(60):
+                while user == "emil" and held.get(user) != 8:
+                    await elsewhere.record(dict, look)
+                    await asyncio.sleep(0.05)
+    await store.aclose()
+    assert sent == {"dora": 413, "emil": 200}
+    assert held.get("dora", 0) == 0, "a file that is refused is not held"
 
 
 async def test_another_user_cannot_follow_or_stop_a_turn_of_the_other_replica(

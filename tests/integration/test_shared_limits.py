@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from chat_app.interface.security.password_login import FREE_TRIES, LoginThrottle, TooManyLogins
-from chat_app.interface.security.user_limits import MOST_OF_USER, TooManyQuestions, UserLimits
+from chat_app.interface.security.user_limits import MOST_OF_USER, TooManyQuestions, UploadRoom, UserLimits
 from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.tallies import Tallies
 
@@ -50,6 +50,28 @@ async def test_the_bytes_that_a_user_sends_are_counted_over_both_processes(both:
     assert await there.may_send(uuid4().hex, 1)
 
 
+async def test_files_that_both_processes_hold_count_together_until_one_dies(redis_url: str) -> None:
+    user, stores = uuid4().hex, [RedisSessionStore(redis_url) for _ in range(2)]
+    dying, other = (store.held_files for store in stores)
+    dying.holder, dying.seconds, room = uuid4().hex, 600, UploadRoom(lambda: other, dict)
+    assert await dying.record(lambda: {user: MOST_OF_USER - 100}, lambda _: True)
+    async with room.admitted(user, 101) as too_much, room.admitted(uuid4().hex, 101) as of_somebody_else:
+        assert (too_much, of_somebody_else) == (False, True)
+    async with room.admitted(user, 100) as fits:
+        assert fits
+        assert not await dying.record(lambda: {user: MOST_OF_USER - 99}, lambda held: held[user] <= MOST_OF_USER)
+    dying.seconds = 1
+    await dying.record(lambda: {user: MOST_OF_USER}, lambda _: True)
+    async with asyncio.timeout(60):
+        while True:
+            async with room.admitted(user, MOST_OF_USER) as fits:
+                if fits:
+                    break
+            await asyncio.sleep(0.1)
+    for store in stores:
+        await store.aclose()
+
+
 async def test_wrong_passwords_are_counted_over_both_processes_and_after_a_restart(
     both: list[Tallies], redis_url: str
 ) -> None:
@@ -75,6 +97,9 @@ async def test_a_process_counts_alone_while_redis_is_away(both: list[Tallies]) -
     errors = await refused([limits(cut_off).admit(user, running=0) for _ in range(12)])
     assert [type(error) for error in errors] == [TooManyQuestions] * 2
     await limits(both[0]).admit(user, running=0)
+    room = UploadRoom(lambda: down.held_files, lambda: {user: MOST_OF_USER})
+    async with room.admitted(user, 1) as full, room.admitted(uuid4().hex, 1) as fits:
+        assert (full, fits) == (False, True)
 
 
 async def test_a_process_goes_on_from_what_redis_had(redis_url: str) -> None:

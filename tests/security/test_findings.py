@@ -35,7 +35,7 @@ FINDINGS: dict[int, tuple[str, ...]] = {
     13: ("security/test_logins.py::test_a_request_that_names_its_user_twice_is_refused",),
     14: ("security/test_logins.py::test_the_demo_user_is_refused_behind_a_proxy",),
     15: (
-        "unit/test_upload_room.py::test_a_users_files_take_room_from_that_user_alone",
+        "integration/test_replicas.py::test_files_at_another_replica_take_room_from_their_user_alone",
         "security/test_socket_owners.py::test_a_message_that_is_too_long_does_not_fill_the_history",
         "integration/test_guideline_library.py::test_the_page_of_a_citation_is_drawn_with_its_words_marked",
     ),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, Literal, cast
 
 from chainlit.server import upload_file
-from chainlit.session import WebsocketSession, ws_sessions_id
+from chainlit.session import WebsocketSession
 from fastapi import APIRouter, HTTPException, Path, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,7 +18,6 @@ from chat_app.interface.page.page_settings import change
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import NotOwner, require_owner, token_of
-from chat_app.interface.security.user_limits import MOST_IN_ALL, MOST_OF_USER
 from tools.guidelines import Scope, scope_of
 
 _FULL: Final = "Too many files were sent. Close conversations with files, or try again later."
@@ -128,23 +126,9 @@ def upload_router(runtime: Runtime) -> APIRouter:
             raise HTTPException(
                 400, say(language, "upload.refused", file=safe_name(file.filename or ""), reason=reason)
             )
-        if file.size > room_for(user, _held()) or not await runtime.limits.may_send(user, file.size):
-            raise HTTPException(413, _FULL)
-        return await upload_file(session.user, session_id, file)
+        async with runtime.upload_room.admitted(user, file.size) as fits:
+            if not fits or not await runtime.limits.may_send(user, file.size):
+                raise HTTPException(413, _FULL)
+            return await upload_file(session.user, session_id, file)
 
     return router
-
-
-def room_for(user: str, held: Iterable[tuple[str | None, int]]) -> int:
-    """Return how many bytes ``user`` may still send; ``held`` are the owners and sizes of the files that are kept.
-
-    Chainlit deletes them when the last tab of a conversation is closed.
-    """
-    files = list(held)
-    of_user = sum(size for owner, size in files if owner == user)
-    return min(MOST_OF_USER - of_user, MOST_IN_ALL - sum(size for _, size in files))
-
-
-def _held() -> Iterator[tuple[str | None, int]]:
-    for session in list(ws_sessions_id.values()):
-        yield owner_of(session), sum(file["size"] or 0 for file in session.files.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -40,6 +41,14 @@ def drop_uploads(thread_id: str, owner: str) -> None:
     for session in sessions_of(thread_id, owner):
         session.files.clear()
         shutil.rmtree(session.files_dir, ignore_errors=True)
+
+
+def held_bytes() -> Counter[str]:
+    """Return the bytes of uploaded files that Chainlit keeps for the sockets of this process, by user."""
+    held: Counter[str] = Counter()
+    for session in list(ws_sessions_id.values()):
+        held[owner_of(session) or ""] += sum(file["size"] or 0 for file in session.files.values())
+    return held
 
 
 def is_there(session: WebsocketSession, socket: str) -> bool:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
 
-from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams
+from chat_app.errors import AsclepiusError, ErrorCode, InputRejected, MessageParams, SessionStoreUnavailable
+from chat_app.sessions.held_files import Held, HeldFiles
 from chat_app.sessions.tallies import Tallies, Tally
 
 MOST_OF_USER: Final = 500_000_000
 MOST_IN_ALL: Final = 10_000_000_000
-"""Bytes of files that can be sent in an hour, and those of open conversations in each process."""
+"""Bytes of files that can be sent in an hour, and of those that are held for open conversations."""
 _BUSY_RETRY_SECONDS: Final = 5
 _HOUR: Final = 3600
+_RECORD_SECONDS: Final = 5.0
 
 
 class TooManyQuestions(AsclepiusError):
@@ -101,3 +106,44 @@ def _spent(
     ]
     delay = max((cost - left) * seconds / limit for left, limit in zip(lefts, most, strict=True))
     return [Tally(left - cost, max(now, known.at)) for left, known in zip(lefts, found, strict=True)], delay
+
+
+class UploadRoom:
+    """Admits files while those that all processes hold for open conversations stay within the limits.
+
+    Args:
+        shared: Returns the records in Redis, or None while there are none; then this process counts alone.
+        here: Returns the bytes that this process holds, by user.
+    """
+
+    def __init__(self, shared: Callable[[], HeldFiles | None], here: Callable[[], Held]) -> None:
+        self._shared, self._here = shared, here
+        self._arriving: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def admitted(self, user: str, size: int) -> AsyncGenerator[bool]:
+        """Yield whether a file of ``size`` bytes fits; it counts as held during the block, which stores it."""
+        self._arriving[user] += size
+        try:
+            yield await self._record(partial(_fits, user))
+        finally:
+            self._arriving[user] -= size
+
+    async def keep_recorded(self) -> None:
+        """Record what this process holds every few seconds, until cancelled."""
+        while True:
+            await self._record(lambda _: True)
+            await asyncio.sleep(_RECORD_SECONDS)
+
+    async def _record(self, fits: Callable[[Held], bool]) -> bool:
+        if (shared := self._shared()) is not None:
+            with suppress(SessionStoreUnavailable):
+                return await shared.record(self._held, fits)
+        return fits(self._held())
+
+    def _held(self) -> Held:
+        return Counter(self._here()) + self._arriving
+
+
+def _fits(user: str, held: Held) -> bool:
+    return held.get(user, 0) <= MOST_OF_USER and sum(held.values()) <= MOST_IN_ALL

@@ -1,0 +1,64 @@
+"""Bytes of uploaded files that all processes hold for open conversations, by user.
+
+Each process keeps one record in Redis. A record that is not renewed expires, so that the files of a process that died
+no longer count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
+
+from chat_app.sessions.session_lock import Bounded
+
+_KEY: Final = "asclepius:held-files"
+_FORGOTTEN_SECONDS: Final = 86_400
+
+Held = Mapping[str, int]
+"""Bytes by user."""
+
+
+class HeldFiles:
+    """The records of all processes. That of ``holder``, this process, expires after ``seconds``."""
+
+    def __init__(self, redis: Redis, bounded: Bounded, holder: str, seconds: int = 30) -> None:
+        self._redis, self._bounded = redis, bounded
+        self.holder, self.seconds = holder, seconds
+
+    async def record(self, held: Callable[[], Held], fits: Callable[[Held], bool]) -> bool:
+        """Record what this process holds, unless ``fits`` refuses it together with all others; return what it says.
+
+        Both may be called more than once. Raises ``SessionStoreUnavailable``.
+        """
+
+        async def changed(pipeline: Pipeline) -> bool:
+            now: int = (await pipeline.time())[0]
+            own = held()
+            total, expired = Counter(own), list[str]()
+            for holder, (until, theirs) in _read(await pipeline.hgetall(_KEY)).items():
+                if until < now:
+                    expired.append(holder)
+                elif holder != self.holder:
+                    total.update(theirs)
+            accepted = fits(total)
+            pipeline.multi()  # type: ignore[no-untyped-call]
+            if expired:
+                pipeline.hdel(_KEY, *expired)
+            if accepted:
+                pipeline.hset(_KEY, self.holder, json.dumps([now + self.seconds, own]))
+                pipeline.expire(_KEY, _FORGOTTEN_SECONDS)
+            return accepted
+
+        transaction = partial(self._redis.transaction, changed, _KEY, value_from_callable=True)
+        accepted: bool = await self._bounded(transaction)
+        return accepted
+
+
+def _read(records: Mapping[Any, Any]) -> dict[str, tuple[int, Held]]:
+    return {holder.decode(): json.loads(record) for holder, record in records.items()}
