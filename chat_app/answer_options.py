@@ -69,3 +69,5 @@ class ConsultOptions:
     include_raw: bool = False
     """Also yield the model server's events as they arrived."""
     turn_id: str = field(default_factory=lambda: uuid4().hex)
+    resumed: tuple[str, ...] = ()
+    """Background responses of the same turn in a process that died; their events are read again."""

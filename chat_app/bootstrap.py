@@ -33,7 +33,7 @@ from chat_app.observability.log_ids import current_turn
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import SessionStore
 from chat_app.settings import Settings
-from chat_app.tool_registry import registered_tools
+from chat_app.tool_registry import built_in_tools, registered_tools
 from chat_app.tracing import GeneratorTrace, TurnRecorder, trace_app_generator, turn_recorder
 from tools.drug_database import DrugDatabase
 from tools.errors import ToolError
@@ -86,6 +86,12 @@ class App:
     """Names of the tools that MCP servers are to bring."""
     registering: asyncio.Task[None] | None = None
     """Registers them as their servers answer."""
+
+    @property
+    def tools_only_read(self) -> bool:
+        """Whether all tools are the app's own, which may run again for the same call."""
+        own = {tool.name for tool in built_in_tools(self.drugs, self.guidelines)}
+        return own.issuperset((*self.tools.names(), *self.remote_tools))
 
     async def warm_up(self) -> None:
         """Load the indexes and, on first start, the demonstration content; problems are logged and kept."""

@@ -157,6 +157,10 @@ class SessionBusy(SessionError):
     code: ErrorCode = "conversation_busy"
 
 
+class TurnTakenOver(SessionError):
+    """Another process writes the turn, because this one seemed dead."""
+
+
 class ChainConflict(SessionError):
     """The conversation's last response changed while this turn ran."""
 

@@ -6,7 +6,7 @@ Clinical decisions are made here; streaming, steps and sessions are below.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,24 @@ class AsclepiusHealthcareAgent:
     async def answer(self, message: str, options: ConsultOptions | None = None) -> ConsultResult:
         """Return the whole answer at once, for callers that do not stream; raises like ``consult``."""
         return await self._responses.handle_standard_query(self._request(message, options or ConsultOptions()))
+
+    async def resumed(self, conversation_id: str, turn_id: str) -> AsyncGenerator[AgentEvent, None] | None:
+        """Return the events of a turn whose process died, from its beginning.
+
+        Its background responses are read again from the model server, and its tools run again. None when the turn has
+        no such response, has ended, or the model server no longer has its last response.
+        """
+        turn = await self.chats.resumable(conversation_id, turn_id)
+        if turn is None or not await self._responses.keeps(turn.response_ids[-1]):
+            return None
+        known = {field.name for field in fields(ConsultOptions)}
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in turn.options.items()
+            if name in known
+        }
+        options["resumed"] = turn.response_ids
+        return self.consult(turn.question, ConsultOptions(**options))
 
     async def aclose(self) -> None:
         """Close the connections to the model server."""

@@ -15,6 +15,7 @@ from chat_app.errors import ChainConflict, SessionStoreUnavailable
 from chat_app.events import Notice, RunnerResult
 from chat_app.sessions.session_store import (
     Message,
+    ResumableTurn,
     Session,
     SessionStore,
     StreamingState,
@@ -235,6 +236,11 @@ class ChatManager:
         if not is_session_id(conversation_id) or await self._store.get(conversation_id, user_id) is None:
             return None
         return await self._store.messages(conversation_id)
+
+    async def resumable(self, conversation_id: str, turn_id: str) -> ResumableTurn | None:
+        """Return the turn's background responses so far; None when it has none or has ended."""
+        state = await self._store.streaming_state(conversation_id, turn_id)
+        return state.resumable if state is not None else None
 
     async def delete(self, conversation_id: str, user_id: str) -> bool:
         """Erase a conversation; return False when this user has no such conversation."""

@@ -12,10 +12,13 @@ import hashlib
 import logging
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from chat_app.agent.chat_manager import ChatManager, Conversation
 from chat_app.agent.citations.hosted_passages import HostedPassages
@@ -44,7 +47,7 @@ from chat_app.events import (
 from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
-from chat_app.sessions.session_store import StreamingState
+from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -145,6 +148,10 @@ class OpenAIResponseManager:
             notices=tuple(notices),
         )
 
+    async def keeps(self, response_id: str) -> bool:
+        """Return whether the model server has that response."""
+        return bool(await self._generator.model_client.keeps(response_id))
+
     async def aclose(self) -> None:
         """Close the connections to the model server."""
         await self._generator.model_client.aclose()
@@ -159,11 +166,11 @@ class OpenAIResponseManager:
             async with opened as conversation:
                 yield started.model_copy(update={"conversation_id": conversation.id})
                 answer = TurnAnswer(conversation, request.notices)
-                running = await self._run(request, conversation, answer)
                 # Beside the turn, so that a slow store does not delay the first word.
                 reporting = asyncio.create_task(
                     conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
                 )
+                running = await self._run(request, conversation, answer, after=reporting)
                 # Holds when nothing else is reached: the reader has left.
                 outcome = STOPPED
                 try:
@@ -194,7 +201,9 @@ class OpenAIResponseManager:
             yield started
             yield TurnEnded(outcome=failed(busy), answer="")
 
-    async def _run(self, request: TurnRequest, conversation: Conversation, answer: TurnAnswer) -> RunnerStreamingResult:
+    async def _run(
+        self, request: TurnRequest, conversation: Conversation, answer: TurnAnswer, *, after: asyncio.Task[None]
+    ) -> RunnerStreamingResult:
         """Return the run, not yet started: the new message, and the rest of the conversation by id or in full."""
         options = request.options
         store, tools = await self._search(request, conversation)
@@ -219,10 +228,31 @@ class OpenAIResponseManager:
             hosted_tools=(_file_search(store, options.documents),) if store else (),
             given={name: dict(values) for name, values in request.given.items()},
             fields=fields,
+            resumed=options.resumed,
+            on_response=self._progress(request, conversation, after=after),
             include_raw=options.include_raw,
         )
         runner = Runner(self._generator, self._tools, max_steps=self._max_steps, render_output=answer.render_output)
         return runner.astream(run)
+
+    def _progress(
+        self, request: TurnRequest, conversation: Conversation, *, after: asyncio.Task[None]
+    ) -> Callable[[str], Awaitable[None]] | None:
+        """Return a function that stores the id of a background response, for when this process dies."""
+        if not self._generator.model_kwargs.get("background"):
+            return None
+        options = replace(request.options, conversation_id=conversation.id, model=request.model)
+        stored, begun = to_jsonable_python(options), list(options.resumed)
+
+        async def store(response_id: str) -> None:
+            if response_id in begun:
+                return
+            begun.append(response_id)
+            turn = ResumableTurn(question=request.message, options=stored, response_ids=tuple(begun))
+            await after
+            await conversation.report(options.turn_id, StreamingState(status="streaming", resumable=turn))
+
+        return store
 
     async def _search(self, request: TurnRequest, conversation: Conversation) -> tuple[str | None, tuple[str, ...]]:
         """Return the vector store to search, if any, and the tools that are declared beside it.

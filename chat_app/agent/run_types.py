@@ -47,6 +47,10 @@ class RunRequest(Frozen):
     """Tools that the server runs itself, such as ``file_search``."""
     fields: dict[str, Any] = Field(default_factory=dict)
     """Further fields of ``ResponseRequest`` for every step."""
+    resumed: tuple[str, ...] = ()
+    """Background responses of the first steps, which another process began and the server still has."""
+    on_response: Callable[[str], Awaitable[None]] | None = None
+    """Called with the id of each response as soon as the server has named it; may be called twice."""
     include_raw: bool = True
     """Also yield the server's events unchanged."""
 

@@ -144,10 +144,12 @@ class RunnerStreamingResult:
         # Where it is the only one, the server's own tools may: their results are in the same response.
         only_hosted = bool(request.hosted_tools) and not state.steps
         choice = {"tool_choice": "none"} if last and declared and not only_hosted else {}
+        resumed = {"resumes": request.resumed[len(state.steps)]} if len(state.steps) < len(request.resumed) else {}
         return {
             **request.fields,
             **state.next_input(),
             **choice,
+            **resumed,
             "prompt_kwargs": request.prompt_kwargs,
             "tools": declared,
         }

@@ -44,6 +44,7 @@ from chat_app.generation.updates import (
     TextUpdate,
     ToolCallReady,
 )
+from chat_app.response_events import ResponseLifecycleEvent
 from tools.search_presentation import GUIDELINE_SEARCH
 from tools.tool_manager import ToolManager
 from tools.types import Function, FunctionOutput, StreamingFunctionOutput, ToolPresentation
@@ -113,6 +114,7 @@ class StreamManager:
                     if isinstance(batch, Notice):
                         await self._channel.put(batch)
                     else:
+                        await self._name(batch)
                         await self._take(batch, group)
         except ProviderError as error:
             failure = error
@@ -123,6 +125,13 @@ class StreamManager:
             self._output.settle(failure)
             if unknown := self._output.fold.unknown_events:
                 logger.info("The model server sent %d events of unknown types.", unknown)
+
+    async def _name(self, batch: EventBatch) -> None:
+        """Tell the run's caller the id of the response."""
+        if (tell := self._state.request.on_response) is not None:
+            for event in batch:
+                if isinstance(event, ResponseLifecycleEvent) and event.response_id:
+                    await tell(event.response_id)
 
     async def _take(self, batch: EventBatch, group: asyncio.TaskGroup) -> None:
         """Pass on what the events of one read make known, their text as few deltas."""

@@ -24,7 +24,7 @@ from chat_app.errors import (
     StreamTruncated,
 )
 from chat_app.events import Notice
-from chat_app.generation.model_client import EventBatch, ModelClient, ResponseRequest
+from chat_app.generation.model_client import BEFORE_FIRST, EventBatch, ModelClient, ResponseRequest
 from chat_app.generation.observers import GeneratorCall
 from chat_app.response_events import (
     ContentPartEvent,
@@ -80,8 +80,8 @@ class Delivery:
         self._said = False
         """Whether a part of the answer has arrived; another request would then give another answer."""
         self._ended = False
-        self._response_id: str | None = None
-        self._number: int | None = None
+        self._response_id = request.resumes
+        self._number = BEFORE_FIRST if request.resumes else None
 
     async def events(self) -> AsyncGenerator[EventBatch | Notice, None]:
         """Yield the events that arrived together, and notices of waiting.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ from tools.types import Frozen
 ToolChoice = Literal["auto", "none", "required"]
 EventBatch = Sequence[ResponseEvent]
 """Events that arrived in one read, in order; never empty."""
+BEFORE_FIRST: Final = -1
+"""The ``sequence_number`` before a response's first event."""
 
 
 class ResponseRequest(Frozen):
@@ -38,12 +40,14 @@ class ResponseRequest(Frozen):
     store: bool | None = None
     background: bool | None = None
     """Keep the response running at the server when the connection breaks, so that the stream can be resumed."""
+    resumes: str | None = None
+    """Background response to read from its beginning instead of requesting one; never sent."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Additional fields; they take precedence over the ones above."""
 
     def payload(self) -> dict[str, Any]:
         """Return the request's JSON body without ``stream``, unset and empty fields omitted."""
-        body = self.model_dump(exclude={"extra"}, exclude_none=True)
+        body = self.model_dump(exclude={"extra", "resumes"}, exclude_none=True)
         body = {key: value for key, value in body.items() if value != () or key == "input"}
         if not self.tools:
             body.pop("tool_choice", None)
@@ -77,7 +81,10 @@ class ModelClient(Protocol):
         ...
 
     def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
-        """Iterate the events of a background response behind ``sequence_number`` ``after``; raises like ``stream``."""
+        """Iterate the events of a background response behind ``sequence_number`` ``after``; raises like ``stream``.
+
+        ``BEFORE_FIRST`` iterates all of them.
+        """
         ...
 
     async def cancel(self, response_id: str) -> None:

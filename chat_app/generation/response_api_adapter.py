@@ -31,7 +31,7 @@ from chat_app.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from chat_app.generation.model_client import EventBatch, ResponseRequest
+from chat_app.generation.model_client import BEFORE_FIRST, EventBatch, ResponseRequest
 from chat_app.generation.stream_reader import ReadPace, read_events
 
 _CONNECT_TIMEOUT = 10.0
@@ -97,7 +97,8 @@ class ResponseAPIAdapter:
     def resume(self, response_id: str, *, after: int) -> AbstractAsyncContextManager[AsyncIterator[EventBatch]]:
         """See ``ModelClient.resume``."""
         retrieve: Any = self._client.responses.with_streaming_response.retrieve
-        return self._opened(retrieve(response_id, stream=True, starting_after=after), chained=False)
+        place = {} if after == BEFORE_FIRST else {"starting_after": after}
+        return self._opened(retrieve(response_id, stream=True, **place), chained=False)
 
     async def cancel(self, response_id: str) -> None:
         """See ``ModelClient.cancel``."""

@@ -16,10 +16,12 @@ from chat_app.audit import audit_log
 from chat_app.database.database_engine import configured_url
 from chat_app.embedded.specs import ServiceName
 from chat_app.errors import AsclepiusError, ConfigurationError, ProviderError, SessionError
+from chat_app.events import AgentEvent
 from chat_app.interface.conversation.thread_scope import scope_of_thread
 from chat_app.interface.history.branches import forget
 from chat_app.interface.keeping.followed_turns import FollowedTurns
-from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper, turns_of
+from chat_app.interface.keeping.stored_turns import turns_of
+from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, TurnKeeper
 from chat_app.interface.security.accounts import api_keys_at
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.password_login import PasswordLogin
@@ -62,7 +64,7 @@ class Runtime:
         self.turns = LiveTurns(observer_of=lambda ids: TurnWatch(ids, self._tool_names, self.metrics))
         server = settings.server
         if self.metrics is not None:
-            self.metrics.watch("turns_active", "Answers being written.", lambda: self.turns.running)
+            self.metrics.watch("turns_active", "Answers being written.", lambda: self.keeper.running)
             self.metrics.watch_restarts(get_args(ServiceName), self._restarts)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget
@@ -71,7 +73,9 @@ class Runtime:
             self.metrics.watch("audit_failures", "Audit entries not written.", lambda: self.audit.failures)
         tallies = Tallies(lambda: redis.tallies if (redis := self._redis()) else None)
         self.password_login = PasswordLogin(self.identity, self.audit, tallies)
-        self.keeper = TurnKeeper(self.history, self.turns, self.audit, self._sessions, self._open_sessions)
+        resume = self._resumed if settings.model.background else None
+        stores = (self._sessions, self._open_sessions)
+        self.keeper = TurnKeeper(self.history, self.turns, self.audit, *stores, resume=resume)
         self.history.before_reading = self.keeper.up_to_date
         self.elsewhere = FollowedTurns(self._open_sessions, self.turns)
         self.limits = UserLimits(tallies, per_minute=server.questions_per_minute, at_once=server.concurrent_turns)
@@ -138,7 +142,7 @@ class Runtime:
         try:
             yield
         finally:
-            await self.turns.end_all()
+            await asyncio.gather(self.turns.end_all(), self.keeper.taken_over.end_all())
             stop.set()
             await asyncio.wait({services}, timeout=15)
             await self.history.close()
@@ -197,6 +201,11 @@ class Runtime:
 
     async def _sessions(self) -> SessionStore:
         return (await self.ready()).sessions
+
+    async def _resumed(self, conversation_id: str, turn_id: str) -> AsyncGenerator[AgentEvent, None] | None:
+        """Run a turn again whose process died; return None when that could do something twice."""
+        app = await self.ready()
+        return await app.agent.resumed(conversation_id, turn_id) if app.tools_only_read else None
 
     def _open_sessions(self) -> SessionStore | None:
         return None if self.app is None else self.app.sessions

@@ -57,7 +57,7 @@ class PageServer(uvicorn.Server):
 
         Browsers go to another replica, each when its answer has ended.
         """
-        draining = asyncio.create_task(self._runtime.turns.drain(self._runtime.settings.server.drain_seconds))
+        draining = asyncio.create_task(self._runtime.keeper.drain(self._runtime.settings.server.drain_seconds))
         while not draining.done() and not self.force_exit:
             await release_browsers(self._runtime.turns)
             await asyncio.wait({draining}, timeout=_FORCED_EXIT_POLL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.sessions.session_store import (
     Message,
+    ResumableTurn,
     RetrievedPassage,
     Session,
     SessionStore,
@@ -17,6 +18,7 @@ from chat_app.sessions.session_store import (
 __all__ = [
     "Message",
     "RedisSessionStore",
+    "ResumableTurn",
     "RetrievedPassage",
     "Session",
     "SessionStore",

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import AwareDatetime, Field
 
@@ -93,6 +93,14 @@ class RetrievedPassage(Frozen):
     passage: Passage
 
 
+class ResumableTurn(Frozen):
+    """A turn whose responses the model server goes on writing when the process that asked dies."""
+
+    question: str
+    options: dict[str, Any]
+    response_ids: tuple[str, ...]
+
+
 class StreamingState(Frozen):
     """The progress of the answer to one request, readable by other processes."""
 
@@ -100,6 +108,8 @@ class StreamingState(Frozen):
     chunk_count: int = Field(default=0, ge=0)
     last_chunk_at: AwareDatetime = Field(default_factory=_now)
     response_id: str | None = None
+    resumable: ResumableTurn | None = None
+    """Set while background responses are written."""
 
 
 class SessionStore(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
 
-from chat_app.errors import SessionStoreUnavailable
+from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
 from chat_app.sessions.session_lock import Bounded
 from tools.types import Frozen
 
@@ -30,6 +30,12 @@ _CLAIM_SECONDS: Final = 30
 _OPEN: Final = "asclepius:journals"
 _STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
+_APPEND: Final = """
+local writer = redis.call('GET', KEYS[2])
+if writer and writer ~= ARGV[1] then return -1 end
+return redis.call('RPUSHX', KEYS[1], unpack(ARGV, 2))
+"""
+"""Refuses what a process that seemed dead writes after its turn was taken over."""
 
 
 class OpenTurn(Frozen):
@@ -40,6 +46,8 @@ class OpenTurn(Frozen):
     question_id: str = ""
     """The question that the turn answers, beside the turns of other models."""
     owner: str = ""
+    taken_over: bool = False
+    """Whether the writer goes on with the turn of a process that died."""
 
     @property
     def released(self) -> bool:
@@ -84,6 +92,8 @@ class TurnJournal:
     async def append(self, turn_id: str, events: Sequence[str]) -> bool:
         """Append events; return False when the journal no longer exists.
 
+        Raises ``TurnTakenOver`` when another process writes the turn now.
+
         What the turns append during one round trip to Redis goes into the next one, together.
         """
         append = _Append(turn_id, events, asyncio.get_running_loop().create_future())
@@ -97,7 +107,8 @@ class TurnJournal:
             batch, self._waiting = self._waiting, []
             pipeline = self._redis.pipeline(transaction=False)
             for append in batch:
-                pipeline.rpushx(_key(append.turn_id), *append.events)
+                key = _key(append.turn_id)
+                pipeline.eval(_APPEND, 2, key, _writer(key), self.writer, *append.events)
             try:
                 lengths: list[Any] = await self._run(partial(pipeline.execute, raise_on_error=False))
             except SessionStoreUnavailable as error:
@@ -108,6 +119,8 @@ class TurnJournal:
                     continue
                 if isinstance(length, Exception):
                     append.done.set_exception(SessionStoreUnavailable("Redis does not keep a running answer."))
+                elif length < 0:
+                    append.done.set_exception(TurnTakenOver("Another server goes on with this answer."))
                 else:
                     append.done.set_result(bool(length))
 
@@ -159,9 +172,11 @@ class TurnJournal:
         return {name.decode(): OpenTurn.model_validate_json(line) for name, line in found.items()}
 
     async def written_elsewhere(self) -> dict[str, OpenTurn]:
-        """Return the open turns that have not ended and that another process writes, by id."""
+        """Return the open turns that have not ended and that other processes have begun, by id."""
         opened = (await self.open_turns()).items()
-        return {name: turn for name, turn in opened if turn.writer != self.writer and not turn.released}
+        return {
+            name: turn for name, turn in opened if (turn.writer != self.writer or turn.taken_over) and not turn.released
+        }
 
     async def is_abandoned(self, opened: OpenTurn) -> bool:
         """Return whether nobody writes that turn any more."""
@@ -174,8 +189,21 @@ class TurnJournal:
 
     async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
         """Return whether this process is to write the abandoned turn; the claim ends with ``close`` or in seconds."""
-        key = f"{_key(turn_id)}:claim"
-        return bool(await self._run(lambda: self._redis.set(key, self.writer, nx=True, ex=seconds)))
+        key = _key(turn_id)
+        if not await self._run(lambda: self._redis.set(f"{key}:claim", self.writer, nx=True, ex=seconds)):
+            return False
+        # The one that took the turn over before has died, too.
+        await self._run(lambda: self._redis.set(_writer(key), self.writer, xx=True, ex=self._ttl))
+        return True
+
+    async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
+        """Make this process the writer of an abandoned turn that it has claimed."""
+        opened = OpenTurn(
+            thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner, taken_over=True
+        )
+        await self._run(lambda: self._redis.set(_writer(_key(turn_id)), self.writer, ex=self._ttl))
+        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened.model_dump_json()))
+        await self.unclaim(turn_id)
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""
@@ -191,6 +219,10 @@ class TurnJournal:
 
 def _key(turn_id: str) -> str:
     return f"asclepius:{{turn:{turn_id}}}"
+
+
+def _writer(key: str) -> str:
+    return f"{key}:writer"
 
 
 def _thread(thread_id: str) -> str:

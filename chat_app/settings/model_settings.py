@@ -36,8 +36,8 @@ class ModelSettings(BaseSettings):
     max_retries: int = Field(2, ge=0, le=10)
     """Retries of a request that failed, or whose connection broke, before the first word of its answer."""
     background: bool = False
-    """Ask for background responses: an answer whose connection breaks or falls silent is picked up where it stopped.
-    The server must store responses to do so."""
+    """Ask for background responses: an answer whose connection breaks or falls silent is picked up where it stopped,
+    and that of a process that was killed by another one. The server must store responses to do so."""
     guideline_search: Literal["auto", "hosted", "tool"] = "auto"
     """How guidelines are searched. tool: by the app's own index, here. hosted: by the model server's file search; all
     guidelines are uploaded to it and kept in step. auto: by that file search once `asclepius guidelines sync` has

@@ -26,7 +26,8 @@ from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.history.history_layer import History, asking_user
 from chat_app.interface.keeping.page_question import PageQuestion
-from chat_app.interface.keeping.turn_keeper import TurnKeeper, unfinished_turns
+from chat_app.interface.keeping.stored_turns import unfinished_turns
+from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.identity import NotOwner
 from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.sessions import RedisSessionStore
@@ -122,7 +123,7 @@ async def test_compared_answers_come_back_below_their_run_in_the_order_of_the_co
     assert await keeper.begin(question)
     assert await order() == ["user_message", "run", *models]
     for model in reversed(models):
-        assert await keeper.answer(question, question.turns[model], said(model)) == "stored"
+        assert await keeper.answer(question.turns[model], said(model)) == "stored"
         assert await order() == ["user_message", "run", *models]
 
 

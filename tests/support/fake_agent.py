@@ -38,6 +38,7 @@ from chat_app.events import (
 from chat_app.sessions.redis_store import RedisSessionStore
 from chat_app.settings import Settings
 from chat_app.tracing import GeneratorTrace
+from tests.support.engine import clinic, guideline_tool
 from tests.support.stamped import asked_for, stamped_tokens
 from tools.documents.models import PageImage
 from tools.drug_database.drug_tools import SEARCH
@@ -495,7 +496,7 @@ class FakeServices:
 @dataclass
 class FakeApp:
     settings: Settings
-    agent: FakeAgent
+    agent: Any
     guidelines: FakeGuidelines = field(default_factory=FakeGuidelines)
     load_problems: list[str] = field(default_factory=list)
     drugs: FakeDrugs = field(default_factory=FakeDrugs)
@@ -505,6 +506,7 @@ class FakeApp:
     services: FakeServices = field(default_factory=FakeServices)
     trace: GeneratorTrace = field(default_factory=GeneratorTrace)
     loading: str | None = None
+    tools_only_read: bool = True
 
     async def warm_up(self) -> None:
         return None
@@ -523,6 +525,21 @@ def fake_app(agent: FakeAgent | None = None, pdf: Path | None = None) -> Any:
         app.sessions = RedisSessionStore(settings.storage.redis_url.get_secret_value())
         yield app
         await app.sessions.aclose()
+
+    return open_app
+
+
+def engine_app(model_server: str) -> Any:
+    """A stand-in for ``open_app`` whose agent is the real one, with one tool and background responses."""
+
+    @asynccontextmanager
+    async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
+        assert settings.storage.redis_url is not None
+        redis_url = settings.storage.redis_url.get_secret_value()
+        sessions = RedisSessionStore(redis_url)
+        asked = {"background": True}
+        async with clinic(model_server, redis_url, [guideline_tool()], model_kwargs=asked, store=sessions) as agent:
+            yield FakeApp(settings, agent, sessions=sessions)
 
     return open_app
 

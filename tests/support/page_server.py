@@ -1,7 +1,8 @@
 """The page with the stand-in agent, as a process of its own.
 
 ``python -m tests.support.page_server DATA_DIR GATES_DIR [PDF]`` serves it and prints its address; ``fake_page`` starts
-and ends such a process.
+and ends such a process. ``TESTS_MODEL_SERVER`` in its environment is the base URL of a model server that the real agent
+asks instead.
 """
 
 from __future__ import annotations
@@ -102,12 +103,14 @@ def main() -> None:
     from chat_app.interface.http_api import create_app
     from chat_app.interface.serving import page_server
     from chat_app.settings import Settings
-    from tests.support.fake_agent import FakeAgent, fake_app
+    from tests.support.fake_agent import FakeAgent, engine_app, fake_app
 
     data_dir, gates, *pdf = sys.argv[1:]
     settings = Settings(storage={"data_dir": data_dir}, server={"port": int(os.environ.get("ASCLEPIUS_PORT", "0"))})
-    agent = FakeAgent(gates=Path(gates))
-    app = create_app(settings, open_app=fake_app(agent, Path(pdf[0]) if pdf else None))
+    opened = fake_app(FakeAgent(gates=Path(gates)), Path(pdf[0]) if pdf else None)
+    if model_server := os.environ.get("TESTS_MODEL_SERVER"):
+        opened = engine_app(model_server)
+    app = create_app(settings, open_app=opened)
     page_server(app, settings, on_ready=lambda address: print(address, flush=True)).run()
 
 

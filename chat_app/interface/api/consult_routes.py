@@ -218,7 +218,7 @@ async def begin(
         options = body.consult_options(user, scope)
         for model, turn in asked.turns.items():
             events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
-            runtime.turns.start(turn, _answered(runtime, asked, turn, events, recent))
+            runtime.turns.start(turn, _answered(runtime, turn, events, recent))
     return question
 
 
@@ -260,10 +260,10 @@ async def _asked(runtime: Runtime, body: ConsultBody, user: str, language: Langu
 
 
 async def _answered(
-    runtime: Runtime, asked: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent], recent: RecentQuestions
+    runtime: Runtime, turn: LiveTurn, events: AsyncIterator[AgentEvent], recent: RecentQuestions
 ) -> None:
     """Run the turn and store it, then keep it for readers that come back."""
-    await runtime.keeper.answer(asked, turn, events)
+    await runtime.keeper.answer(turn, events)
     recent.keep_a_while(turn)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
@@ -23,6 +24,8 @@ from chat_app.events import AgentEvent, Outcome, agent_event_adapter
 from chat_app.interface.keeping.conversation_memory import remember
 from chat_app.interface.keeping.followed_turns import ELSEWHERE
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
+from chat_app.interface.keeping.stored_turns import finished, merged, turn_of, unfinished, unfinished_turns
+from chat_app.interface.keeping.take_over import resumable_conversation, unseen
 from chat_app.interface.keeping.turn_writer import TurnWriter, lines_of
 from chat_app.interface.rendering.turn_steps import ElementDict, StepDict, finished_run, run_step
 from chat_app.interface.security.identity import NotOwner
@@ -37,10 +40,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 HISTORY_ERRORS: Final = (SQLAlchemyError, OSError, TimeoutError)
-UNFINISHED: Final = "unfinished"
-"""Key of a message's metadata: the turn has not ended, or its process died."""
 STORE_SECONDS: Final = 5.0
 Stored = Literal["stored", "later", "lost"]
+Resume = Callable[[str, str], Awaitable[AsyncGenerator[AgentEvent, None] | None]]
 _SERVICES_SECONDS: Final = 20.0
 _RECOVERY_SECONDS: Final = 4.0
 _REQUEST_SECONDS: Final = 0.5
@@ -62,6 +64,8 @@ class TurnKeeper:
         audit: Records each question, and what its answer was shown from.
         sessions: Waits for the session store.
         opened: Returns the session store, or None while the services start.
+        resume: Runs a turn again whose process died, by the agent's conversation and the turn; returns None when it
+            cannot.
     """
 
     def __init__(
@@ -71,13 +75,27 @@ class TurnKeeper:
         audit: AuditLog,
         sessions: Callable[[], Awaitable[SessionStore]],
         opened: Callable[[], SessionStore | None],
+        *,
+        resume: Resume | None = None,
     ) -> None:
         self._history = history
         self._turns = turns
         self._audit = audit
         self._sessions = sessions
         self._opened = opened
+        self._resume = resume
+        self.taken_over = LiveTurns(observer_of=turns.observer_of)
+        """The turns of dead processes that this one goes on with; readers follow them by their journals."""
         self._writers: dict[str, TurnWriter] = {}
+
+    @property
+    def running(self) -> int:
+        """The number of turns that have not ended."""
+        return self._turns.running + self.taken_over.running
+
+    async def drain(self, seconds: float) -> None:
+        """Wait up to ``seconds`` until all turns have ended and are saved."""
+        await asyncio.gather(self._turns.drain(seconds), self.taken_over.drain(seconds))
 
     def question_of(self, turn: LiveTurn) -> PageQuestion | None:
         """Return the question of a turn that has not been stored yet."""
@@ -93,14 +111,15 @@ class TurnKeeper:
         elements: list[ElementDict] = []
         for turn in question.turns.values():
             header = question.header_of(turn)
-            writer = self._writers[turn.id] = TurnWriter(question, turn, self._opened)
+            header_of = partial(question.header_of, turn)
+            writer = self._writers[turn.id] = TurnWriter(turn, header_of, self._opened, question=question)
             # Before the history has the turn: one that it has unfinished is always found by its journal.
             await writer.begin()
             turn.write_ahead = writer.write
             empty = LiveTurn(question.owner, question.thread_id, question.message_id, id=turn.id)
-            empty.restore((), INTERRUPTED)
+            empty.stop(INTERRUPTED)
             rendered = rendered_turn(header, empty)
-            steps += [run_step(header.ids, question.message_id), *map(_unfinished, rendered[0])]
+            steps += [run_step(header.ids, question.message_id), *map(unfinished, rendered[0])]
             elements += rendered[1]
         try:
             async with asyncio.timeout(STORE_SECONDS):
@@ -128,25 +147,28 @@ class TurnKeeper:
             text=question.text,
         )
 
-    async def _record_sources(self, question: PageQuestion, turn: LiveTurn) -> None:
+    async def _record_sources(self, header: TurnHeader, turn: LiveTurn) -> None:
         cited = sorted({citation.passage.id for citation in turn.log.citations})
         if cited:
             # The answer has been shown: that this cannot be recorded is logged, and changes nothing.
             with suppress(AuditUnavailable):
                 await self._audit.record(
                     "sources",
-                    question.owner,
+                    header.owner,
                     conversation=turn.thread_id,
                     turn=turn.id,
-                    model=question.model_of(turn),
+                    model=header.model,
                     detail=" ".join(cited),
                 )
 
-    async def answer(self, question: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> Stored:
+    async def answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> Stored:
         """Run ``turn`` to its end and store it; return whether the history has it, or will have it."""
         await turn.run(events)
-        await self._record_sources(question, turn)
-        header, writer = question.header_of(turn), self._writers.pop(turn.id)
+        writer = self._writers.pop(turn.id)
+        if writer.taken_over:
+            return "stored"
+        header = writer.header()
+        await self._record_sources(header, turn)
         try:
             await self._store(header, turn)
         except HISTORY_ERRORS as error:
@@ -172,8 +194,8 @@ class TurnKeeper:
         while True:
             with suppress(AsclepiusError):
                 journal = (await self._sessions()).journal
-                for turn in map(self._turns.get, await journal.to_stop() if self._turns.running else ()):
-                    if turn is not None:
+                for turn_id in await journal.to_stop() if self.running else ():
+                    if turn := self._turns.get(turn_id) or self.taken_over.get(turn_id):
                         turn.stop()
                 await show(await journal.written_elsewhere())
             await asyncio.sleep(_REQUEST_SECONDS)
@@ -184,8 +206,13 @@ class TurnKeeper:
         journal = sessions.journal
         for turn_id, opened in (await journal.open_turns()).items():
             wanted = thread_id in {None, opened.thread_id}
-            if wanted and await journal.is_abandoned(opened) and await journal.claim(turn_id):
+            if not (wanted and await journal.is_abandoned(opened) and await journal.claim(turn_id)):
+                continue
+            # Since the turns were read another process may have finished it, or gone on with it.
+            if (await journal.open_turns()).get(turn_id) == opened:
                 await self._finish(sessions, turn_id)
+            else:
+                await journal.unclaim(turn_id)
 
     async def erase(self, thread_id: str) -> None:
         """Drop the journals of a conversation that is deleted. Raises ``AsclepiusError``."""
@@ -212,7 +239,7 @@ class TurnKeeper:
     def _without_marks(self, thread: Any) -> Any:
         """Return ``thread`` without the marks of turns that run here: the page follows them."""
         live = [turn_id for turn_id in unfinished_turns(thread) if self._turns.get(turn_id)]
-        own = {step["id"] for step in thread["steps"] if _turn_of(step) in live}
+        own = {step["id"] for step in thread["steps"] if turn_of(step) in live}
         thread["elements"] = [element for element in thread["elements"] if element.get("forId") not in own]
         return thread
 
@@ -221,23 +248,27 @@ class TurnKeeper:
         journal = (await self._sessions()).journal
         opened = (await journal.open_turns()).get(turn_id)
         left = opened is None or await journal.is_abandoned(opened)
-        found = await _restored(journal, turn_id, INTERRUPTED if left else ELSEWHERE)
+        found = await _restored(journal, turn_id)
         if found is None:
             # Nothing was shown before its process died: the history has all of it.
-            thread["steps"] = [_finished(step) if _turn_of(step) == turn_id else step for step in thread["steps"]]
+            thread["steps"] = [finished(step) if turn_of(step) == turn_id else step for step in thread["steps"]]
             return
+        found[1].stop(INTERRUPTED if left else ELSEWHERE)
         steps, elements = rendered_turn(*found)
-        thread["steps"] = _merged(thread["steps"], steps)
-        thread["elements"] = _merged(thread["elements"], elements)
+        thread["steps"] = merged(thread["steps"], steps)
+        thread["elements"] = merged(thread["elements"], elements)
 
     async def _finish(self, sessions: SessionStore, turn_id: str) -> None:
         try:
-            found = await _restored(sessions.journal, turn_id, INTERRUPTED)
+            found = await _restored(sessions.journal, turn_id)
         except ValidationError:
             logger.warning("The journal of a turn could not be read; its answer stays as the history has it")
             found = None
         if found is not None:
             header, turn = found
+            if turn.log.ended is None and await self._take_over(sessions.journal, header, turn):
+                return
+            turn.stop(INTERRUPTED)
             try:
                 await self._store(header, turn)
             except HISTORY_ERRORS:
@@ -250,6 +281,21 @@ class TurnKeeper:
                 if turn.ending:
                     await sessions.journal.append(turn_id, lines_of(turn.ending))
         await sessions.journal.close(turn_id)
+
+    async def _take_over(self, journal: TurnJournal, header: TurnHeader, turn: LiveTurn) -> bool:
+        """Go on with a claimed turn whose responses the model server has; return False when that is not possible."""
+        conversation = resumable_conversation(turn.log)
+        events = await self._resume(conversation, turn.id) if self._resume and conversation else None
+        if events is None:
+            return False
+        writer = self._writers[turn.id] = TurnWriter(turn, lambda: header, self._opened)
+        await journal.take_over(turn.id, turn.thread_id, turn.question_id, owner=turn.owner)
+        turn.write_ahead, turn.unended = writer.write, INTERRUPTED
+        self.taken_over.start(turn, self._go_on(turn, events))
+        return True
+
+    async def _go_on(self, turn: LiveTurn, events: AsyncGenerator[AgentEvent, None]) -> None:
+        await self.answer(turn, unseen(events, turn.log))
 
     async def _store(self, header: TurnHeader, turn: LiveTurn) -> None:
         steps, elements = rendered_turn(header, turn)
@@ -271,42 +317,12 @@ def rendered_turn(header: TurnHeader, turn: LiveTurn) -> tuple[list[StepDict], l
     return list(renderer.steps.values()), list(renderer.elements.values())
 
 
-def unfinished_turns(thread: Any) -> list[str]:
-    """Return the turns of a stored conversation that had not ended when it was written."""
-    steps = (thread or {}).get("steps") or []
-    return list(dict.fromkeys(_turn_of(step) for step in steps if (step.get("metadata") or {}).get(UNFINISHED)))
-
-
-def turns_of(thread: Any) -> list[str]:
-    """Return the turns of a stored conversation."""
-    return list(dict.fromkeys(filter(None, map(_turn_of, (thread or {}).get("steps") or []))))
-
-
-async def _restored(journal: TurnJournal, turn_id: str, outcome: Outcome) -> tuple[TurnHeader, LiveTurn] | None:
-    """Return a turn as its journal has it; one that did not end there ends with ``outcome``."""
+async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, LiveTurn] | None:
+    """Return a turn as its journal has it."""
     record = await journal.read(turn_id)
     if record is None:
         return None
     header = TurnHeader.model_validate_json(record.header)
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
-    turn.restore([agent_event_adapter.validate_json(line) for line in record.events], outcome)
+    turn.restore([agent_event_adapter.validate_json(line) for line in record.events])
     return header, turn
-
-
-def _unfinished(step: StepDict) -> StepDict:
-    return {**step, "metadata": {**step["metadata"], UNFINISHED: True}}
-
-
-def _finished(step: Any) -> Any:
-    metadata = {key: value for key, value in step["metadata"].items() if key != UNFINISHED}
-    return {**step, "metadata": metadata}
-
-
-def _turn_of(step: Any) -> str:
-    return str((step.get("metadata") or {}).get("turn") or "")
-
-
-def _merged(stored: Sequence[Any], rendered: Sequence[Any]) -> list[Any]:
-    """Return ``stored`` with the entries of ``rendered`` in the place of those of the same id."""
-    fresh = {entry["id"]: entry for entry in rendered}
-    return [*(entry | fresh.pop(entry["id"], {}) for entry in stored), *fresh.values()]

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from chat_app.errors import AsclepiusError
+from chat_app.errors import AsclepiusError, TurnTakenOver
 from chat_app.events import AgentEvent, TextDelta, TurnEnded, agent_event_adapter
-from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions.session_store import SessionStore
@@ -25,10 +25,20 @@ _PAUSE_SECONDS: Final = 5.0
 class TurnWriter:
     """Writes one turn's events to its journal. A Redis that is down delays nothing for long."""
 
-    def __init__(self, question: PageQuestion, turn: LiveTurn, opened: Callable[[], SessionStore | None]) -> None:
-        self.question, self._turn, self._opened = question, turn, opened
+    def __init__(
+        self,
+        turn: LiveTurn,
+        header: Callable[[], TurnHeader],
+        opened: Callable[[], SessionStore | None],
+        *,
+        question: PageQuestion | None = None,
+    ) -> None:
+        self.question, self.header, self._turn, self._opened = question, header, turn, opened
+        self.taken_over = False
+        """Whether another process writes the turn now and will store it, because this one seemed dead."""
         self._waiting: list[str] = []
-        self._begun = False
+        # A turn without a question has a journal already: it was begun by another process.
+        self._begun = question is None
         self._ended = False
         self._not_before = 0.0
 
@@ -44,10 +54,14 @@ class TurnWriter:
 
     async def _keep(self) -> None:
         clock = asyncio.get_running_loop()
-        if clock.time() < self._not_before:
+        if self.taken_over or clock.time() < self._not_before:
             return
         try:
             await self._flush()
+        except TurnTakenOver:
+            # Readers here still get the answer to its end; the other process writes the same one.
+            logger.warning("Another server goes on with an answer of this one, which paused for too long")
+            self.taken_over = True
         except AsclepiusError as error:
             logger.warning("A running answer could not be kept in Redis: %s", type(error).__name__)
             self._not_before = clock.time() + _PAUSE_SECONDS
@@ -87,7 +101,7 @@ class TurnWriter:
         self._waiting.clear()
 
     async def _begin(self, journal: TurnJournal) -> None:
-        turn, header = self._turn, self.question.header_of(self._turn).model_dump_json()
+        turn, header = self._turn, self.header().model_dump_json()
         await journal.begin(turn.id, turn.thread_id, turn.question_id, header, owner=turn.owner)
         self._begun = True
 

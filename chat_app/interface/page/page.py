@@ -203,7 +203,7 @@ class ChatPage:
                 await emit(session, "first_interaction", listed)
             for model, turn in question.turns.items():
                 events = question_events(self.runtime, question, model)
-                self.runtime.turns.start(turn, self._answer(question, turn, events))
+                self.runtime.turns.start(turn, self._answer(turn, events))
         for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
                 await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
@@ -249,9 +249,9 @@ class ChatPage:
 
     # -- history -------------------------------------------------------------------------------------------------
 
-    async def _answer(self, question: PageQuestion, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
+    async def _answer(self, turn: LiveTurn, events: AsyncIterator[AgentEvent]) -> None:
         """Run the turn and store it; tell its readers when the history does not have it."""
-        stored = await self.runtime.keeper.answer(question, turn, events)
+        stored = await self.runtime.keeper.answer(turn, events)
         if stored == "stored":
             return
         for session in sessions_of(turn.thread_id, turn.owner):

@@ -53,6 +53,8 @@ BROKEN = Outcome(
     retryable=True,
 )
 
+UNENDED = BROKEN.model_copy(update={"kind": "incomplete", "reason": "truncated"})
+
 
 @dataclass(eq=False)
 class LiveTurn:
@@ -70,6 +72,8 @@ class LiveTurn:
     """The agent's conversation that the question was asked to continue."""
     ending: Sequence[AgentEvent] = ()
     """How the turn ended, unless the agent has said so."""
+    unended: Outcome = UNENDED
+    """How the turn ends when its events end without saying so."""
     write_ahead: Callable[[Sequence[AgentEvent]], Awaitable[None]] | None = None
     """Stores events before any reader gets them; must not raise."""
     _unwritten: list[AgentEvent] = field(default_factory=list)
@@ -142,7 +146,7 @@ class LiveTurn:
             logger.error("A turn broke off with %s\n%s", type(error).__name__, where)
             self._end(BROKEN)
         else:
-            self._end(BROKEN.model_copy(update={"kind": "incomplete", "reason": "truncated"}))
+            self._end(self.unended)
 
     async def _read(self, events: AsyncIterator[AgentEvent]) -> None:
         async with aclosing(cast("AsyncGenerator[AgentEvent, None]", events)) as stream:
@@ -177,10 +181,9 @@ class LiveTurn:
             if self.log.ended is None:
                 self.log.append(event)
 
-    def restore(self, events: Sequence[AgentEvent], outcome: Outcome) -> None:
-        """Take over what another process read; a turn that did not end there ends with ``outcome``."""
+    def restore(self, events: Sequence[AgentEvent]) -> None:
+        """Put what another process showed into the log."""
         self._show(events)
-        self.stop(outcome)
 
     def _end(self, outcome: Outcome) -> None:
         ended = TurnEnded(outcome=outcome, answer=self.log.answer)
@@ -204,7 +207,7 @@ class LiveTurns:
         check_every: float = 5.0,
         observer_of: Callable[[LogIds], Callable[[AgentEvent], None]] | None = None,
     ) -> None:
-        self._observer_of = observer_of
+        self.observer_of = observer_of
         self._turns: dict[str, LiveTurn] = {}
         self._abandon_after = abandon_after
         self._check_every = check_every
@@ -218,7 +221,7 @@ class LiveTurns:
         """Run ``work`` detached from its caller: it runs ``turn`` to its end and saves the answer."""
         self._turns[turn.id] = turn
         ids = ids_of_turn(turn.id)
-        turn.log.observer = self._observer_of(ids) if self._observer_of else None
+        turn.log.observer = self.observer_of(ids) if self.observer_of else None
         if self._ended:
             turn.stop(SHUT_DOWN)
         task = asyncio.create_task(self._run(turn, work, ids))

@@ -1,0 +1,109 @@
+"""A turn that another process goes on with: it is run again, and readers get what they were not shown before."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from chat_app.events import (
+    AgentEvent,
+    CitationAdded,
+    LLMResponseItem,
+    Notice,
+    ReasoningRunItem,
+    ReferencesReady,
+    RunItemStreamEvent,
+    StatementsChecked,
+    StepRunItem,
+    TextDelta,
+    TextReplaced,
+    ToolCallRunItem,
+    ToolOutputRunItem,
+    TurnEnded,
+    TurnStarted,
+)
+from chat_app.interface.turns.turn_log import Cursor, TurnLog
+
+
+def resumable_conversation(shown: TurnLog) -> str | None:
+    """Return the agent's conversation of a turn that it can run again; None when text precedes the agent's."""
+    events, _ = shown.read(Cursor())
+    first = next((event for event in events if isinstance(event, TextDelta | TurnStarted)), None)
+    return first.conversation_id if isinstance(first, TurnStarted) else None
+
+
+async def unseen(events: AsyncGenerator[AgentEvent, None], shown: TurnLog) -> AsyncGenerator[AgentEvent, None]:
+    """Yield what a turn that is run again adds to the events of ``shown``.
+
+    Text that differs from the shown text replaces it. A repetition that ends before it has reached the end of the shown
+    text yields no ``TurnEnded``.
+    """
+    before, _ = shown.read(Cursor())
+    names = set(map(_name, before))
+    said, again, comparing = _spelled(before), "", True
+    repeated: list[AgentEvent] = []
+    async with aclosing(events) as stream:
+        async for event in stream:
+            match event:
+                case TextReplaced():
+                    comparing = False
+                    yield event
+                case TextDelta() | CitationAdded() if comparing:
+                    repeated.append(event)
+                    again += _spelled([event])
+                    comparing = said.startswith(again)
+                    for fresh in () if comparing else _beyond(said, again, repeated):
+                        yield fresh
+                case TextDelta() | CitationAdded():
+                    yield event
+                case StatementsChecked() | ReferencesReady() | TurnEnded() if comparing and again != said:
+                    return
+                case _ if _name(event) not in names:
+                    yield event
+                case _:
+                    continue
+
+
+def _beyond(said: str, again: str, repeated: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
+    """Return what ``repeated``, spelled ``again``, adds to what was ``said``; all of it where the two differ."""
+    if not again.startswith(said):
+        return TextReplaced(), *repeated
+    last = repeated[-1]
+    return (TextDelta(text=again[len(said) :]) if isinstance(last, TextDelta) else last,)
+
+
+def _spelled(events: Sequence[AgentEvent]) -> str:
+    """Return the text and citations since the last ``TextReplaced``, for comparison."""
+    spelled = ""
+    for event in events:
+        match event:
+            case TextReplaced():
+                spelled = ""
+            case TextDelta():
+                spelled += event.text
+            case CitationAdded():
+                spelled += f"\0{event.number} {event.passage.id}\0"
+            case _:
+                continue
+    return spelled
+
+
+def _name(event: AgentEvent) -> str:
+    """Return a name that the event has each time the turn is run."""
+    match event:
+        case Notice():
+            return event.code
+        case RunItemStreamEvent(item=ToolCallRunItem() as item):
+            return f"{event.name} {item.function.call_id}"
+        case RunItemStreamEvent(item=ToolOutputRunItem() as item):
+            return f"{event.name} {item.function_output.input.call_id}"
+        case RunItemStreamEvent(item=LLMResponseItem() as item):
+            return f"{event.name} {item.step}"
+        case RunItemStreamEvent(item=StepRunItem() as item):
+            return f"{event.name} {item.step_output.step}"
+        case RunItemStreamEvent(item=ReasoningRunItem() as item):
+            return f"{event.name} {item.text}"
+        case RunItemStreamEvent():
+            return event.name
+        case _:
+            return event.type
