@@ -66,6 +66,7 @@
     // Make a table that is wider than the screen scrollable by keyboard.
     for (const box of document.querySelectorAll('.message-content .overflow-auto:has(> table)')) {
       const wide = box.scrollWidth > box.clientWidth;
+      box.dataset.wide = wide;
       for (const [name, value] of [['tabindex', '0'], ['role', 'group'], ['aria-label', t('table')]]) {
         if (wide) box.setAttribute(name, value);
         else box.removeAttribute(name);

@@ -268,6 +268,7 @@ async def test_the_page_speaks_german_to_a_german_browser(browser: Browser, fake
         await expect(page.locator(".step[data-step-type='tool']")).to_contain_text("1 Textstelle · 38 ms")
         await expect(page.locator(".asc-where")).to_contain_text("Seite 5 (PDF-Seite 3)")
         await expect(page.locator("#theme-toggle")).to_have_accessible_name("Hell oder dunkel")
+        await expect(page.locator("#user-nav-button")).to_have_accessible_name("Konto")
         await ask(page, "nothing on metfromin")
         await expect(page.locator(".asc-tries")).to_contain_text("Sie können versuchen:")
         await expect(page.locator(".asc-tries")).to_contain_text("Verwenden Sie Begriffe und Sprache Ihrer Quellen")

@@ -98,6 +98,15 @@ async def test_an_answer_shows_its_characters_and_its_markdown(browser: Browser,
         assert "HER2:negative\t5*3*2" in text
         assert "<script>\tbold" in text
         await expect(page.locator(".ai-message table tbody tr")).to_have_count(2)
+        for columns in (2, 12):
+            rows = "\n".join("| valueofonecell " * columns + "|" for _ in range(30))
+            await ask(page, f"say: {'| Name ' * columns}|\n{'|---' * columns}|\n{rows}")
+            await expect(page.locator(".ai-message table").last.locator("tbody tr")).to_have_count(30)
+            await expect(page.locator("#stop-button")).to_have_count(0)
+            last = page.locator(".ai-message table").last
+            await last.locator("tbody tr").last.scroll_into_view_if_needed()
+            await expect(last.locator("tbody tr").last).to_be_in_viewport()
+            await expect(last.locator("th").first).to_be_in_viewport()
 
 
 async def test_a_number_opens_the_passage_with_its_words_marked_and_the_page(

@@ -33,6 +33,18 @@ _NUMBERED = """(item) => {
   text.data = `${list.start + [...list.children].indexOf(item)}. ${text.data.trimStart()}`;
 }"""
 
+_ENDS = """(paragraph) => {
+  const text = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT).nextNode();
+  const left = (at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return [left(0), left(text.length - 1)];
+}"""
+"""The left edges of a paragraph's first and last characters."""
+
 
 def _lines(text: str) -> list[str]:
     """Lines without what nobody sees: blank lines, white space at line ends, characters of no width."""
@@ -121,3 +133,8 @@ async def test_hostile_text_is_whole_when_it_streams_into_the_page(browser: Brow
         await answered(page)
         assert await answer_text(page) == text.replace("`", "")
         assert await page.locator("[data-step-type='user_message']").inner_text() == f"say: {text}"
+        for sentence in ("التهاب رئوي.", "דלקת ריאות."):
+            await ask(page, f"say: {sentence}")
+            shown = page.locator(".ai-message .prose [role='article']", has_text=sentence)
+            first, stop = await shown.evaluate(_ENDS)
+            assert stop < first, "the full stop is at the left end of a text that is read from right to left"
