@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, Self
 
-from tools.drug_database.labels.label_scope import BODY_PARTS, FORM_WORDS
+from tools.drug_database.labels.label_scope import WORDS
 from tools.drug_database.records import DrugRecord, Product
 from tools.drug_database.records.queries import DrugQuery
 from tools.drug_database.records.strengths import strength
@@ -34,7 +34,7 @@ class Filters(NamedTuple):
 
 def _words(text: str | None) -> frozenset[str]:
     words = fold_name((text or "")[:200]).split()
-    return frozenset(part for word in words for part in (FORM_WORDS | BODY_PARTS).get(word, word).split())
+    return frozenset(part for word in words for part in (WORDS.typed | WORDS.body_parts).get(word, word).split())
 
 
 def normal_strength(text: str) -> str:

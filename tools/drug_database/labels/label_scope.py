@@ -7,102 +7,29 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from tools.drug_database.names.name_keys import joined
+from tools.drug_database.names.name_keys import joined, shipped
 from tools.drug_database.names.query_words import FORMS
 from tools.drug_database.records import DrugRecord, Label
 from tools.drug_database.records.queries import DrugHit, LabelScope
 from tools.language.folding import fold_name
+from tools.types import Frozen
 
-FORM_WORDS: Final = {
-    "tablets": "tablet",
-    "tab": "tablet",
-    "tabs": "tablet",
-    "pill": "tablet",
-    "pills": "tablet",
-    "capsules": "capsule",
-    "cap": "capsule",
-    "caps": "capsule",
-    "injectable": "injection",
-    "inj": "injection",
-    "injections": "injection",
-    "er": "extended release",
-    "xr": "extended release",
-    "sr": "extended release",
-    "xl": "extended release",
-    "la": "extended release",
-    "cr": "extended release",
-    "dr": "delayed release",
-    "ec": "delayed release",
-    "odt": "orally disintegrating",
-    "inhaler": "aerosol",
-    "patches": "patch",
-    "drops": "drops",
-    "drop": "drops",
-    "iv": "intravenous",
-    "im": "intramuscular",
-    "sc": "subcutaneous",
-    "sq": "subcutaneous",
-    "subq": "subcutaneous",
-    "po": "oral",
-    "orally": "oral",
-    "sl": "sublingual",
-    "pr": "rectal",
-    "inhaled": "respiratory inhalation",
-    "inhalation": "respiratory inhalation",
-    "tabletten": "tablet",
-    "kapseln": "capsule",
-    "spritze": "injection",
-    "intravenos": "intravenous",
-    "subkutan": "subcutaneous",
-    "intramuskular": "intramuscular",
-    "creme": "cream",
-    "salbe": "ointment",
-    "pflaster": "patch",
-    "zapfchen": "suppository",
-    "augentropfen": "ophthalmic",
-    "augensalbe": "ophthalmic",
-    "ohrentropfen": "otic",
-    "nasenspray": "nasal",
-    "nasentropfen": "nasal",
-}
-"""What clinicians type for a form or route, in the words of FDA's lists; German forms by EDQM's standard terms."""
-BODY_PARTS: Final = {"eye": "ophthalmic", "ear": "otic", "skin": "topical", "nose": "nasal", "nostril": "nasal"}
-_APPLIED: Final = frozenset(
-    {"drop", "drops", "ointment", "gel", "spray", "sprays", "cream", "lotion", "apply", "instill"}
-)
-"""With one of these words a part of the body is a route; "a skin infection" is none."""
+
+class FormWords(Frozen):
+    """``data/form_words.json``: words for dosage forms and routes, in the words of FDA's lists."""
+
+    source: str
+    typed: dict[str, str]
+    """What clinicians type for a form or route."""
+    body_parts: dict[str, str]
+    applied: frozenset[str]
+    """With one of these words a part of the body is a route; "a skin infection" is none."""
+    routes: dict[str, frozenset[str]]
+    """The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
+
+
+WORDS: Final = shipped("form_words.json", FormWords)
 _INJECTED: Final = frozenset({"intravenous", "intramuscular", "subcutaneous"})
-_ROUTES_OF: Final[dict[str, frozenset[str]]] = {
-    "tablet": frozenset({"oral"}),
-    "capsule": frozenset({"oral"}),
-    "oral": frozenset({"oral"}),
-    "sublingual": frozenset({"sublingual"}),
-    "buccal": frozenset({"buccal"}),
-    "lozenge": frozenset({"transmucosal", "oral"}),
-    "injection": _INJECTED,
-    "infusion": frozenset({"intravenous"}),
-    "intravenous": frozenset({"intravenous"}),
-    "intramuscular": frozenset({"intramuscular"}),
-    "subcutaneous": frozenset({"subcutaneous"}),
-    "patch": frozenset({"transdermal"}),
-    "transdermal": frozenset({"transdermal"}),
-    "cream": frozenset({"topical"}),
-    "ointment": frozenset({"topical"}),
-    "lotion": frozenset({"topical"}),
-    "topical": frozenset({"topical"}),
-    "aerosol": frozenset({"respiratory"}),
-    "respiratory inhalation": frozenset({"respiratory"}),
-    "puff": frozenset({"respiratory"}),
-    "puffs": frozenset({"respiratory"}),
-    "nasal": frozenset({"nasal"}),
-    "intranasal": frozenset({"nasal"}),
-    "ophthalmic": frozenset({"ophthalmic"}),
-    "otic": frozenset({"otic"}),
-    "rectal": frozenset({"rectal"}),
-    "suppository": frozenset({"rectal", "vaginal"}),
-    "vaginal": frozenset({"vaginal"}),
-}
-"""The routes that a form or route word asks for; a word of a release (``XR``) asks for none."""
 _LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
 """Words whose form matters beside the route: a cream is no lotion."""
@@ -120,14 +47,14 @@ _AGES: Final = re.compile(r"\b(?:aged? |years|months|mg/kg)\b", re.IGNORECASE)
 
 def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     """Return the forms and routes that folded ``words`` ask for, in FDA's words."""
-    parts = {} if _APPLIED.isdisjoint(words) else BODY_PARTS
-    usual = (FORM_WORDS.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
-    return tuple(dict.fromkeys(word for word in usual if word in _ROUTES_OF))
+    parts = {} if WORDS.applied.isdisjoint(words) else WORDS.body_parts
+    usual = (WORDS.typed.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
+    return tuple(dict.fromkeys(word for word in usual if word in WORDS.routes))
 
 
 def is_form_word(word: str) -> bool:
     """Return whether the folded ``word`` belongs to the name of a form or route."""
-    return word in FORMS or word in FORM_WORDS or word in BODY_PARTS or word.removesuffix("ly") in _ROUTES_OF
+    return word in FORMS or word in WORDS.typed or word in WORDS.body_parts or word.removesuffix("ly") in WORDS.routes
 
 
 def asked_populations(question: str) -> tuple[str, ...]:
@@ -168,7 +95,7 @@ def covers(label: Label, forms: Iterable[str]) -> bool | None:
     if not known:
         return None
     return all(
-        (not routes or not routes.isdisjoint(_ROUTES_OF[form])) and (form not in _FORMS or not held or form in held)
+        (not routes or not routes.isdisjoint(WORDS.routes[form])) and (form not in _FORMS or not held or form in held)
         for form in known
     )
 
@@ -195,7 +122,7 @@ def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]
 
 
 def _routes(forms: Iterable[str]) -> frozenset[str]:
-    return frozenset(route for form in forms for route in _ROUTES_OF[form])
+    return frozenset(route for form in forms for route in WORDS.routes[form])
 
 
 def _routes_of(record: DrugRecord) -> frozenset[str]:
