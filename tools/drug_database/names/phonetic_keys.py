@@ -11,42 +11,18 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_RULES: Final = (
-    ("\nx", "\nz"),
-    ("\nps", "\ns"),
-    ("\npn", "\nn"),
-    ("\nkn", "\nn"),
-    ("\nwr", "\nr"),
-    ("\nmn", "\nn"),
-    ("ph", "f"),
-    ("qu", "kv"),
-    ("x", "ks"),
-    ("sch", "sk"),
-    ("sce", "se"),
-    ("sci", "si"),
-    ("scy", "si"),
-    ("ck", "k"),
-    ("ch", "k"),
-    ("ce", "se"),
-    ("ci", "si"),
-    ("cy", "si"),
-    ("c", "k"),
-    ("q", "k"),
-    ("dg", "j"),
-    ("ge", "je"),
-    ("gi", "ji"),
-    ("gy", "ji"),
-    ("z", "s"),
-    ("ae", "e"),
-    ("oe", "e"),
-    ("ee", "e"),
-    ("ea", "e"),
-    ("oo", "u"),
-    ("ou", "u"),
-    ("y", "i"),
-    ("w", "v"),
-    ("h", ""),
-)
+from tools.drug_database.names.name_keys import shipped
+from tools.types import Frozen
+
+
+class PhoneticRules(Frozen):
+    """``data/phonetic_rules.json``: replacements in the order in which they are made."""
+
+    source: str
+    rules: tuple[tuple[str, str], ...]
+
+
+_RULES: Final = shipped("phonetic_rules.json", PhoneticRules).rules
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
