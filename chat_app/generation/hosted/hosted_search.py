@@ -11,12 +11,14 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from chat_app.errors import ProviderError, ProviderRejected, ProviderUnavailable
 from chat_app.generation.hosted.hosted_state import HostedState, HostedStateFile, UploadedFile
-from chat_app.generation.hosted.vector_stores import StoredFile, VectorStores
 from tools.types import Frozen
+
+if TYPE_CHECKING:
+    from chat_app.generation.hosted.vector_store_adapter import StoredFile, VectorStoreAdapter
 
 GUIDELINE_ID = "guideline_id"
 GUIDELINE_VERSION = "guideline_version"
@@ -92,7 +94,9 @@ def _silent(_: SyncProgress) -> None:
 class HostedSearch:
     """One server's vector store of guidelines; its state is kept in ``folder``."""
 
-    def __init__(self, stores: VectorStores, folder: Path, *, server_key: str, stall: float = _STALL_SECONDS) -> None:
+    def __init__(
+        self, stores: VectorStoreAdapter, folder: Path, *, server_key: str, stall: float = _STALL_SECONDS
+    ) -> None:
         self._stores = stores
         self._state = HostedStateFile(folder, server_key)
         self._stall = stall
@@ -171,7 +175,7 @@ class HostedSearch:
 class _Sync:
     """One run of ``HostedSearch.sync``; the lock is held."""
 
-    def __init__(self, stores: VectorStores, file: HostedStateFile, progress: Progress, stall: float) -> None:
+    def __init__(self, stores: VectorStoreAdapter, file: HostedStateFile, progress: Progress, stall: float) -> None:
         self._stores = stores
         self._file = file
         self._progress = progress

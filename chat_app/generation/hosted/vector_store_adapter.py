@@ -1,22 +1,25 @@
-"""``VectorStores`` over the official OpenAI client. Nothing outside this file and the response adapter knows the SDK.
+"""Files and vector stores of a model server. Nothing outside this file and the response adapter knows the SDK.
 
 Failures come out as ``ProviderError``s that say what to do; no key, no server text and no file's name is in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import openai
 from openai import AsyncOpenAI
+from pydantic import Field
 
 from chat_app.errors import ProviderError, ProviderRejected, ProviderUnavailable, RateLimited
-from chat_app.generation.hosted.vector_stores import Attributes, StoredFile
+from tools.types import Frozen
 
+Attributes = Mapping[str, str]
+"""At most 16; keys of at most 64 and values of at most 512 characters."""
 _TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
 """A guideline of 200 MB has to get through."""
 _PROBE_TIMEOUT = 5.0
@@ -28,15 +31,28 @@ _GONE = frozenset({404, 410})
 _UNREADABLE = "The model server's answer about its files cannot be read. Check OPENAI_BASE_URL."
 
 
+class StoredFile(Frozen):
+    """A file of a vector store. It can be searched once its status is ``completed``."""
+
+    file_id: str
+    status: Literal["in_progress", "completed", "failed", "cancelled"]
+    attributes: dict[str, str] = Field(default_factory=dict)
+    reason: str = ""
+    """The server's code for a failure, such as ``unsupported_file``."""
+
+
 class VectorStoreAdapter:
-    """A server's files and vector stores, reached through the ``openai`` client."""
+    """The files and vector stores of any server with ``/v1/files`` and ``/v1/vector_stores``.
+
+    All methods but ``available`` raise a ``ProviderError``.
+    """
 
     def __init__(self, *, api_key: str, base_url: str | None = None) -> None:
         self._client = AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=_RETRIES, timeout=_TIMEOUT)
         self._probe = self._client.with_options(max_retries=0, timeout=_PROBE_TIMEOUT)
 
     async def available(self) -> bool:
-        """See ``VectorStores.available``."""
+        """Return whether the server has vector stores at all; any failure to find out counts as no."""
         try:
             answer = await self._probe.vector_stores.with_raw_response.list(limit=1)
             listed: object = answer.http_response.json()
@@ -46,12 +62,12 @@ class VectorStoreAdapter:
         return isinstance(listed, dict) and isinstance(listed.get("data"), list)
 
     async def create(self, name: str) -> str:
-        """See ``VectorStores.create``."""
+        """Create an empty vector store and return its id."""
         with _our_errors():
             return _id(await self._client.vector_stores.create(name=name))
 
     async def usable(self, store_id: str) -> bool:
-        """See ``VectorStores.usable``."""
+        """Return whether the store is there and can be searched; False also for one that has expired."""
         with _our_errors():
             try:
                 store = await self._probe.vector_stores.retrieve(store_id, timeout=_LOOK_TIMEOUT)
@@ -62,11 +78,14 @@ class VectorStoreAdapter:
             return store.status != "expired"
 
     async def delete(self, store_id: str) -> None:
-        """See ``VectorStores.delete``."""
+        """Delete a store but not its files. A missing store counts as deleted."""
         await _unless_gone(self._client.vector_stores.delete(store_id))
 
     async def upload(self, path: Path, name: str) -> str:
-        """See ``VectorStores.upload``. Raises ``ProviderRejected`` when the file cannot be read here, too."""
+        """Upload a file under ``name`` and return its id.
+
+        Raises ``ProviderRejected`` when the file cannot be read here, too.
+        """
         try:
             with _our_errors():
                 return _id(await self._client.files.create(file=(name, path), purpose="assistants"))
@@ -74,11 +93,11 @@ class VectorStoreAdapter:
             raise ProviderRejected(f"The guideline's file cannot be read ({error.strerror}).", status=0) from None
 
     async def delete_file(self, file_id: str) -> None:
-        """See ``VectorStores.delete_file``."""
+        """Delete an uploaded file. A missing file counts as deleted."""
         await _unless_gone(self._client.files.delete(file_id))
 
     async def attach(self, store_id: str, file_id: str, attributes: Attributes) -> bool:
-        """See ``VectorStores.attach``."""
+        """Add an uploaded file to a store and start its indexing; return False when the file is gone."""
         with _our_errors():
             try:
                 asked = self._client.vector_stores.files.create(store_id, file_id=file_id, attributes=dict(attributes))
@@ -88,17 +107,17 @@ class VectorStoreAdapter:
         return True
 
     async def detach(self, store_id: str, file_id: str) -> None:
-        """See ``VectorStores.detach``."""
+        """Remove a file from a store but keep the upload. A missing file counts as detached."""
         await _unless_gone(self._client.vector_stores.files.delete(file_id, vector_store_id=store_id))
 
     async def describe(self, store_id: str, file_id: str, attributes: Attributes) -> None:
-        """See ``VectorStores.describe``."""
+        """Replace the attributes of a store's file."""
         with _our_errors():
             files = self._client.vector_stores.files
             _refuse_page(await files.update(file_id, vector_store_id=store_id, attributes=dict(attributes)))
 
     async def files(self, store_id: str) -> dict[str, StoredFile]:
-        """See ``VectorStores.files``."""
+        """Return all files of a store by id."""
         found: dict[str, StoredFile] = {}
         with _our_errors():
             async for entry in self._client.vector_stores.files.list(store_id, limit=_PAGE):
