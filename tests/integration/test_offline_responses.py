@@ -317,6 +317,11 @@ async def test_reasoning_says_what_is_being_done(client: AsyncOpenAI) -> None:
         ({"temperature": 9}, "invalid_value", "temperature"),
         ({"input": [{"role": "nurse", "content": "Hi"}]}, "invalid_value", "input[0].role"),
         ({"input": [{"role": "user"}]}, "missing_required_parameter", "input[0].content"),
+        (
+            {"input": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": 7}]}]},
+            "invalid_type",
+            "input[0].summary[0].text",
+        ),
         ({"tools": [{"type": "function"}]}, "missing_required_parameter", "tools[0].name"),
         ({"background": True, "store": False}, "invalid_value", "store"),
     ],

@@ -17,7 +17,7 @@ from chat_app.offline.api.listing import json_response
 from chat_app.offline.api.strict_json import StrictRoute
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.objects import count_tokens
-from chat_app.offline.wire.wire_base import WHOLE, Closed
+from chat_app.offline.wire.wire_base import WHOLE, Closed, text_or_list
 from tools.errors import ToolUnavailable
 
 Json = dict[str, Any]
@@ -25,17 +25,13 @@ router = APIRouter(prefix="/v1/embeddings", route_class=StrictRoute)
 Text = Annotated[str, Field(min_length=1)]
 
 
-def _kind(value: object) -> str:
-    return "str" if isinstance(value, str) else "items"
-
-
 class CreateEmbeddings(Closed):
     """Body of ``POST /v1/embeddings``. Token ids are refused because they belong to another model."""
 
     model: str
     input: Annotated[
-        Annotated[Text, Tag("str")] | Annotated[list[Text], Field(min_length=1, max_length=2048), Tag("items")],
-        Discriminator(_kind),
+        Annotated[Text, Tag("~str")] | Annotated[list[Text], Field(min_length=1, max_length=2048), Tag("~items")],
+        Discriminator(text_or_list),
     ]
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: Annotated[int, Field(ge=1), WHOLE] | None = None

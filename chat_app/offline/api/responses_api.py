@@ -14,6 +14,7 @@ from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore
 from chat_app.offline.wire import event_encoding
+from chat_app.offline.wire.errors import error_body
 from chat_app.offline.wire.requests import Compact, CreateResponse, Retrieve
 
 Json = dict[str, Any]
@@ -41,19 +42,9 @@ async def create(body: CreateResponse, request: Request) -> Response:
     if not body.background:
         await turn.wait()
         if turn.response["status"] == "failed":
-            return json_response(_server_error(turn.response), 500)
+            failure = turn.response["error"]
+            return json_response(error_body(failure["message"], kind="server_error", code=failure["code"]), 500)
     return json_response(turn.response)
-
-
-def _server_error(response: Json) -> Json:
-    return {
-        "error": {
-            "message": response["error"]["message"],
-            "type": "server_error",
-            "param": None,
-            "code": response["error"]["code"],
-        }
-    }
 
 
 async def _until_left(turn: ResponseTurn, keep_alive: float) -> AsyncIterator[bytes]:

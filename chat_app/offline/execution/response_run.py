@@ -10,6 +10,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -21,7 +22,6 @@ from chat_app.offline.wire.model import (
     Answer,
     Call,
     FileSearch,
-    Found,
     Model,
     ModelInput,
     ModelStep,
@@ -187,7 +187,8 @@ class TurnRunner:
                 return objects.file_search_item(list(queries), None)
             case Searched(results):
                 wanted = "file_search_call.results" in turn.include
-                return (pending or {}) | {"results": [_result(found) for found in results] if wanted else None}
+                shown = [asdict(found) | {"score": round(found.score, 4)} for found in results]
+                return (pending or {}) | {"results": shown if wanted else None}
             case Answer(text, citations):
                 annotations: list[Json] = [
                     {"type": "file_citation", "index": c.index, "file_id": c.file_id, "filename": c.filename}
@@ -236,13 +237,3 @@ def _fit(item: Json, left: int) -> int:
             return -1
         left -= objects.count_tokens(text)
     return left
-
-
-def _result(found: Found) -> Json:
-    return {
-        "file_id": found.file_id,
-        "filename": found.filename,
-        "text": found.text,
-        "score": round(found.score, 4),
-        "attributes": found.attributes,
-    }

@@ -10,31 +10,10 @@ from typing import Any, Final
 
 from pydantic_core import ErrorDetails
 
-TAGS: Final = frozenset(
-    {
-        "message",
-        "function_call",
-        "function_call_output",
-        "reasoning",
-        "item_reference",
-        "file_search_call",
-        "compaction",
-        "other",
-        "function",
-        "file_search",
-        "text",
-        "json_schema",
-        "json_object",
-        "str",
-        "options",
-        "allowed_tools",
-        "comparison",
-        "compound",
-        "parts",
-        "items",
-    }
-)
-"""Union branches that pydantic includes in an error's location, but that are no fields of the request."""
+BRANCH: Final = "~"
+"""First character of the tag of a union's branch. Pydantic puts tags into an error's location; no field begins so."""
+_PLAIN_STRING = "str"
+"""What it puts there for the first branch of a text or a list."""
 
 
 class ApiError(Exception):
@@ -102,9 +81,9 @@ def from_validation(errors: Sequence[ErrorDetails]) -> ApiError:
 def _path(location: tuple[int | str, ...]) -> str:
     steps = location[1:] if location and location[0] in {"body", "query", "path", "header"} else location
     path = ""
-    for index, step in enumerate(steps):
+    for step in steps:
         if isinstance(step, int):
             path += f"[{step}]"
-        elif step not in TAGS or index == 0:
+        elif not step.startswith(BRANCH) and step != _PLAIN_STRING:
             path += f".{step}" if path else step
     return path

@@ -48,11 +48,11 @@ class CompoundFilter(Closed):
 
 
 def _filter_tag(value: object) -> str:
-    return "compound" if kind_of(value) in {"and", "or"} else "comparison"
+    return "~compound" if kind_of(value) in {"and", "or"} else "~comparison"
 
 
 Filter = Annotated[
-    Annotated[ComparisonFilter, Tag("comparison")] | Annotated[CompoundFilter, Tag("compound")],
+    Annotated[ComparisonFilter, Tag("~comparison")] | Annotated[CompoundFilter, Tag("~compound")],
     Discriminator(_filter_tag),
 ]
 CompoundFilter.model_rebuild()
@@ -90,13 +90,13 @@ class OtherTool(Open):
 
 def _tool_tag(value: object) -> str:
     kind = kind_of(value)
-    return kind if kind in {"function", "file_search"} else "other"
+    return f"~{kind}" if kind in {"function", "file_search"} else "~other"
 
 
 Tool = Annotated[
-    Annotated[FunctionToolIn, Tag("function")]
-    | Annotated[FileSearchToolIn, Tag("file_search")]
-    | Annotated[OtherTool, Tag("other")],
+    Annotated[FunctionToolIn, Tag("~function")]
+    | Annotated[FileSearchToolIn, Tag("~file_search")]
+    | Annotated[OtherTool, Tag("~other")],
     Discriminator(_tool_tag),
 ]
 
@@ -127,14 +127,14 @@ class AllowedTools(Open):
 
 def _choice_tag(value: object) -> str:
     if isinstance(value, str):
-        return "options"
-    return "allowed_tools" if kind_of(value) == "allowed_tools" else "function"
+        return "~options"
+    return "~allowed_tools" if kind_of(value) == "allowed_tools" else "~function"
 
 
 ToolChoice = Annotated[
-    Annotated[Literal["none", "auto", "required"], Tag("options")]
-    | Annotated[NamedToolChoice, Tag("function")]
-    | Annotated[AllowedTools, Tag("allowed_tools")],
+    Annotated[Literal["none", "auto", "required"], Tag("~options")]
+    | Annotated[NamedToolChoice, Tag("~function")]
+    | Annotated[AllowedTools, Tag("~allowed_tools")],
     Discriminator(_choice_tag),
 ]
 
@@ -156,14 +156,14 @@ class SchemaFormat(Open):
 
 
 def _format_tag(value: object) -> str:
-    return "json_schema" if kind_of(value) == "json_schema" else "text"
+    return "~json_schema" if kind_of(value) == "json_schema" else "~text"
 
 
 class TextOptions(Open):
     """Format and verbosity of the answer."""
 
     format: Annotated[
-        Annotated[PlainFormat, Tag("text")] | Annotated[SchemaFormat, Tag("json_schema")],
+        Annotated[PlainFormat, Tag("~text")] | Annotated[SchemaFormat, Tag("~json_schema")],
         Discriminator(_format_tag),
     ] = Field(default_factory=PlainFormat)
     verbosity: Literal["low", "medium", "high"] | None = None
@@ -208,20 +208,25 @@ class Retrieve(BaseModel):
     include_obfuscation: bool = False
 
 
-class CreateResponse(Closed):
-    """Body of ``POST /v1/responses``."""
+class _Continuation(Closed):
+    """A body with new input, a response to continue, or both."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
         json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
     )
 
-    model: Annotated[str, Field(min_length=1)]
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    prompt_cache_options: Json | None = None
+    service_tier: ServiceTier | None = None
+
+
+class CreateResponse(_Continuation):
+    """Body of ``POST /v1/responses``."""
+
+    model: Annotated[str, Field(min_length=1)]
     tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
@@ -244,9 +249,6 @@ class CreateResponse(Closed):
     user: str | None = None
     safety_identifier: str | None = Field(None, max_length=64)
     prompt_cache_key: str | None = None
-    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
-    prompt_cache_options: Json | None = None
-    service_tier: ServiceTier | None = None
     prompt: None = None
     """Prompt templates are not stored here: clients send the input itself."""
     conversation: None = None
@@ -255,22 +257,9 @@ class CreateResponse(Closed):
     context_management: list[Json] | None = None
 
 
-class Compact(Closed):
+class Compact(_Continuation):
     """Body of ``POST /v1/responses/compact``; the model is required, as at OpenAI."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
-    )
-
     model: str
-    input: Input | None = None
-    instructions: str | None = None
-    previous_response_id: str | None = None
     prompt_cache_key: Annotated[str, Field(max_length=64)] | None = None
-    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
-    prompt_cache_options: Json | None = None
-    service_tier: ServiceTier | None = None
     image: Json | None = None

@@ -41,3 +41,8 @@ def kind_of(value: object) -> str:
     """Return the ``type`` of a JSON object or model; empty if it is not text."""
     kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
     return kind if isinstance(kind, str) else ""
+
+
+def text_or_list(value: object) -> str:
+    """Return the tag of the branch for ``value`` in a union of a text and a list."""
+    return "~str" if isinstance(value, str) else "~items"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from chat_app.offline.wire.wire_base import Json, Open, kind_of
+from chat_app.offline.wire.wire_base import Json, Open, kind_of, text_or_list
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
@@ -154,25 +154,21 @@ _ITEMS = frozenset(
 def _item_tag(value: object) -> str:
     kind = kind_of(value)
     if kind or not isinstance(value, Mapping):
-        return kind if kind in _ITEMS else "other" if kind else "message"
-    return "message" if "role" in value else "item_reference"
+        return f"~{kind}" if kind in _ITEMS else "~other" if kind else "~message"
+    return "~message" if "role" in value else "~item_reference"
 
 
 InputItem = Annotated[
-    Annotated[MessageIn, Tag("message")]
-    | Annotated[FunctionCallIn, Tag("function_call")]
-    | Annotated[FunctionCallOutputIn, Tag("function_call_output")]
-    | Annotated[ReasoningIn, Tag("reasoning")]
-    | Annotated[FileSearchCallIn, Tag("file_search_call")]
-    | Annotated[CompactionIn, Tag("compaction")]
-    | Annotated[ItemReference, Tag("item_reference")]
-    | Annotated[OtherItemIn, Tag("other")],
+    Annotated[MessageIn, Tag("~message")]
+    | Annotated[FunctionCallIn, Tag("~function_call")]
+    | Annotated[FunctionCallOutputIn, Tag("~function_call_output")]
+    | Annotated[ReasoningIn, Tag("~reasoning")]
+    | Annotated[FileSearchCallIn, Tag("~file_search_call")]
+    | Annotated[CompactionIn, Tag("~compaction")]
+    | Annotated[ItemReference, Tag("~item_reference")]
+    | Annotated[OtherItemIn, Tag("~other")],
     Discriminator(_item_tag),
 ]
 
 
-def _list_tag(value: object) -> str:
-    return "str" if isinstance(value, str) else "items"
-
-
-Input = Annotated[Annotated[str, Tag("str")] | Annotated[list[InputItem], Tag("items")], Discriminator(_list_tag)]
+Input = Annotated[Annotated[str, Tag("~str")] | Annotated[list[InputItem], Tag("~items")], Discriminator(text_or_list)]
