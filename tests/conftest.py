@@ -6,12 +6,14 @@ import gc
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.forked import FOLDER
 from tests.support.postgres import fresh_database, postgres_binary, postgres_server
 from tests.support.served import Served, serve
 from tests.support.services import milvus_lite_server, redis_server
@@ -22,6 +24,10 @@ os.environ.setdefault("CHAINLIT_APP_ROOT", _CHAINLIT_ROOT.name)
 # xdist's workers inherit it: the demonstration content is ingested once per run.
 _DEMO_CONTENT = tempfile.TemporaryDirectory(prefix="asclepius-demo-")
 os.environ.setdefault("TESTS_DEMO_CONTENT", _DEMO_CONTENT.name)
+# One server for the run forks the programs of all workers.
+_FORKS = tempfile.TemporaryDirectory(prefix="asclepius-forks-")
+os.environ.setdefault(FOLDER, _FORKS.name)
+os.environ.setdefault("TESTS_RUN", str(os.getpid()))
 
 # Generated examples have no time limit, which would fail on a busy machine alone, and are the same in each run: a new
 # counterexample is found by `--hypothesis-profile=explore`, and not in the middle of somebody's change.
@@ -36,21 +42,16 @@ PROJECT = Path(__file__).resolve().parent.parent
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
 ENGINE = re.compile(r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager))\b", re.MULTILINE)
 SCRIPTED = re.compile(r"^from tests\.support\.engine\b", re.MULTILINE)
-BEHIND = re.compile(r"^from (tests\.support\.(api_server|served|page_server)|tools\.guidelines)\b", re.MULTILINE)
+BEHIND = re.compile(
+    r"^from (tests\.support\.(api_server|served|page_server)|tools\.(drug_database|guidelines))\b", re.MULTILINE
+)
 
 
+@cache
 def tests_engine(path: Path) -> bool:
     text = path.read_text("utf-8")
     signs = [bool(pattern.search(text)) for pattern in (ENGINE, SCRIPTED)]
     return path.parent.name in ENGINE_FOLDERS and (all(signs) or (any(signs) and not BEHIND.search(text)))
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--engine",
-        choices=("only", "without"),
-        help="run only the tests that measure the engine's coverage, or all others",
-    )
 
 
 _OFTEN = gc.get_threshold()
@@ -68,11 +69,14 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(*_OFTEN)
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    wanted = config.getoption("--engine", default=None)
-    if wanted is None or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
-        return None
-    return True if tests_engine(collection_path) != (wanted == "only") else None
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure coverage, where it is asked for, while modules are imported and in the tests of the engine."""
+    plugin = item.config.pluginmanager.getplugin("_cov")
+    if plugin is not None and plugin.cov_controller.started != tests_engine(item.path):
+        controller = plugin.cov_controller
+        (controller.pause if controller.started else controller.resume)()
+    return (yield)
 
 
 SERVED_FIXTURES = frozenset({"served", "demo_page", "shared_page", "fake"})

@@ -1,11 +1,16 @@
-"""Many turns of every kind through one agent: nothing may grow."""
+"""Many turns of every kind through one agent: nothing may grow.
+
+``python -m tests.benchmarks.soak REDIS_URL TURNS`` prints the growth as JSON.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import sys
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
@@ -82,12 +87,20 @@ async def soak(redis_url: str, *, turns: int) -> Growth:
             server.requests.clear()
             if number == -1:
                 before = await _state()
-        after = await _state()
+        after = await _state(least=before)
     return Growth(*(now - then for now, then in zip(after, before, strict=True)))
 
 
-async def _state() -> tuple[int, int, int]:
-    # Connections that were just closed need a moment to be gone on both sides.
+async def _state(least: tuple[int, int, int] | None = None) -> tuple[int, int, int]:
+    """Return the state, once it has come down to ``least``; connections that were just closed need a moment."""
     await asyncio.sleep(0.3)
+    waits = 600 if least else 0
+    while waits and (len(asyncio.all_tasks()), _open_files()) > least[1:]:
+        await asyncio.sleep(0.1)
+        waits -= 1
     gc.collect()
     return resident_kb(), len(asyncio.all_tasks()), _open_files()
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(asyncio.run(soak(sys.argv[1], turns=int(sys.argv[2]))))))

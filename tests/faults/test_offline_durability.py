@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.forked import Process
 from tests.support.offline_server import port_of, start_offline_server
 
 Json = dict[str, Any]
@@ -23,12 +23,12 @@ HEADERS = {"Authorization": "Bearer any"}
 WRITERS = 4
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
+def start(folder: Path) -> tuple[Process, str]:
     process = start_offline_server(folder, "--delta-ms", "0")
     return process, f"http://127.0.0.1:{port_of(process, folder)}/v1"
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: Process) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
 

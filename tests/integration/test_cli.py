@@ -270,3 +270,36 @@ def test_a_conversation_goes_on_after_a_restart_of_everything(tmp_path: Path) ->
     calls = [e["item"]["function"] for e in events(done.stdout) if e.get("name") == "agent.tool_call_start"]
     assert "ACE" in calls[0]["arguments"]
     assert "transcript_replayed" not in [event.get("code") for event in events(done.stdout)]
+
+
+def test_the_shell_compares_models_in_a_running_app(served: Served) -> None:
+    models = ("--model", "small", "--model", "large")
+    done = asclepius("ask", "How is asthma diagnosed?", *models, data_dir=served.data_dir)
+    assert done.returncode == 0, done.stderr
+    sections = done.stdout.split("── ")[1:]
+    assert sorted(section.split(" ──")[0] for section in sections) == ["large", "small"]
+    assert all("[1]" in section and "\nReferences\n" in section for section in sections)
+
+
+def test_the_shell_compares_models_without_a_running_app_and_tags_each_event(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask",
+        "How is asthma diagnosed?",
+        *("--model", "small", "--model", "large", "--json"),
+        data_dir=tmp_path / "data",
+        ASCLEPIUS_LOAD_DEMO="false",
+    )
+    tagged = events(done.stdout)
+    for model in ("small", "large"):
+        turn = [each["event"] for each in tagged if each["model"] == model]
+        assert (turn[0]["type"], turn[0]["model"]) == ("turn_started", model)
+        assert turn[-1]["outcome"]["kind"] == "completed"
+    assert done.returncode == 0, done.stderr
+
+
+def test_comparing_in_one_conversation_is_refused_at_the_shell(tmp_path: Path) -> None:
+    done = asclepius(
+        "ask", "How?", "--model", "a", "--model", "b", "--session", "session_" + "0" * 32, data_dir=tmp_path / "data"
+    )
+    assert done.returncode == 2
+    assert "starts new conversations" in " ".join(done.stderr.replace("│", " ").split())

@@ -17,7 +17,6 @@ from chat_app.events import AgentEvent, TextDelta, TextReplaced, TurnEnded, Turn
 from tests.support.api_server import api
 from tests.support.engine import clinic, ended, text_of
 from tests.support.scripted_server import Request, ScriptedServer, Status, Step, Turn, WaitFor, text_reply
-from tests.support.served import Served, asclepius
 
 
 def by_model(plays: dict[str, Sequence[Step]]) -> Callable[[Request], Turn]:
@@ -190,44 +189,6 @@ async def test_a_slow_reader_holds_the_streams_back() -> None:
     for key in "ab":
         got = [number for k, number in seen if k == key]
         assert got == list(range(len(got)))
-
-
-def test_the_shell_compares_models_in_a_running_app(served: Served) -> None:
-    models = ("--model", "small", "--model", "large")
-    done = asclepius("ask", "How is asthma diagnosed?", *models, data_dir=served.data_dir)
-    assert done.returncode == 0, done.stderr
-    sections = done.stdout.split("── ")[1:]
-    assert sorted(section.split(" ──")[0] for section in sections) == ["large", "small"]
-    assert all("[1]" in section and "\nReferences\n" in section for section in sections)
-
-
-def test_the_shell_compares_models_without_a_running_app_and_tags_each_event(tmp_path: Path) -> None:
-    done = asclepius(
-        "ask",
-        "How is asthma diagnosed?",
-        "--model",
-        "small",
-        "--model",
-        "large",
-        "--json",
-        data_dir=tmp_path / "data",
-        ASCLEPIUS_LOAD_DEMO="false",
-    )
-    events = [ModelEvent.model_validate_json(line) for line in done.stdout.splitlines()]
-    for model in ("small", "large"):
-        started = of(events, model)[0]
-        assert isinstance(started, TurnStarted)
-        assert started.model == model
-        assert ended(of(events, model)).outcome.kind == "completed"
-    assert done.returncode == 0, done.stderr
-
-
-def test_comparing_in_one_conversation_is_refused_at_the_shell(tmp_path: Path) -> None:
-    done = asclepius(
-        "ask", "How?", "--model", "a", "--model", "b", "--session", "session_" + "0" * 32, data_dir=tmp_path / "data"
-    )
-    assert done.returncode == 2
-    assert "starts new conversations" in " ".join(done.stderr.replace("│", " ").split())
 
 
 async def test_line_separators_in_an_answer_reach_the_shell_whole(redis_url: str, tmp_path: Path) -> None:

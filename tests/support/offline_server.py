@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +14,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from tests.support.forked import PROJECT, Process, start
 from tests.support.services import accepts, wait_until
 
 Json = dict[str, Any]
@@ -32,17 +31,18 @@ def offline_server(folder: Path, *options: str, key: str | None = None) -> Itera
         process.wait(60)
 
 
-def start_offline_server(folder: Path, *options: str, key: str | None = None) -> subprocess.Popen[bytes]:
+def start_offline_server(folder: Path, *options: str, key: str | None = None) -> Process:
     (folder / "offline.port").unlink(missing_ok=True)
     environment = {name: value for name, value in os.environ.items() if name != "ASCLEPIUS_OFFLINE_KEY"}
     if key is not None:
         environment["ASCLEPIUS_OFFLINE_KEY"] = key
-    command = [sys.executable, "-m", "chat_app.offline", "--port", "0", "--data-dir", str(folder)]
-    with (folder / "offline.log").open("ab") as log:
-        return subprocess.Popen([*command, *options], stdout=log, stderr=log, env=environment)
+    command = ["-m", "chat_app.offline", "--port", "0", "--data-dir", str(folder), *options]
+    with (folder / "offline.log").open("ab") as log, Path(os.devnull).open() as nothing:
+        files = {"stdin": nothing.fileno(), "stdout": log.fileno(), "stderr": log.fileno()}
+        return start(command, env=environment, cwd=PROJECT, **files)
 
 
-def port_of(process: subprocess.Popen[bytes], folder: Path) -> int:
+def port_of(process: Process, folder: Path) -> int:
     """Wait until the server of ``folder`` accepts connections; return its port."""
     note = folder / "offline.port"
 

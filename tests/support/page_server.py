@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.forked import Process, start
+
 PROJECT = Path(__file__).resolve().parents[2]
 _FOREIGN = ("OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "ASCLEPIUS_", "CHAINLIT_")
 
@@ -26,7 +28,7 @@ _FOREIGN = ("OPENAI_", "MILVUS_", "REDIS_", "DATABASE_", "ASCLEPIUS_", "CHAINLIT
 @dataclass
 class ServedPage:
     url: str
-    process: subprocess.Popen[str]
+    process: Process
     gates: Path
     log: Path
     data_dir: Path
@@ -43,7 +45,7 @@ def fake_page(
     """The page with the stand-in agent of ``tests.support.fake_agent``."""
     gates = folder / "gates"
     gates.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "tests.support.page_server", str(folder / "data"), str(gates)]
+    command = ["-m", "tests.support.page_server", str(folder / "data"), str(gates)]
     with _served(command + ([str(pdf)] if pdf else []), folder, gates, environment, seconds=120) as page:
         yield page
 
@@ -56,34 +58,35 @@ def _served(
     own = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
     own |= {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1", "ASCLEPIUS_DATA_DIR": str(folder / "data")}
     log = folder / "server.log"
-    with log.open("w") as errors:
-        process = subprocess.Popen(
+    reading, writing = os.pipe()
+    with log.open("w") as errors, Path(os.devnull).open() as nothing:
+        process = start(
             command,
             cwd=folder,
             env=own | dict(environment or {}),
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
+            stdin=nothing.fileno(),
+            stdout=writing,
+            stderr=errors.fileno(),
         )
+        os.close(writing)
         try:
-            yield ServedPage(_address(process, seconds, log), process, gates, log, folder / "data")
+            yield ServedPage(_address(process, reading, seconds, log), process, gates, log, folder / "data")
         finally:
             process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(60)
+            # Each program leads its own group.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
-def _address(process: subprocess.Popen[str], seconds: float, log: Path) -> str:
+def _address(process: Process, output: int, seconds: float, log: Path) -> str:
     """The first address that the process prints; what else it prints is read and left."""
     found: queue.Queue[str] = queue.Queue()
 
     def read() -> None:
-        assert process.stdout is not None
-        with process.stdout as lines:
+        with open(output) as lines:
             for line in lines:
                 start = line.find("http://")
                 if start >= 0:

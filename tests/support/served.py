@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.forked import Process, start
 from tests.support.services import wait_until
 
 COMMAND = str(Path(sys.executable).with_name("asclepius"))
@@ -35,16 +37,19 @@ def asclepius(
     *arguments: str, data_dir: Path, stdin: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end, in the parent of the data directory."""
-    return subprocess.run(
-        [COMMAND, *arguments],
-        env=clean_environment(data_dir, **environment),
-        cwd=data_dir.parent,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noted:
+        given.write(stdin or "")
+        given.seek(0)
+        files = {"stdin": given.fileno(), "stdout": said.fileno(), "stderr": noted.fileno()}
+        running = start(
+            [COMMAND, *arguments], env=clean_environment(data_dir, **environment), cwd=data_dir.parent, **files
+        )
+        try:
+            code = running.wait(200)
+        finally:
+            running.kill()
+        written = [os.pread(file.fileno(), 1 << 30, 0).decode() for file in (said, noted)]
+    return subprocess.CompletedProcess([COMMAND, *arguments], code, *written)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Served:
 
     url: str
     data_dir: Path
-    process: subprocess.Popen[bytes]
+    process: Process
     log: Path
 
 
@@ -85,14 +90,15 @@ def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterato
 @contextmanager
 def _serve(data_dir: Path, *, loaded: bool, environment: dict[str, str]) -> Iterator[Served]:
     log = data_dir.parent / f"{data_dir.name}-serve.log"
-    with log.open("ab") as output:
+    with log.open("ab") as output, Path(os.devnull).open() as nothing:
         begun = log.read_text().count("Asclepius is at")
-        process = subprocess.Popen(
+        process = start(
             [COMMAND, "serve", "--port", "0"],
             env=clean_environment(data_dir, **environment),
             cwd=data_dir.parent,
-            stdout=output,
-            stderr=subprocess.STDOUT,
+            stdin=nothing.fileno(),
+            stdout=output.fileno(),
+            stderr=output.fileno(),
         )
     try:
         wait_until(lambda: log.read_text().count("Asclepius is at") > begun or process.poll() is not None, what="serve")
