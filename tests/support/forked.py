@@ -148,7 +148,7 @@ def serve(folder: Path, run: int) -> tuple[dict[str, Any], list[int]]:
     (folder / "starting").rename(folder / "socket")
     # The kernel then removes the forked keepers.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while Path(f"/proc/{run}").exists():
+    while runs(run):
         with suppress(TimeoutError):
             connection, _ = listener.accept()
             with connection:
@@ -161,6 +161,13 @@ def serve(folder: Path, run: int) -> tuple[dict[str, Any], list[int]]:
                 for file in files:
                     os.close(file)
     os._exit(0)
+
+
+def runs(pid: int) -> bool:
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
 
 
 def keep(connection: socket.socket) -> bool:

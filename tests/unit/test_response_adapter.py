@@ -397,7 +397,10 @@ async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
     assert len(sizes) < len(steps) - 5, "one batch for what came meanwhile"
 
 
-async def test_the_readers_own_time_counts_against_neither_limit() -> None:
+async def test_the_readers_own_time_counts_against_neither_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, passed = asyncio.get_running_loop(), 0.0
+    real = loop.time
+    monkeypatch.setattr(loop, "time", lambda: real() + passed)
     steps = [step.encode() for step in text_reply("a") if isinstance(step, Event)]
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -408,12 +411,11 @@ async def test_the_readers_own_time_counts_against_neither_limit() -> None:
             await asyncio.sleep(0)
         yield b"".join(steps[2:])
 
-    until = asyncio.get_running_loop().time() + 2
     sizes: list[int] = []
-    async for batch in read_events(chunks(), idle=2, until=until, pace=ReadPace()):
+    async for batch in read_events(chunks(), idle=60, until=loop.time() + 60, pace=ReadPace()):
         sizes.append(len(batch))
         if len(sizes) == 2:
-            await asyncio.sleep(2.5)
+            passed += 100.0
     assert sizes == [1, 1, len(steps) - 2]
 
 

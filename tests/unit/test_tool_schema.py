@@ -59,6 +59,9 @@ def search(
     """
 
 
+SEARCH = ToolSchema(search)
+
+
 def objects(node: Any) -> list[dict[str, Any]]:
     """Every object schema in ``node``."""
     if isinstance(node, list):
@@ -163,7 +166,7 @@ def test_many_problems_are_told_in_few_words() -> None:
 def test_any_text_for_arguments_is_parsed_or_refused(arguments: str) -> None:
     """Row 21."""
     with suppress(ToolArgumentsInvalid):
-        assert isinstance(ToolSchema(search).parse(arguments)["drug_name"], str)
+        assert isinstance(SEARCH.parse(arguments)["drug_name"], str)
 
 
 @settings(max_examples=200, deadline=None)
@@ -171,5 +174,5 @@ def test_any_text_for_arguments_is_parsed_or_refused(arguments: str) -> None:
 def test_a_wrong_value_is_never_repeated(value: str, parameter: str) -> None:
     body = f'{{"drug_name": "x", "strength": {{"amount": 1, "unit": "mg"}}, "{parameter}": "secret{value}"}}'
     with pytest.raises(ToolArgumentsInvalid) as caught:
-        ToolSchema(search).parse(body)
+        SEARCH.parse(body)
     assert f"secret{value}" not in str(caught.value)
