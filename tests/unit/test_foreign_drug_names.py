@@ -140,5 +140,7 @@ def test_the_language_is_told_by_frequent_words() -> None:
     assert language_of("metoprolol succinate 25 mg") == "en"
     assert language_of("alcohol") == "en", "a word of several languages"
     assert language_of("Überdosis Paracetamol") == "de"
+    assert language_of("Novalgin Dosis") == "de", "Spanish writes no noun with a capital"
+    assert language_of("dosis") == "en", "a word of two languages, and no English one"
     assert is_ordinary("water")
     assert not is_ordinary("metoprolol")

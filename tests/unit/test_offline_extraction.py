@@ -174,6 +174,7 @@ def test_the_drugs_that_the_database_found_in_a_question_are_compared() -> None:
         ("Was darf man bei Einnahme von Lithium nicht dazu nehmen?", True),
         ("Neben Lithium zu meidende Medikamente", True),
         ("Is lithium safe in pregnancy?", False),
+        ("I was told lithium is not safe on my own", False),
         ("Which dose of lithium at an eGFR of 40?", False),
     ],
 )
@@ -466,9 +467,52 @@ def test_rows_on_other_medicines_are_not_about_the_asked_one() -> None:
         assert [each.is_aside for each in scored(question, [EvidencePassage(table)])] == aside
 
 
-def test_the_name_of_a_medicine_alone_is_no_answer() -> None:
-    question = "Is metformin a controlled substance?"
+def test_what_names_another_medicine_of_the_asked_ones_class_is_not_about_it() -> None:
+    told = "SGLT2 inhibitors\nEmpagliflozin is halved at 80 years.\nDehydration is seen at 80 years.\nA dose is missed."
+    question = read_question(
+        "halve it at 80 years", subjects=["canagliflozin", "SGLT2 inhibitor"], medicines=["canagliflozin"]
+    )
+    assert [each.is_aside for each in scored(question, [EvidencePassage(told)])] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is metformin a controlled substance?", "Is metformin at the maximum dose a controlled substance?"],
+)
+def test_the_name_of_a_medicine_or_another_section_of_its_label_is_no_answer(question: str) -> None:
     assert compose(question, gather([drug("metformin", METFORMIN)])).text.startswith(phrases.CLOSEST)
+
+
+@pytest.mark.parametrize("question", ["What is metformin?", "Look up metformin", "metformin"])
+def test_a_question_of_names_alone_is_answered_by_the_label(question: str) -> None:
+    assert compose(question, gather([drug("metformin", METFORMIN)])).text.startswith("metformin, ")
+
+
+def test_the_members_of_a_class_answer_which_are_in_the_database() -> None:
+    member = METFORMIN | {"matched": {"how": "class", "on": "Biguanide"}}
+    told = [guideline("Insulin is a preferred drug."), drug("biguanides", member)]
+    answer = compose("Which biguanides are in the drug database?", gather(told)).text
+    assert answer.startswith(phrases.RECORDS)
+    assert "Insulin" not in answer
+
+
+@pytest.mark.parametrize(
+    ("section", "text", "answers"),
+    [
+        ("Treatment of hypertension", "Give thiazides with caution in a history of gout.", False),
+        ("Treatment of gout", "Give colchicine early in an attack of gout.", True),
+        ("Pain", "The treatment of gout begins with colchicine.", True),
+    ],
+)
+def test_a_mention_of_the_subject_below_another_heading_is_no_clear_answer(
+    section: str, text: str, answers: bool
+) -> None:
+    terms = [{"term": "gout", "weight": 4.0}, {"term": "treatment", "weight": 0.4}]
+    told = ToolOutput(
+        "search", "{}", json.dumps(json.loads(guideline(text, section=section).output) | {"terms": terms})
+    )
+    answer = compose("gout treatment?", gather([told])).text
+    assert answer.startswith(phrases.FROM_GUIDELINES if answers else phrases.CLOSEST)
 
 
 @pytest.mark.parametrize(
@@ -583,6 +627,9 @@ def test_a_name_that_is_only_spelt_alike_is_asked_back_before_any_fact() -> None
     guess = METFORMIN | {"matched": {"how": "spelling", "on": "metformin"}}
     answer = compose("dose of metfromin?", gather([drug("metfromin", guess, suggestions=("metformin",))]))
     assert answer.text == f"{phrases.NO_NAME}\n\nDid you mean metformin?"
+    others = guideline("The dose of empagliflozin is 10 mg.")
+    answer = compose("dose of metfromin?", gather([others, drug("metfromin", guess, suggestions=("metformin",))]))
+    assert answer.text.startswith(f"{phrases.NO_NAME}\n\nDid you mean metformin?\n\n{phrases.CLOSEST}")
 
 
 def test_nothing_found_is_said_only_where_no_word_is_shared_and_tells_what_was_searched() -> None:

@@ -25,3 +25,8 @@ _STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, r
 def has_drug_stem(word: str) -> bool:
     """Return whether ``word`` ends in a stem of nonproprietary names."""
     return _STEM.match(word.casefold()) is not None
+
+
+def names_medicine(text: str) -> bool:
+    """Return whether a word of ``text`` ends in a stem of nonproprietary names."""
+    return any(map(has_drug_stem, re.findall(r"[^\W\d_]+", text)))

@@ -31,7 +31,7 @@ _VERBS: Final = re.compile(
 )
 _ABOUT_OTHERS: Final = re.compile(
     r"\binteract\w*|\bwechselwirk\w*"
-    r"|\A(?=.*\b(?:what|which|anything|drugs|medicines|medications|was|welche\w*|medikamente|arzneimittel)\b)"
+    r"|\A(?=\W*was\b|.*\b(?:what|which|anything|drugs|medicines|medications|welche\w*|medikamente|arzneimittel)\b)"
     r"(?=.*\b(?:not|avoid\w*|never|nicht|\w*meide\w*|vermieden)\b)"
     r"(?=.*\b(?:with|together|on|while|alongside|mit|zusammen|zu|dazu|unter|neben|gleichzeitig)\b)",
     re.IGNORECASE | re.DOTALL,

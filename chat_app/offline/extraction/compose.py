@@ -28,7 +28,6 @@ from chat_app.offline.extraction.evidence import (
     EvidencePassage,
     EvidenceRecord,
     Fields,
-    Lookup,
     Pair,
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
@@ -48,13 +47,23 @@ _LabelLine = tuple[str, EvidencePassage, str]
 def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     """The answer to ``question`` from ``evidence``; ``newest`` are the user's last words, of which it was made."""
     draft = Draft(language_of(newest or question))
-    asked = read_question(question, evidence.terms, newest=newest or question, subjects=evidence.subjects(question))
+    _offered_names(draft, evidence)
+    opening = draft.text
+    asked = read_question(
+        question,
+        evidence.terms,
+        newest=newest or question,
+        subjects=evidence.subjects(question),
+        medicines=evidence.medicines,
+    )
     labels = [passage for record in evidence.named for passage in label_passages(record)]
     selection = select(asked, [*labels, *evidence.passages])
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
         _pairs(draft, evidence, _of_both_labels)
-    facts = bool(draft.text)
+    if record_parts(question):
+        _classes(draft, evidence)
+    facts = draft.text != opening
     for record in evidence.named:
         facts = _record(draft, question, record) or facts
     for output in evidence.fields:
@@ -62,10 +71,11 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         facts = True
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and record_parts(question) and not asked_sections(question)):
-        _quotes(draft, selection, asked.quoted_sections)
+        _quotes(draft, selection, asked.quoted_sections, answered=draft.text != opening)
     if not leads:
         _pairs(draft, evidence, _most_severe)
-    _classes(draft, question, evidence, answered=bool(draft.text))
+    if draft.text == opening:
+        _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
         _calculated(draft, calculated)
@@ -73,10 +83,10 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     return draft.answer()
 
 
-def _quotes(draft: Draft, selection: Selection, sections: Collection[str]) -> None:
+def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
     """Adds the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
-    if not quotes or (draft.text and not selection.answers):
+    if not quotes or (answered and not selection.answers):
         return
     if not selection.answers:
         draft.say(phrases.CLOSEST)
@@ -197,10 +207,10 @@ def _record(draft: Draft, question: str, record: EvidenceRecord) -> bool:
     return len(draft.text) > before
 
 
-def _classes(draft: Draft, question: str, evidence: Evidence, *, answered: bool) -> None:
-    """Lists the members of a class, where the question asks for fields of records or nothing else was found."""
+def _classes(draft: Draft, evidence: Evidence) -> None:
+    """Lists the members of a class."""
     records = [one for lookup in evidence.lookups for one in lookup.records if one.matched == "class"]
-    if not records or evidence.named or (answered and not record_parts(question)):
+    if not records or evidence.named:
         return
     draft.block(phrases.RECORDS)
     draft.head(Table("", phrases.RECORD_COLUMNS))
@@ -222,15 +232,11 @@ def _calculated(draft: Draft, calculated: Calculated) -> None:
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:
-    """Says what failed, which names are offered, and, where there is nothing at all, what was searched."""
-    offered = [name for lookup in evidence.lookups if _is_guess(lookup) for name in lookup.suggestions]
+    """Says what failed and, where there is nothing at all, what was searched."""
     found = bool(draft.text)
     if evidence.failures:
         draft.block(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))
-    if offered:
-        draft.say(phrases.NO_NAME)
-        draft.say(phrases.DID_YOU_MEAN, "or", names=list(dict.fromkeys(offered))[:3])
-    if not (found or offered or evidence.failures):
+    if not (found or evidence.failures):
         places = [phrases.FILES if evidence.hosted else phrases.GUIDELINES] if evidence.searched_documents else []
         places += [phrases.DRUGS] if evidence.lookups or evidence.pairs else []
         draft.say(phrases.NOTHING if places else phrases.NO_SOURCES, places=places)
@@ -238,6 +244,9 @@ def _empty_handed(draft: Draft, evidence: Evidence) -> None:
         draft.block(absent)
 
 
-def _is_guess(lookup: Lookup) -> bool:
-    """True when a name is offered because the one in the question is not known."""
-    return bool(lookup.suggestions) and not any(record.is_named for record in lookup.records)
+def _offered_names(draft: Draft, evidence: Evidence) -> None:
+    """Asks for the medicine where the name in the question is not known, before anything is quoted."""
+    guesses = [lookup for lookup in evidence.lookups if not any(record.is_named for record in lookup.records)]
+    if offered := list(dict.fromkeys(name for lookup in guesses for name in lookup.suggestions)):
+        draft.say(phrases.NO_NAME)
+        draft.say(phrases.DID_YOU_MEAN, "or", names=offered[:3])

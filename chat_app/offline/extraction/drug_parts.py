@@ -6,6 +6,7 @@ words by which it is asked for; they count as words of the section's heading.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -45,7 +46,7 @@ _SECTIONS_OF: Final = {
 HARMS: Final = frozenset({"interactions", "contraindications", "warnings", "boxed_warning"})
 """Sections on what a medicine may do; what labels say of a pair is quoted from these."""
 DOSES: Final = frozenset({"dosage", "renal_dosing", "hepatic_dosing"})
-_ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
+ASKING: Final = "tell look find search give list show information drug medicine medication patient safe"
 
 
 def record_parts(question: str) -> tuple[str, ...]:
@@ -64,9 +65,14 @@ def asked_sections(question: str) -> frozenset[str]:
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
 
 
+def section_words(sections: Iterable[str]) -> frozenset[str]:
+    """Return the terms by which ``sections`` of a label are asked for."""
+    return frozenset[str]().union(*(term_set(_LABEL[section]) for section in sections))
+
+
 def only_parts(text: str) -> bool:
     """True when ``text`` has no words but those that name parts of a record or a label."""
-    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), _ASKING, *word_list("asking")]))
+    known = term_set(" ".join([*_RECORD.values(), *_LABEL.values(), ASKING, *word_list("asking")]))
     return bool(term_set(text)) and term_set(text) <= known
 
 

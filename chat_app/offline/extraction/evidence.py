@@ -138,19 +138,19 @@ class Evidence:
         found = (record for lookup in self.lookups for record in _named(lookup))
         return tuple({record.name: record for record in found}.values())
 
+    @property
+    def medicines(self) -> list[str]:
+        """The names of the drugs that the question names, without their classes."""
+        return [name for one in self.named for name in (one.name, one.matched_on, *one.brand_names) if name]
+
     def subjects(self, question: str) -> list[str]:
         """The names and classes of the drugs that ``question`` names; a class only when it is named in full."""
-        found = [name for record in self.named for name in _names(record)]
+        own = [part for record in self.named for name in record.drug_classes for part in _parts(name)]
         asked = term_set(question)
         records = [record for lookup in self.lookups for record in lookup.records if record.matched == "class"]
         classes = [part for record in records for part in _parts(record.matched_on) if term_set(part) <= asked]
         members = [name for record in records for name in (record.name, *record.brand_names)] if classes else []
-        return list(dict.fromkeys([*found, *classes, *members]))
-
-
-def _names(record: EvidenceRecord) -> list[str]:
-    classes = [part for name in record.drug_classes for part in _parts(name)]
-    return [record.name, record.matched_on, *record.brand_names, *classes]
+        return list(dict.fromkeys([*self.medicines, *own, *classes, *members]))
 
 
 def _parts(name: str) -> list[str]:

@@ -50,6 +50,4 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return True
     if re.search(rf"\b(?:{_CHOICE})\b", text):
         return False
-    stems = frozenset[str]().union(*question.subjects)
-    only_names = all(forms[0] <= stems for forms in question.forms)
-    return only_names or not (question.sections - HARMS or answered)
+    return question.names_alone or not (question.sections - HARMS or answered)

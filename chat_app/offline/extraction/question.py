@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import DOSES, HARMS, asked_sections
+from chat_app.offline.extraction.drug_parts import ASKING, DOSES, HARMS, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
-from tools.language.quotable_units import Unit, ordered_terms
+from tools.language.quotable_units import Unit, ordered_terms, term_set
 
 _HOW_OFTEN: Final = re.compile(
     r"\bhow (?:often|frequent|long|soon|fast|quick)|\bduration|\binterval|\bfrequen", re.IGNORECASE
@@ -68,8 +68,16 @@ class Question:
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
     """The names and classes of the drugs asked about, each as its stems; empty where no drug is named."""
+    medicines: tuple[frozenset[str], ...] = ()
+    """The names of the drugs among them."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
+
+    @property
+    def names_alone(self) -> bool:
+        """Whether there is no term but names of drugs and classes, and words that ask for anything on them."""
+        names = term_set(ASKING).union(*self.subjects)
+        return all(forms[0] <= names for forms in self.forms)
 
     @property
     def quoted_sections(self) -> frozenset[str]:
@@ -99,7 +107,12 @@ class Question:
 
 
 def read_question(
-    text: str, known: Iterable[WeightedTerm] = (), *, newest: str = "", subjects: Iterable[str] = ()
+    text: str,
+    known: Iterable[WeightedTerm] = (),
+    *,
+    newest: str = "",
+    subjects: Iterable[str] = (),
+    medicines: Iterable[str] = (),
 ) -> Question:
     """The question with its terms.
 
@@ -108,6 +121,7 @@ def read_question(
         known: The terms as the searches read them; those that they left out only ask, and are left out here, too.
         newest: The last thing the user wrote, where ``text`` was completed from the questions before it.
         subjects: Names and classes of the drugs that the question names.
+        medicines: The names among them.
     """
     told = {term.term: term for term in known}
     stems = tuple(stem for stem in dict.fromkeys(ordered_terms(text)) if stem in told or not told)
@@ -122,7 +136,8 @@ def read_question(
         tuple(told[stem].weight if stem in told else None for stem in stems),
         frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
-        tuple(filter(None, (frozenset(ordered_terms(name)) for name in subjects))),
+        tuple(filter(None, map(term_set, subjects))),
+        tuple(filter(None, map(term_set, medicines))),
         (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
     )
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import DOSES
+from chat_app.offline.extraction.drug_parts import DOSES, section_words
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
+from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
 
 
@@ -46,6 +47,8 @@ OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
+EVERY_TERM: Final = 1.0
+"""Added to the weight of each term where it is judged whether a unit answers: what is asked of a rare thing counts."""
 _OPENING: Final = 6
 _REACH: Final = 2
 
@@ -73,8 +76,13 @@ class _Candidate:
     """The words above the unit: the document, the section, the heading, the table's caption and header."""
     own: frozenset[int]
     """The question's terms that the unit holds."""
-    lent: frozenset[int]
-    """Those that only what is above it holds."""
+    headed: frozenset[int]
+    """Those that what is above it holds."""
+
+    @property
+    def lent(self) -> frozenset[int]:
+        """Those that only what is above it holds."""
+        return self.headed - self.own
 
 
 def scored(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> list[Scored]:
@@ -88,16 +96,21 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     counts = Counter(term for each in candidates for term in each.own)
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
-    known_weights = [weight or 0.0 for weight in question.weights] if any(question.weights) else rarity
+    given = question.weights if any(question.weights) else rare
+    known_weights = [weight + EVERY_TERM if weight else 0.0 for weight in given]
     whole, known = _shares(known_weights), _shares(_beside_names(question, known_weights))
+    section_terms = question.held(section_words(question.sections))
     found: list[Scored] = []
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         features = _features(question, each, previous, rarity)
-        asked_as_list = question.list_terms if features.kind else frozenset[int]()
-        # In the asked section of its label the name of a medicine is a part of the answer.
-        shares = whole if each.passage.part in question.sections else known
-        held = 0.0 if place in others else sum(shares[term] for term in each.own | each.lent | asked_as_list)
+        above = each.headed | (question.list_terms if features.kind else frozenset[int]())
+        # In the asked section of its label the name of a medicine is a part of the answer; what asks for it is held.
+        asked = each.passage.part in question.sections
+        above |= section_terms if asked else frozenset[int]()
+        shares = whole if asked else known
+        answering = place not in others and _is_on_subject(question, each, above, shares)
+        held = sum(shares[term] for term in each.own | above) if answering else 0.0
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score -= OTHERS if place in others else 0.0
         found.append(Scored(each.unit, each.passage, place, features, held, score, place in others))
@@ -114,16 +127,32 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
             if key not in seen and not _of_others(question.asked, f"{above} {unit.text}", unit, passage):
                 seen.add(key)
                 own = question.held(term_set(unit.text))
-                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above)) - own))
+                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above))))
     return found
+
+
+def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], shares: Sequence[float]) -> bool:
+    """True for a unit that does more than mention the subject.
+
+    It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Of a label the
+    asked sections alone are on the subject, all where nothing but medicines is named, and where no section is asked for
+    what holds two terms beside the names.
+    """
+    if each.passage.part and (question.sections or question.names_alone):
+        return question.names_alone or each.passage.part in question.sections
+    if each.passage.part:
+        return sum(shares[term] > 0 for term in each.own) > 1
+    first = question.held(term_set(each.unit.cells[0])) if each.unit.cells else frozenset[int]()
+    return len(each.own) > 1 or len(shares) < 2 or max(range(len(shares)), key=shares.__getitem__) in above | first
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
     """The places of units that name no drug of the question and no class of it, in their own words or above them.
 
-    Where a row of a table names one, the other rows are about other drugs.
+    Where a row of a table names one, the other rows are about other drugs. So is a unit that names another drug, where
+    only the class is above it.
     """
-    own = [_named(question, each.unit.text) for each in candidates]
+    own = [_named(question.subjects, each.unit.text) for each in candidates]
     tables = {each.unit.table for each, names in zip(candidates, own, strict=True) if names}
     others = frozenset(
         place
@@ -131,14 +160,19 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
         if not names
         and (
             (each.unit.table is not None and each.unit.table in tables)
-            or not _named(question, f"{each.above} {each.unit.text}")
+            or not _named(question.subjects, f"{each.above} {each.unit.text}")
+            or (
+                bool(question.medicines)
+                and names_medicine(each.unit.text)
+                and not _named(question.medicines, each.above)
+            )
         )
     )
     return others if question.subjects and len(others) < len(candidates) else frozenset()
 
 
-def _named(question: Question, text: str) -> bool:
-    return any(name <= term_set(text) for name in question.subjects)
+def _named(names: Sequence[frozenset[str]], text: str) -> bool:
+    return any(name <= term_set(text) for name in names)
 
 
 def _above(unit: Unit, passage: EvidencePassage) -> str:
@@ -155,10 +189,11 @@ def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -
 
 
 def _beside_names(question: Question, weights: Sequence[float]) -> Sequence[float]:
-    """Return ``weights`` without those of drug names, unless the question has no other term: a name is no answer."""
+    """Return ``weights`` without those of drug names, or with those alone where nothing else is asked."""
     names = frozenset[str]().union(*question.subjects)
-    others = [0.0 if forms[0] <= names else weight for forms, weight in zip(question.forms, weights, strict=True)]
-    return others if any(others) else weights
+    named = (forms[0] <= names for forms in question.forms)
+    kept = [weight if name == question.names_alone else 0.0 for name, weight in zip(named, weights, strict=True)]
+    return kept if any(kept) else weights
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

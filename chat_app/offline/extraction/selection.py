@@ -29,7 +29,7 @@ MOST_WORDS: Final = 180
 MOST: Final = 8
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
-ANSWERS_FROM: Final = 0.56
+ANSWERS_FROM: Final = 0.58
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see evaluation.md."""
 
 

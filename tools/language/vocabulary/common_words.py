@@ -14,7 +14,7 @@ ORDINARY: Final = 10_000
 """Rank up to which a word counts as ordinary."""
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _LEAD: Final = 0.36
-"""Likelihood by which another language must lead where English has some of the words: that of its thousandth word."""
+"""Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
 
 
 @cache
@@ -37,15 +37,20 @@ def rareness(word: str) -> float:
 
 
 def language_of(text: str) -> Language:
-    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); English when undecided."""
-    words = _WORD.findall(text.lower())[:100]
-    likely = {language: _likelihood(words, language) for language in LANGUAGES}
+    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); English when undecided.
+
+    Spanish writes no word with a capital inside a sentence but names.
+    """
+    first, *others = _WORD.findall(text)[:100] or [""]
+    spanish = [first, *(word for word in others if not word.istitle())]
+    likely = {name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: likely[language])
-    return best if not likely["en"] or likely[best] > likely["en"] + _LEAD else "en"
+    led = all(not likely[other] or likely[best] > likely[other] + _LEAD for other in LANGUAGES if other != best)
+    return best if led else "en"
 
 
 def _likelihood(words: list[str], language: Language) -> float:
     """Add up how frequent the words are: 1 for the most frequent, 0 for a word outside the list."""
     known = ranks(language)
     last = math.log(len(known) + 1)
-    return sum(1 - math.log(known[word]) / last for word in words if word in known)
+    return sum(1 - math.log(known[word]) / last for word in map(str.lower, words) if word in known)
