@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
-from tests.support.page_server import ServedPage
+from tests.support.page_server import ServedPage, fake_page
 
 
 async def _numbers(page: Page) -> list[int]:
@@ -152,9 +153,17 @@ async def test_an_answer_that_did_not_complete_is_marked_live_and_after_a_reload
             await answered(page)
 
 
-async def test_half_a_sentence_stays_readable_under_its_mark(browser: Browser, fake: ServedPage) -> None:
-    async with recorded(browser, "half") as context:
-        page = await _open(await context.new_page(), fake.url)
-        await ask(page, "truncated")
-        await answered(page)
-        assert await answer_text(page) == "Give 5 mg, but not"
+async def test_half_a_sentence_stays_readable_with_its_mark_and_what_can_be_done(
+    browser: Browser, tmp_path: Path
+) -> None:
+    # The offline model cannot continue an answer.
+    with fake_page(tmp_path, environment={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}) as served:
+        async with recorded(browser, "half") as context:
+            page = await _open(await context.new_page(), served.url)
+            await ask(page, "truncated")
+            for _ in range(2):
+                await answered(page)
+                assert await answer_text(page) == "Give 5 mg, but not"
+                for name in ("Ask again", "Continue"):
+                    await expect(page.locator(".asc-outcome").get_by_role("button", name=name)).to_be_visible()
+                await page.reload()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,9 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import httpx
 import pytest
 from redis.asyncio import Redis
 
+from chat_app.data_protection import require_writable
+from chat_app.errors import ConfigurationError
 from chat_app.events import Notice
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.keeping.page_question import PageQuestion
@@ -21,6 +26,8 @@ from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import Api, api, frames
 from tests.support.engine import clinic
+from tests.support.page_server import fake_page
+from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.postgres import fresh_database
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
 from tests.support.served import asclepius
@@ -113,6 +120,32 @@ async def test_a_redis_that_loses_everything_in_a_turn_is_told(tmp_path: Path) -
     assert seen[-1].data["outcome"]["kind"] == "completed"
 
 
+async def test_an_answer_goes_on_while_the_disk_is_full_and_is_stored_when_there_is_space(
+    tmp_path: Path, redis_url: str
+) -> None:
+    """Row 47. A limit on the size of the server's files stands in for a full disk."""
+    with fake_page(tmp_path, environment={"REDIS_URL": redis_url}) as page:
+        async with httpx.AsyncClient(base_url=page.url, timeout=60) as client:
+            (await client.post("/auth/header")).raise_for_status()
+            async with socket_of(page, client) as (socket, events, _):
+                await socket.emit("client_message", asking("gated 40 of 100 full"))
+                thread = (await seen(events, "first_interaction"))[0]["thread_id"]
+                async with asyncio.timeout(60):
+                    while "n40" not in str(events):
+                        await asyncio.sleep(0.02)
+                soft, hard = resource.prlimit(page.process.pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(page.process.pid, resource.RLIMIT_FSIZE, (1, hard))
+                page.open_gate("full")
+                ended = (await seen(events, "element"))[0]["props"]
+                await seen(events, "task_end", 3)
+                resource.prlimit(page.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+            assert ended["outcome"]["kind"] == "completed"
+            assert ended["plain"].rstrip().endswith("n100")
+            async with asyncio.timeout(60):
+                while "n100" not in (await client.get(f"/project/thread/{thread}")).text:
+                    await asyncio.sleep(0.1)
+
+
 def test_the_doctor_starts_and_creates_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "nothing"
     folder.mkdir()
@@ -130,3 +163,12 @@ def test_a_data_directory_that_cannot_be_written_is_a_sentence() -> None:
     assert "cannot be written" in said
     assert "ASCLEPIUS_DATA_DIR" in said
     assert "Traceback" not in said
+
+
+def test_a_disk_that_is_full_at_start_is_a_sentence(tmp_path: Path) -> None:
+    """Row 53. /dev/full is a disk that is always full."""
+    (tmp_path / f".trial-{os.getpid()}").symlink_to("/dev/full")
+    with pytest.raises(ConfigurationError, match=r"No space left .*free space"):
+        require_writable(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    require_writable(tmp_path)

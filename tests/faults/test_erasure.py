@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from redis.asyncio import Redis
 from sqlalchemy import text
 
-from chat_app.interface.user_data import erase_user, purge, user_data
+from chat_app.interface.user_data import erase_user, keep_purging, purge, user_data
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import api, ask
 from tests.support.engine import adapter, chained, clinic, guideline_tool, passage
@@ -101,7 +103,14 @@ async def test_conversations_are_deleted_by_age_and_the_audit_log_keeps_its_own(
             await connection.execute(text('UPDATE threads SET "updatedAt" = :past'), {"past": past})
         await ask(client)
         await until(lambda: not runtime.turns.of_owner("purged"), what="the answer is stored")
-        assert await purge(runtime, now) == 1
+        async with Redis.from_url(redis_url) as redis:
+            await redis.delete("asclepius:{turn:purge}:claim")
+        purging = asyncio.create_task(keep_purging(runtime))
+        async with asyncio.timeout(60):
+            while old in await runtime.history.threads_of("purged"):
+                await asyncio.sleep(0.02)
+        purging.cancel()
+        assert not await store.journal.claim("purge"), "no other process purges in the same hour"
         (kept,) = await runtime.history.threads_of("purged")
         assert kept != old
         assert len(await store.summaries("purged")) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,11 +12,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from chat_app.audit import DatabaseAuditLog, client_address
+from chat_app.audit import DatabaseAuditLog, audit_log, client_address
 from chat_app.audit.audit_table import AuditEntry, AuditFilter
 from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.errors import AuditUnavailable
+from chat_app.settings import Settings
 from tests.support.served import asclepius
 
 
@@ -119,6 +121,31 @@ async def test_an_action_that_cannot_be_recorded_anywhere_is_refused_unless_it_i
                 await log.record("question", "ada")
             assert log.failures == 1
             await executed(database, "ALTER TABLE away RENAME TO audit")
+
+
+async def test_each_entry_is_copied_to_a_file_and_to_syslog_or_refused(tmp_path: Path) -> None:
+    engine, file = database_engine(database_url(f"sqlite:///{tmp_path / 'history.sqlite3'}")), tmp_path / "audit.jsonl"
+    await migrate(engine)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as syslog:
+        syslog.bind(("127.0.0.1", 0))
+        syslog.settimeout(60)
+        governance = {"audit_file": file, "audit_syslog": f"127.0.0.1:{syslog.getsockname()[1]}"}
+        log = audit_log(Settings(storage={"data_dir": tmp_path}, governance=governance), engine)
+        await log.record("question", "ada", conversation="c1", text="secret")
+        (line,) = file.read_text().splitlines()
+        assert json.loads(line) | {"at": ""} == json.loads(line) | {
+            "at": "",
+            "actor": "ada",
+            "conversation": "c1",
+            "text": "",
+        }
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert syslog.recv(10_000).rstrip(b"\0").decode().partition("asclepius-audit: ")[2] == line
+        file.unlink()
+        file.mkdir()
+        with pytest.raises(AuditUnavailable):
+            await log.record("question", "ada")
+    await engine.dispose()
 
 
 async def test_old_entries_can_be_purged_and_the_rest_verifies(database: str, tmp_path: Path) -> None:

@@ -192,6 +192,17 @@ async def test_the_page_of_a_citation_is_drawn_with_its_words_marked(library: Gu
     assert all(0 < place < 0.5 for place in marked.marked_at), "the words are at the top left"
 
 
+async def test_at_most_two_pages_are_drawn_at_once(library: GuidelineLibrary, tmp_path: Path) -> None:
+    await library.add(write_pdf(tmp_path / "acs.pdf", ASPIRIN))
+    asked = [asyncio.create_task(library.page_image("acs", 1, highlight=[f"quote {n}"])) for n in range(5)]
+    drawn_at_once = set[int]()
+    while not all(task.done() for task in asked):
+        drawn_at_once.add(len(list((tmp_path / "library").rglob("scratch-*"))))
+        await asyncio.sleep(0.005)
+    await asyncio.gather(*asked)
+    assert 0 < max(drawn_at_once) <= 2
+
+
 async def test_all_quotes_of_a_page_are_marked_at_once_and_what_they_share_no_darker(
     library: GuidelineLibrary, tmp_path: Path
 ) -> None:

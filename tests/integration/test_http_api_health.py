@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import text
 
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import api
 from tests.support.engine import adapter
-from tests.support.scripted_server import ScriptedServer, Status
+from tests.support.scripted_server import ScriptedServer, Status, WaitFor
+from tests.support.served import asclepius
 from tests.support.services import redis_server
 
 LIST = [Status(200, body={"object": "list", "data": []})]
@@ -47,6 +51,27 @@ async def test_a_redis_that_is_gone_is_a_reason_in_words(tmp_path: Path) -> None
     assert (status, found["sessions"]["ready"]) == (200, False), "questions are answered without it"
     assert "Redis" in found["sessions"]["reason"]
     await store.aclose()
+
+
+async def test_a_model_server_that_never_answers_does_not_hold_the_probe(tmp_path: Path) -> None:
+    async with ScriptedServer([[WaitFor(asyncio.Event())]]) as server:
+        client = adapter(server)
+        async with api(None, tmp_path / "data", client=client) as running:
+            status, found = await parts(running)
+        await client.aclose()
+    assert (status, found["model"]["ready"], found["sessions"]["ready"]) == (503, False, True)
+
+
+async def test_a_schema_that_does_not_fit_is_named_by_the_probe_and_by_doctor(tmp_path: Path) -> None:
+    async with api(None, tmp_path / "data") as running:
+        async with running.runtime.history.engine.begin() as connection:
+            await connection.execute(text('ALTER TABLE elements DROP COLUMN "props"'))
+        status, found = await parts(running)
+    assert (status, found["history"]["ready"]) == (200, False), "questions are answered without it"
+    assert "elements.props" in found["history"]["reason"]
+    done = await asyncio.to_thread(asclepius, "doctor", data_dir=tmp_path / "data")
+    assert done.returncode == 1
+    assert "elements.props" in done.stdout
 
 
 async def test_probes_do_not_flood_the_model_server(tmp_path: Path, redis_url: str) -> None:

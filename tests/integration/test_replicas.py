@@ -11,13 +11,20 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 import socketio
 import websockets
 
+from chat_app.audit import SilentAuditLog
+from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.history.history_layer import History
+from chat_app.interface.keeping.page_question import PageQuestion
+from chat_app.interface.keeping.turn_keeper import TurnKeeper
 from chat_app.interface.security.user_limits import MOST_OF_USER
+from chat_app.interface.turns.live_turns import LiveTurns
 from chat_app.sessions import RedisSessionStore
 from chat_app.sessions.held_files import Held
 from tests.support.page_server import ServedPage, fake_page
@@ -243,6 +250,40 @@ async def test_a_reader_at_the_other_replica_sees_that_the_one_that_answered_die
             found = await reading
     assert found.text == begun.text
     assert [end["code"] for end in found.ends] == ["server_stopped"]
+
+
+async def test_a_follow_up_soon_after_another_host_died_is_answered(
+    replicas: tuple[ServedPage, ServedPage], redis_url: str
+) -> None:
+    """Nobody can tell at once that it died: its turn ends when its lease does."""
+    first, _ = replicas
+    thread_id = await left_by_another_host(first, redis_url)
+    async with signed_in(first) as client, socket_of(first, client, thread_id) as (socket, shown, _):
+        await seen(shown, "resume_thread")
+        await socket.emit("client_message", asking("say: answered"))
+        kinds = set[str]()
+        async with asyncio.timeout(60):
+            while kinds <= {"incomplete"}:
+                await asyncio.sleep(0.1)
+                thread = (await client.get(f"/project/thread/{thread_id}")).raise_for_status().json()
+                kinds = {element["props"]["outcome"]["kind"] for element in thread["elements"]}
+    assert kinds == {"completed", "incomplete"}
+
+
+async def left_by_another_host(page: ServedPage, redis_url: str) -> str:
+    """Begin an answer to ana as a host that dies at once; return its conversation."""
+    store, history = RedisSessionStore(redis_url), History(f"sqlite:///{page.data_dir.parents[1] / 'shared.sqlite3'}")
+    store.journal.writer = "another host|1|1"
+
+    async def sessions() -> RedisSessionStore:
+        return store
+
+    keeper = TurnKeeper(history, LiveTurns(), SilentAuditLog(), sessions, lambda: store)
+    question = PageQuestion("ana", str(uuid4()), str(uuid4()), "How?", str(uuid4()), PageOptions(), ["small"])
+    assert await keeper.begin(question)
+    await history.close()
+    await store.aclose()
+    return question.thread_id
 
 
 async def test_a_page_leaves_a_replica_that_is_stopped_once_it_waits_for_no_answer(

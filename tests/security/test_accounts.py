@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from chat_app.interface.security.accounts import (
 )
 from chat_app.interface.security.passwords import hash_password
 from tests.support.page_server import ServedPage, fake_page
+from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.served import asclepius
 
 PASSWORD = "correct horse battery staple"
@@ -73,6 +73,20 @@ def test_a_role_and_a_removal_count_from_the_next_request_on(page: ServedPage) -
         assert again.status_code == 401
 
 
+async def test_the_open_page_of_a_removed_user_gets_no_answer(page: ServedPage) -> None:
+    """Row 34: every message is checked again."""
+    file = accounts_at(page.data_dir)
+    emil = {"emil": Account(password=file.read().users["ana"].password, changed=0)}
+    file.change(lambda held: Accounts(users={**held.users, **emil}))
+    with log_in(page, "emil") as client:
+        async with socket_of(page, client) as (socket, events, _):
+            file.change(lambda held: Accounts(users={name: one for name, one in held.users.items() if name != "emil"}))
+            await socket.emit("client_message", asking("say: hello"))
+            await seen(events, "toast")
+            await seen(events, "task_end")
+    assert not [name for name, _ in events if name in {"stream_start", "first_interaction", "element"}]
+
+
 def test_commands_add_a_user_and_are_audited(page: ServedPage) -> None:
     typed = f"{PASSWORD}\n{PASSWORD}\n"
     command(page, "users", "add", "carl", stdin=typed)
@@ -89,9 +103,7 @@ def test_commands_add_a_user_and_are_audited(page: ServedPage) -> None:
 def test_a_changed_password_ends_earlier_logins(page: ServedPage) -> None:
     with log_in(page, "ana") as client:
         assert client.get("/user").status_code == 200
-        file = accounts_at(page.data_dir)
-        later = file.read().users["ana"].model_copy(update={"changed": time.time()})
-        file.change(lambda held: Accounts(users={**held.users, "ana": later}))
+        command(page, "users", "passwd", "ana", stdin=f"{PASSWORD}\n{PASSWORD}\n")
         assert client.get("/user").status_code == 401
     with log_in(page, "ana") as client:
         assert client.get("/user").status_code == 200, "also within the same second"

@@ -33,3 +33,4 @@ def test_others_are_served_beside_half_open_requests_which_are_closed(tmp_path: 
             assert connection.recv(1) == b"", "the server closes it"
         with httpx.Client(base_url=page.url, timeout=60) as client:
             assert {client.get("/livez").status_code for _ in range(3)} == {200}, "one connection for several requests"
+        assert page.log.stat().st_size < 1_000_000, "the log does not grow with them"

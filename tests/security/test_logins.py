@@ -104,6 +104,7 @@ def test_behind_https_cookies_are_for_https_alone(behind_proxy: ServedPage, tmp_
 
 
 def test_a_cookie_of_a_replica_whose_clock_is_ahead_is_accepted(behind_proxy: ServedPage) -> None:
+    """Row 40: and none that is older than a login lasts."""
     secret = (behind_proxy.data_dir / "auth_secret").read_text()
 
     def cookie(ahead: float) -> tuple[str, str]:
@@ -114,6 +115,8 @@ def test_a_cookie_of_a_replica_whose_clock_is_ahead_is_accepted(behind_proxy: Se
 
     assert user_of(behind_proxy.url, cookie(20)) == "ana"
     assert user_of(behind_proxy.url, cookie(3600)) is None
+    assert user_of(behind_proxy.url, cookie(-3600)) == "ana"
+    assert user_of(behind_proxy.url, cookie(-3600 - LOGIN_LASTS.total_seconds())) is None
 
 
 @contextmanager
@@ -218,8 +221,12 @@ def test_each_role_may_what_the_table_of_rights_says(with_passwords: Served) -> 
 
 
 def test_an_auditor_reads_what_others_did_and_is_recorded(with_passwords: Served) -> None:
+    for user in ("bert", "a password in the wrong field"):
+        wrong = {"username": user, "password": "wrong"}
+        assert httpx.post(f"{with_passwords.url}/login", data=wrong, timeout=60).status_code == 401
     with log_in(with_passwords, "bert"), log_in(with_passwords, "audra") as client:
-        client.get("/api/v1/audit").raise_for_status()
+        failed = client.get("/api/v1/audit", params={"action": "login_failed"}).text.splitlines()
+        assert {json.loads(line)["actor"] for line in failed} == {"bert", "unknown"}
         found = [json.loads(line) for line in client.get("/api/v1/audit", params={"actor": "bert"}).text.splitlines()]
         assert {entry["actor"] for entry in found} == {"bert"}
         assert "login" in {entry["action"] for entry in found}

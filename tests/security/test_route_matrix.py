@@ -6,6 +6,7 @@ The routes come from the app, so a new one is called, too. One that changes some
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -25,7 +26,8 @@ from tests.support.served import Served, serve
 
 SECRET = "zolpidazine"
 LETTER = f"Mrs Maier tolerated {SECRET} 12 mg daily from the first week on, without any rash."
-SETTINGS = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_LOAD_DEMO": "false"}
+SETTINGS = {"ASCLEPIUS_AUTH": "header", "ASCLEPIUS_LOAD_DEMO": "false", "ASCLEPIUS_ROLES": "audra:auditor"}
+RECORDED = {"login", "question", "sources", "upload", "settings", "export", "feedback", "delete"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSED = {401, 404, 405}
 
@@ -264,6 +266,10 @@ async def test_no_route_gives_or_changes_what_is_another_users(routes: AppRoutes
                 if case_of(operation).access == "owner":
                     answer = await call(ana.client, operation, ana.ids)
                     assert answer.status_code < 300, f"{operation}: {answer.text}"
+            audra = {"X-Forwarded-User": "audra"}
+            entries = await others.get("/api/v1/audit", params={"actor": "ana"}, headers=audra)
+            assert {json.loads(line)["action"] for line in entries.text.splitlines()} >= RECORDED
+            assert SECRET not in entries.text
 
 
 def test_every_event_of_the_socket_has_a_case(routes: AppRoutes) -> None:

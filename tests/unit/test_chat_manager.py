@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
+from redis.asyncio import Redis
 
 from chat_app.agent.chat_manager import NEW_CONVERSATION, NOT_SAVED, ChatManager, title_of
 from chat_app.answer_options import ConsultOptions
 from chat_app.events import Notice, Outcome, RunnerResult, TurnStarted
 from chat_app.sessions import Message, RedisSessionStore, new_session_id
+from chat_app.sessions.session_lock import LOCK_SECONDS
 from tests.support.engine import chained, clinic, consult, ended, guideline_tool, passage
 from tests.support.scripted_server import ScriptedServer, ScriptedTurn, calls_reply, text_reply
 from tools.function_tool import FunctionTool
@@ -250,6 +252,17 @@ async def test_stop_while_the_conversation_is_held_by_another_turn_leaves_no_loc
 )
 def test_a_title_is_the_first_question_on_one_line(question: str, title: str) -> None:
     assert title_of(question) == title
+
+
+async def test_a_question_waits_longer_than_the_lock_of_a_dead_process_lasts(
+    store: RedisSessionStore, redis_url: str
+) -> None:
+    """Row 28."""
+    session = await store.create("anna")
+    async with Redis.from_url(redis_url) as redis:
+        await redis.set(f"asclepius:{{{session.session_id}}}:lock", "a dead process", px=int(LOCK_SECONDS * 1000))
+    async with ChatManager(store, model_key="m").open(session.session_id, "anna") as conversation:
+        assert conversation.id == session.session_id
 
 
 async def test_other_processes_can_read_how_far_a_turn_has_come(redis_url: str) -> None:

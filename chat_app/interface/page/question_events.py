@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 BUSY = "Another question of this conversation is still being answered. Wait for it, or stop it, and ask again."
 
+_FOUND_DEAD_SECONDS = 20.0
+"""Seconds after which a process that died is known to be dead, and its turns have been ended."""
+
 NOT_KNOWN = "The guidelines that you chose cannot be searched alone at the moment. Ask again, or choose none."
 
 NO_HISTORY = Notice(
@@ -81,17 +84,24 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
 
 
 async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: LiveTurn) -> None:
-    """Wait until earlier questions of the conversation are saved; raise ``SessionBusy`` while one is answered."""
+    """Wait until earlier questions of the conversation are saved; raise ``SessionBusy`` while one is answered.
+
+    The turn of another process may be that of a dead one, which is ended some seconds later.
+    """
     own = question.turns.values()
     others = [other for other in runtime.turns.of_thread(turn.thread_id, turn.owner) if other not in own]
+    if any(other.log.ended is None for other in others):
+        raise SessionBusy(BUSY)
     with suppress(AsclepiusError):
         for turns in (await runtime.elsewhere.of_thread(turn.thread_id, turn.owner)).values():
             others += turns
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_FOUND_DEAD_SECONDS):
+            for other in others:
+                # This question continues from its result.
+                await other.saved.wait()
     if any(other.log.ended is None for other in others):
         raise SessionBusy(BUSY)
-    for other in others:
-        # It has ended and is being saved; this question continues from its result.
-        await other.saved.wait()
 
 
 async def _loaded(app: App) -> Sequence[LoadedGuideline]:
