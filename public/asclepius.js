@@ -27,7 +27,8 @@
     let there = t('nothing');
     if (count.guidelines && count.drugs) there = t('loadedBoth', { guidelines, drugs });
     else if (count.guidelines || count.drugs) there = t('loadedOne', { what: count.guidelines ? guidelines : drugs });
-    return status.loading ? `${there} ${status.loading}…` : there;
+    if (status.loading) return `${there} ${status.loading}…`;
+    return count.guidelines || count.drugs ? there : `${there} ${t('howToLoad')}`;
   }
 
   function statement(status) {

@@ -26,8 +26,8 @@ from tests.support.page_server import fake_page
 
 TURNS = 60
 # A plain loop shows every turn, and each takes longer than the one before.
-PLAIN_TURNS = 20
-_EACH = 10
+PLAIN_TURNS = 10
+_EACH = 5
 _QUESTION = "stamped 300 every 1"
 _LAST = (500, 10)
 # The answer of the question is there with its end, and another question can be asked.

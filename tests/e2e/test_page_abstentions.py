@@ -23,7 +23,7 @@ async def test_an_abstention_offers_a_name_a_source_a_heading_and_other_words(
         await expect(tries).to_contain_text("You can try:")
         await expect(tries.locator("button")).to_have_text(
             [
-                "Did you mean metformin?",
+                "Ask about metformin instead",
                 "Search the drug database, too",
                 "5 Follow-up (Hypertension in adults)",
                 "Rephrase the question",

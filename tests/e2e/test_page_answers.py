@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from tests.support.browser import answer_text, answered, ask, recorded
 from tests.support.page_server import ServedPage
@@ -12,6 +12,12 @@ MARKED = "[...CSS.highlights.get('asc-unsupported')].map((range) => range.toStri
 """The texts that are underlined as not found in their source."""
 FORMATTED = "navigator.clipboard.read().then(([copied]) => copied.getType('text/html')).then((blob) => blob.text())"
 QUOTE = "ACE inhibitors are contraindicated in pregnancy."
+
+
+async def _emptied(route: Route) -> None:
+    """Answer as the server of an empty library does."""
+    answer = await route.fetch()
+    await route.fulfill(response=answer, json=await answer.json() | {"guidelines": [], "drugs": None, "loading": ""})
 
 
 async def test_the_page_asks_nothing_of_any_other_host(browser: Browser, fake: ServedPage) -> None:
@@ -54,6 +60,11 @@ async def test_the_start_page_says_what_is_loaded_and_what_this_is(browser: Brow
         await expect(page.locator("#asc-statement")).to_contain_text("Decision support")
         await expect(page.locator("#starters button")).to_have_count(3)
         assert await page.title() == "Asclepius"
+        await page.route("**/api/v1/status", _emptied)
+        await page.reload()
+        await expect(page.locator("#asc-statement")).to_contain_text(
+            "Nothing loaded yet. Attach a PDF to your question"
+        )
 
 
 async def test_what_is_loaded_is_told_again_at_once_when_the_start_is_drawn_anew(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chat_app.cli import shell
 from tests.support.served import Served, asclepius, new_data, serve
 
 
@@ -132,6 +133,14 @@ def test_guidelines_are_listed_and_searched(served: Served) -> None:
     assert len(listed) >= 6
     found = asclepius("guidelines", "search", "ACE inhibitors in pregnancy", "--json", data_dir=served.data_dir)
     assert json.loads(found.stdout)["passages"][0]["page"] >= 1
+
+
+def test_an_id_is_printed_whole_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shell.print_table(("id", "title"), [("a-long-id-" * 6, "Title of several words " * 4)])
+    assert "a-long-id-" * 6 in capsys.readouterr().out
 
 
 def test_only_the_guidelines_that_were_named_are_searched(served: Served) -> None:

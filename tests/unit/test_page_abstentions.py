@@ -31,7 +31,7 @@ def test_headings_that_came_near_are_offered_and_last_that_the_question_be_put_i
 def test_a_name_that_was_perhaps_meant_stands_in_the_question_in_its_place() -> None:
     data = {"query": {"name": "metfromin"}, "results": [], "did_you_mean": ["metformin"]}
     (name,) = other_names(QUESTION, ToolOutputs([output("search_drug_database", data)]), "en")
-    assert (name.label, name.question) == ("Did you mean metformin?", "What is the dose of metformin?")
+    assert (name.label, name.question) == ("Ask about metformin instead", "What is the dose of metformin?")
 
 
 def test_of_a_whole_question_the_misspelt_word_is_replaced() -> None:
