@@ -96,14 +96,14 @@ async def test_with_nothing_set_all_three_services_answer_and_end_with_the_block
 async def test_what_a_setting_names_is_not_started(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     settings = Settings(
-        storage={"data_dir": folder, "milvus_uri": "http://milvus:19530", "redis_url": "redis://:pw@redis/0"},
+        storage={"data_dir": folder, "milvus_uri": "http://milvus:19530", "redis_url": "redis://:hunter2@redis/0"},
         model={"base_url": "http://llm.example/v1"},
     )
     async with embedded_services(settings) as services:
         assert services.urls.milvus_uri == "http://milvus:19530"
-        assert services.urls.redis_url == "redis://:pw@redis/0"
+        assert services.urls.redis_url == "redis://:hunter2@redis/0"
         assert services.urls.model_base_url == "http://llm.example/v1"
-        assert "pw" not in repr(services.urls)
+        assert "hunter2" not in repr(services.urls)
         assert await services.status() == []
         assert processes_of(folder) == []
     assert not folder.exists()

@@ -32,7 +32,7 @@ from chat_app.tracing.trace_files import append_line, update_document
 from chat_app.tracing.writer import shared_writer
 from tests.support.scripted_server import ScriptedServer, Status, calls_reply, text_reply
 
-QUESTION = "Mrs Quillfeather, 71, potassium 6.1: stop the ramipril?"
+QUESTION = "Mrs Quillfeather, 71, potassium 6.17493: stop the ramipril?"
 TEMPLATE = "You help clinicians. {{ style }}"
 Build = Callable[..., Generator[Any]]
 
@@ -189,7 +189,7 @@ async def test_a_record_says_how_a_call_went_and_nothing_of_the_patient(tmp_path
 
     path = tmp_path / "Asclepius" / "generator_call.jsonl"
     assert "Quillfeather" not in path.read_text()
-    assert "6.1" not in path.read_text()
+    assert "6.17493" not in path.read_text()
     [record] = lines(path)
     assert record["prompt_kwargs"]["patient"]["length"] == len(QUESTION)
     assert record["model_kwargs"]["model"] == "scripted"
