@@ -8,33 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.drugs import drug_database, ndc_row, write_ndc, write_packages
-from tools.drug_database import DrugQuery, ImportProgress
+from tools.drug_database import DrugQuery
 from tools.errors import SourceRejected, ToolError
-
-
-@pytest.mark.slow
-async def test_the_real_directory_reconciles_to_the_row(milvus_uri: str, shared: Path) -> None:
-    seen: list[ImportProgress] = []
-    async with drug_database(milvus_uri) as drugs:
-        report = await drugs.import_paths([shared / "data/drugs/ndctext_2015-12.zip"], progress=seen.append)
-        products, packages = report.files
-        assert (products.read, products.kept, products.merged, products.refused) == (44_262, 44_262, 0, 0)
-        assert (packages.read, packages.merged, packages.refused) == (103_796, 103_796, 0)
-        assert products.reconciles
-        assert packages.reconciles
-        assert report.products == 44_262
-        assert (await drugs.stats()).sources[0].source.date == "2015-12"
-        lipitor = (await drugs.search(DrugQuery(name="Lipitor"))).hits[0]
-        assert lipitor.matched.how == "brand"
-        assert lipitor.record.ingredients == ("atorvastatin",)
-        assert "10 mg" in lipitor.record.products[0].strengths
-        # The one row that names neither a substance nor a generic is found by its brand.
-        emollient = (await drugs.search(DrugQuery(name="Hylatopic Emollient"))).hits[0]
-        assert emollient.record.products[0].ndcs == ("16781-189",)
-    stages = [item.stage for item in seen]
-    assert stages[0] == "reading"
-    assert stages[-1] == "done"
-    assert "writing" in stages
 
 
 async def test_the_genuine_trimmed_files_import_finished_and_unfinished(milvus_uri: str, shared: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from chat_app.evaluation.drug_evaluation import evaluate, read_queries
 from tests.support import typed_queries
 from tests.support.drug_queries import build
-from tools.drug_database import DrugDatabase, DrugQuery, ImportReport
+from tools.drug_database import DrugDatabase, DrugQuery, ImportProgress, ImportReport
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.lookalikes import groups
 
@@ -28,13 +28,21 @@ FILES = (
 
 
 @pytest.fixture(scope="module")
-def imported(milvus_uri: str, shared: Path) -> Iterator[tuple[DrugDatabase, ImportReport]]:
+def progress() -> list[ImportProgress]:
+    """Return what the import told of its progress."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def imported(
+    milvus_uri: str, shared: Path, progress: list[ImportProgress]
+) -> Iterator[tuple[DrugDatabase, ImportReport]]:
     """All four directories beside the demonstration drugs."""
     database = DrugDatabase(milvus_uri, name="drugs_quality_tests")
 
     async def fill() -> ImportReport:
         await database.load_demo()
-        return await database.import_paths([shared / "data/drugs" / name for name in FILES])
+        return await database.import_paths([shared / "data/drugs" / name for name in FILES], progress=progress.append)
 
     yield database, asyncio.run(fill())
 
@@ -65,6 +73,28 @@ async def test_the_rows_of_all_directories_reconcile(imported: tuple[DrugDatabas
     assert rows["MarketingStatus.txt"][0] == 39_788
     assert rows["TE.txt"][0] == 18_250
     assert report.left_out == ("orange-book_2020-07-06.zip:patent.txt", "orange-book_2020-07-06.zip:exclusivity.txt")
+
+
+async def test_the_import_tells_its_stages(
+    imported: tuple[DrugDatabase, ImportReport], progress: list[ImportProgress]
+) -> None:
+    stages = [item.stage for item in progress]
+    assert stages[0] == "reading"
+    assert stages[-1] == "done"
+    assert "writing" in stages
+
+
+async def test_products_are_found_by_their_brand(imported: tuple[DrugDatabase, ImportReport]) -> None:
+    database, _ = imported
+    dates = {one.source.id: one.source.date for one in (await database.stats()).sources}
+    assert dates["fda-ndc"] == "2015-12"
+    lipitor = (await database.search(DrugQuery(name="Lipitor"))).hits[0]
+    assert lipitor.matched.how == "brand"
+    assert lipitor.record.ingredients == ("atorvastatin",)
+    assert "10 mg" in lipitor.record.products[0].strengths
+    # The one row that names neither a substance nor a generic is found by its brand.
+    emollient = (await database.search(DrugQuery(name="Hylatopic Emollient"))).hits[0]
+    assert emollient.record.products[0].ndcs == ("16781-189",)
 
 
 async def test_the_development_queries_are_answered(imported: tuple[DrugDatabase, ImportReport], shared: Path) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from chat_app.data_protection import protect
-from tests.support.served import Served, serve
+from tests.support.served import Served, new_data, serve
 
 NOBODY = 65_534
 # Reads a list of attempts from standard input; prints those that succeeded.
@@ -81,6 +81,7 @@ def exposed() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def running(exposed: Path) -> Iterator[Served]:
     """Serve in a data directory that an earlier version has left open to everybody."""
+    new_data(exposed / "data")
     old = exposed / "data" / "guidelines" / "old"
     old.mkdir(parents=True)
     (old / "original.pdf").write_bytes(b"%PDF")
