@@ -12,6 +12,7 @@ import orjson
 
 from chat_app.agent.citation_manager import CitationManager
 from chat_app.offline.extraction import phrases
+from tools.drug_database.records import SECTIONS
 from tools.language.vocabulary.common_words import LANGUAGES
 from tools.tool_manager import ToolManager
 from tools.types import Function, Passage
@@ -138,7 +139,7 @@ def _is_phrase(text: str, sources: str) -> bool:
         if match:
             places = (phrases.GUIDELINES, phrases.FILES, phrases.DRUGS)
             known = {phrases.said(place, language) for place in places for language in LANGUAGES}
-            known |= set(phrases.SECTION_NAMES.values())
+            known |= set(map(phrases.section_name, SECTIONS))
             values = [value for group in match.groups() for value in re.split(r", | and | or | und | y ", group)]
             return all(value in known or _folded(value) in sources for value in values)
     return False

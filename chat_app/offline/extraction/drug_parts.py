@@ -89,7 +89,7 @@ def label_passages(record: EvidenceRecord) -> list[EvidencePassage]:
             cite=record.cites.get(section, record.cite),
             document=record.name,
             about=f"{names_of(record)} label {_LABEL.get(section, '')}",
-            title=phrases.LABEL.format(name=name, section=phrases.SECTION_NAMES.get(section, section)),
+            title=phrases.LABEL.format(name=name, section=phrases.section_name(section)),
             part=section,
         )
         for section, sentences in record.label.items()

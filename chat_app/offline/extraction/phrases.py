@@ -52,19 +52,6 @@ PRODUCT_COLUMNS: Final = ("Dosage form", "Route", "Strengths", "Brand names")
 RECORD_COLUMNS: Final = ("Medicine", "Drug classes", "Brand names")
 NOT_GIVEN: Final = "not given"
 
-SECTION_NAMES: Final = {
-    "boxed_warning": "boxed warning",
-    "indications": "indications",
-    "dosage": "dosage",
-    "contraindications": "contraindications",
-    "warnings": "warnings",
-    "interactions": "interactions",
-    "renal_dosing": "renal dosing",
-    "hepatic_dosing": "hepatic dosing",
-    "pregnancy": "pregnancy",
-    "overdosage": "in an overdose",
-}
-
 _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {},
     "de": {
@@ -103,6 +90,11 @@ _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
 def said(phrase: str, language: Language) -> str:
     """Return ``phrase`` in ``language``; a phrase without a translation stays English."""
     return _TRANSLATED[language].get(phrase, phrase)
+
+
+def section_name(section: str) -> str:
+    """Return the name of a label's section for headings."""
+    return "in an overdose" if section == "overdosage" else section.replace("_", " ")
 
 
 def listed(names: list[str], joint: str = "and") -> str:

@@ -198,13 +198,12 @@ def _product(row: Json) -> EvidenceProduct:
 def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
     cited = list(_cited(body))
     for row in cited:
-        strings = [text for text in _strings({k: v for k, v in row.items() if k != "cite"}) if _is_sentence(text)]
+        strings = [text for _, text in _pairs({**row, "cite": None}) if _is_sentence(text)]
         if strings:
             evidence.searched_documents = True
             evidence.passages.append(EvidencePassage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
-        pairs = tuple(_pairs(body))
-        evidence.fields.append(Fields(tool, pairs))
+        evidence.fields.append(Fields(tool, tuple(_pairs(body))))
 
 
 def _is_sentence(text: str) -> bool:
@@ -212,26 +211,11 @@ def _is_sentence(text: str) -> bool:
 
 
 def _cited(body: Any) -> Iterator[Json]:
-    if isinstance(body, dict):
-        if isinstance(body.get("cite"), str):
-            yield cast("Json", body)
-            return
-        for value in body.values():
+    if isinstance(body, dict) and isinstance(body.get("cite"), str):
+        yield cast("Json", body)
+    elif isinstance(body, dict | list):
+        for value in body.values() if isinstance(body, dict) else body:
             yield from _cited(value)
-    elif isinstance(body, list):
-        for value in body:
-            yield from _cited(value)
-
-
-def _strings(body: Any) -> Iterator[str]:
-    if isinstance(body, str):
-        yield body
-    elif isinstance(body, dict):
-        for value in body.values():
-            yield from _strings(value)
-    elif isinstance(body, list):
-        for value in body:
-            yield from _strings(value)
 
 
 def _pairs(body: Any, name: str = "") -> Iterator[tuple[str, str]]:

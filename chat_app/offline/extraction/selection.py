@@ -22,6 +22,8 @@ class Room(NamedTuple):
 
 
 ROOM: Final = Room(worse=2.5, words=70)
+CLOSER: Final = 0.5
+"""The closest quotes, where none answers, have scores that are so much nearer to the best one's."""
 BEST: Final = 3
 """The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
 MOST_WORDS: Final = 180
@@ -47,13 +49,20 @@ def select(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
 
 def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
-    """Choose the best of the scored units within ``room``."""
+    """Choose the best of the scored units within ``room``; fewer where they are only the closest."""
+    quotes = _quotes(question, everything, room)
+    if max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM:
+        return Selection(quotes, answers=True)
+    return Selection(_quotes(question, everything, room._replace(worse=room.worse - CLOSER)))
+
+
+def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tuple[Scored, ...]:
     ranked = sorted(
         (each for each in everything if each.features.own > 0 or each.features.above > 0),
         key=lambda each: (-each.score, each.place),
     )
     if not any(each.features.own or each.unit.table for each in ranked):
-        return Selection()
+        return ()
     of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
     asked = sorted(of_each.values(), key=lambda each: -each.score)
     if asked:
@@ -76,8 +85,7 @@ def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROO
         chosen.update({one.place: one for one in group})
         length += size
         added += 1
-    quotes = tuple(chosen.values())
-    return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
+    return tuple(chosen.values())
 
 
 def _together(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
