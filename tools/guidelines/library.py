@@ -199,14 +199,14 @@ class GuidelineLibrary:
 
         One of a conversation's documents is found with that conversation's ``scope`` alone.
         """
-        return await self._run(lambda: self._shelves.of(scope).cited.passage(passage_id))
+        return await self._run(lambda: self._shelves.of(scope).passage(passage_id))
 
     async def passages_of(self, document_id: str, *, sha256: str) -> tuple[Passage, ...]:
         """Return all passages of a document in reading order, as they were last read from the file of that hash.
 
         ``sha256`` may be its first digits alone. Empty when the document never was that file.
         """
-        return await self._run(lambda: self._shelves.library.cited.passages_of(document_id, sha256))
+        return await self._run(lambda: self._shelves.library.passages_of(document_id, sha256))
 
     async def page_image(
         self,
@@ -246,7 +246,7 @@ class GuidelineLibrary:
 
     def original(self, document_id: str, *, scope: Scope | None = None) -> Path:
         """Return the file as it was added. Raises ``SourceRejected`` when there is no such document."""
-        return self._shelves.of(scope).cited.original(document_id)
+        return self._shelves.of(scope).original(document_id)
 
     # -- running
 

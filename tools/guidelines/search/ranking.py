@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools.language.term_weights import Weight
 from tools.milvus.passage_collection import Hit
@@ -37,15 +37,10 @@ def fuse(by_terms: Sequence[Hit], by_vector: Sequence[Hit]) -> list[PassageCandi
         top = max(bm25.values(), default=1.0) or 1.0
         return [PassageCandidate(hit.id, hit.score / top, hit.score, None) for hit in by_terms]
     terms_scaled, dense_scaled = _scaled(bm25), _scaled(cosine)
-    fused = [
-        PassageCandidate(
-            key,
-            (1 - DENSE_SHARE) * terms_scaled.get(key, 0.0) + DENSE_SHARE * dense_scaled.get(key, 0.0),
-            bm25.get(key),
-            cosine.get(key),
-        )
-        for key in {**bm25, **cosine}
-    ]
+    fused: list[PassageCandidate] = []
+    for key in {**bm25, **cosine}:
+        score = (1 - DENSE_SHARE) * terms_scaled.get(key, 0.0) + DENSE_SHARE * dense_scaled.get(key, 0.0)
+        fused.append(PassageCandidate(key, score, bm25.get(key), cosine.get(key)))
     return sorted(fused, key=lambda candidate: -candidate.score)
 
 
@@ -64,12 +59,7 @@ def by_closeness(
 ) -> list[PassageCandidate]:
     """Raise candidates in which the question's terms are close together."""
     raised = [
-        PassageCandidate(
-            each.id,
-            each.score + CLOSENESS * closeness(question, terms_of(each.id), weight),
-            each.bm25,
-            each.cosine,
-        )
+        replace(each, score=each.score + CLOSENESS * closeness(question, terms_of(each.id), weight))
         for each in candidates
     ]
     return sorted(raised, key=lambda candidate: -candidate.score)
