@@ -26,6 +26,8 @@ from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import (
+    ELEMENT_COLUMNS,
+    STEP_COLUMNS,
     decoded_value,
     element_of,
     hit,
@@ -33,7 +35,6 @@ from chat_app.interface.history.history_rows import (
     step_of,
     thread_of,
 )
-from chat_app.interface.history.history_schema import ELEMENT_COLUMNS, STEP_COLUMNS
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,

@@ -10,8 +10,47 @@ from chainlit.element import ElementDict
 from chainlit.step import StepDict
 from chainlit.types import ThreadDict
 
-from chat_app.interface.history.history_schema import STEP_COLUMNS
-
+STEP_COLUMNS = (
+    "id",
+    "name",
+    "type",
+    "threadId",
+    "parentId",
+    "streaming",
+    "waitForAnswer",
+    "isError",
+    "metadata",
+    "tags",
+    "input",
+    "output",
+    "createdAt",
+    "command",
+    "start",
+    "end",
+    "generation",
+    "showInput",
+    "language",
+    "indent",
+    "defaultOpen",
+    "autoCollapse",
+    "modes",
+)
+ELEMENT_COLUMNS = (
+    "id",
+    "threadId",
+    "type",
+    "url",
+    "chainlitKey",
+    "name",
+    "display",
+    "objectKey",
+    "size",
+    "page",
+    "language",
+    "forId",
+    "mime",
+    "props",
+)
 Row = dict[str, Any]
 _CITATION = re.compile(r"\[\\\[(\d+)\\\]\]\(#cite-[^)]*\)")
 _BEFORE, _SNIPPET = 40, 110

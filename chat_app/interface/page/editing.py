@@ -11,8 +11,7 @@ from chainlit.message import Message
 from chainlit.session import WebsocketSession
 
 from chat_app.errors import SessionError
-from chat_app.interface.history.branches import MAIN, conversations_of, forget, is_conversation_key
-from chat_app.interface.history.forks import fork
+from chat_app.interface.history.branches import MAIN, conversations_of, forget, fork, is_conversation_key
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
