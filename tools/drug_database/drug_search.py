@@ -112,11 +112,7 @@ class Searcher:
         """Return the base names of the ingredients of the medicine ``name``, from the list in memory alone."""
         held = self._snapshot
         known = held.index.whole(name) if held is not None else ()
-        return (
-            frozenset(base_moieties(held.index.ingredients[known[0].entry]))
-            if held is not None and known
-            else frozenset()
-        )
+        return frozenset(base_moieties(held.index.ingredients[known[0].entry])) if held and known else frozenset()
 
     def forget(self) -> None:
         """Drop the held state, so that the next search loads the index again."""
@@ -163,16 +159,10 @@ class Searcher:
 
     def records(self, client: Client, state: DrugSnapshot, keys: Sequence[str]) -> dict[str, DrugRecord]:
         """Whole records by key."""
-        rows = (
-            client.query(
-                state.generation.records,
-                filter=one_of("key", keys),
-                timeout=CALL_SECONDS,
-                output_fields=["key", "body", "pieces"],
-            )
-            if keys
-            else []
-        )
+        if not keys:
+            return {}
+        wanted, fields = one_of("key", keys), ["key", "body", "pieces"]
+        rows = client.query(state.generation.records, filter=wanted, output_fields=fields, timeout=CALL_SECONDS)
         return {row["key"]: _record(client, state, row) for row in rows}
 
     def _read(self, client: Client, state: DrugSnapshot, question: TypedQuery, query: DrugQuery) -> Reading:
@@ -247,13 +237,10 @@ def _by_code(client: Client, state: DrugSnapshot, code: AskedCode) -> Reading:
         for line in drug_collection.unpack(packed) if packed else ():
             listed, _, key = line.decode().partition("\t")
             if listed == stored:
-                found.setdefault(
-                    state.index.by_key[key], NameCandidate(state.index.by_key[key], "code", code.title, 100.0)
-                )
-    notes = () if found else (_NO_CODE,)
-    return Reading(
-        tuple(found.values()), notes=(*notes, *((_AMBIGUOUS,) if len(found) > 1 and len(code.stored) > 1 else ()))
-    )
+                entry = state.index.by_key[key]
+                found.setdefault(entry, NameCandidate(entry, "code", code.title, 100.0))
+    ambiguous = len(found) > 1 and len(code.stored) > 1
+    return Reading(tuple(found.values()), notes=(_AMBIGUOUS,) if ambiguous else () if found else (_NO_CODE,))
 
 
 def _text_candidates(client: Client, state: DrugSnapshot, question: TypedQuery) -> Iterable[NameCandidate]:

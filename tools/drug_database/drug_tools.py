@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.labels.interaction_output import interaction_result
@@ -15,48 +15,37 @@ from tools.errors import ToolArgumentsInvalid
 from tools.function_tool import FunctionTool
 from tools.types import ToolPresentation, ToolResult
 
-Tool = Callable[..., Awaitable[ToolResult]]
 _LONGEST = 100_000
 _MOST_MEDICINES = 8
 _MOST_MEMBERS = 5
 """Medicines of a class whose labels are searched where classes alone are named."""
 
 
-SEARCH = ToolPresentation(
-    title="Drug database",
-    icon="pill",
-    subjects=("drug_name", "drug_class"),
-)
-LABEL = ToolPresentation(
-    title="Drug label",
-    icon="pill",
-    subjects=("name",),
-)
-INTERACTIONS = ToolPresentation(
-    title="Interactions",
-    icon="shuffle",
-    subjects=("names",),
-)
-
-OVERDOSAGE = ToolPresentation(
-    title="Overdosage",
-    icon="siren",
-    subjects=("question",),
-)
+SEARCH = ToolPresentation(title="Drug database", icon="pill", subjects=("drug_name", "drug_class"))
+LABEL = ToolPresentation(title="Drug label", icon="pill", subjects=("name",))
+INTERACTIONS = ToolPresentation(title="Interactions", icon="shuffle", subjects=("names",))
+OVERDOSAGE = ToolPresentation(title="Overdosage", icon="siren", subjects=("question",))
 
 
 def drug_tools(database: DrugDatabase) -> list[FunctionTool]:
     """Return the read-only tools over ``database``."""
+    tools = _Tools(database)
     return [
-        FunctionTool(_search_tool(database), presentation=SEARCH, source="drugs", idempotent=True),
-        FunctionTool(_label_tool(database), presentation=LABEL, source="drugs", idempotent=True),
-        FunctionTool(_interaction_tool(database), presentation=INTERACTIONS, source="drugs", idempotent=True),
-        FunctionTool(_overdosage_tool(database), presentation=OVERDOSAGE, source="overdosage", idempotent=True),
+        FunctionTool(tools.search_drug_database, presentation=SEARCH, source="drugs", idempotent=True),
+        FunctionTool(tools.get_drug_label, presentation=LABEL, source="drugs", idempotent=True),
+        FunctionTool(tools.check_drug_interactions, presentation=INTERACTIONS, source="drugs", idempotent=True),
+        FunctionTool(tools.search_overdosage, presentation=OVERDOSAGE, source="overdosage", idempotent=True),
     ]
 
 
-def _search_tool(database: DrugDatabase) -> Tool:
+class _Tools:
+    """The functions that the model may call; it sees their names, signatures and docstrings."""
+
+    def __init__(self, database: DrugDatabase) -> None:
+        self._database = database
+
     async def search_drug_database(  # noqa: PLR0917  (the model names every argument)
+        self,
         drug_name: str,
         drug_class: str | None = None,
         limit: int = 5,
@@ -89,14 +78,10 @@ def _search_tool(database: DrugDatabase) -> Tool:
             route=route,
             strength=strength,
         )
-        return tool_result(await database.search(query))
+        return tool_result(await self._database.search(query))
 
-    return search_drug_database
-
-
-def _label_tool(database: DrugDatabase) -> Tool:
     async def get_drug_label(
-        name: str, sections: list[SectionName] | None = None, form_or_route: str | None = None
+        self, name: str, sections: list[SectionName] | None = None, form_or_route: str | None = None
     ) -> ToolResult:
         """Quotes whole sections of the label of one medicine.
 
@@ -110,13 +95,9 @@ def _label_tool(database: DrugDatabase) -> Tool:
         _check_names([name])
         _check_lengths([form_or_route])
         asked = f"{name} {form_or_route or ''}".strip()
-        return label_result(await database.search(DrugQuery(name=asked, limit=1)), sections)
+        return label_result(await self._database.search(DrugQuery(name=asked, limit=1)), sections)
 
-    return get_drug_label
-
-
-def _interaction_tool(database: DrugDatabase) -> Tool:
-    async def check_drug_interactions(names: list[str]) -> ToolResult:
+    async def check_drug_interactions(self, names: list[str]) -> ToolResult:
         """Quotes what the labels of the named medicines say about every pair of them, the most severe first.
 
         Call it whenever a question names two or more medicines, or asks what may not be taken with one. The severity
@@ -131,22 +112,17 @@ def _interaction_tool(database: DrugDatabase) -> Tool:
         if not 1 <= len(names) <= _MOST_MEDICINES:
             raise ToolArgumentsInvalid(f"Give one to {_MOST_MEDICINES} names of medicines.")
         _check_names(names)
-        return interaction_result([await database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names])
+        searched = [await self._database.search(DrugQuery(name=name, limit=_MOST_MEMBERS)) for name in names]
+        return interaction_result(searched)
 
-    return check_drug_interactions
-
-
-def _overdosage_tool(database: DrugDatabase) -> Tool:
-    async def search_overdosage(question: str) -> ToolResult:
+    async def search_overdosage(self, question: str) -> ToolResult:
         """Search the labels of the medicines that a question names for their Overdosage sections alone.
 
         Args:
             question: The whole question, with the medicines as the user named them.
         """
         _check_lengths([question])
-        return overdosage_result(question, await database.named(question))
-
-    return search_overdosage
+        return overdosage_result(question, await self._database.named(question))
 
 
 def _check_names(names: Sequence[str]) -> None:

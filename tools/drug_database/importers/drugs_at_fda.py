@@ -113,24 +113,17 @@ def _status_names(files: Mapping[str, Sequence[Entry]], intake: RowIntake, sourc
 def _product(row: Row, application: _Application | None) -> Contribution:
     substances = listed(row["ActiveIngredient"])
     form, routes = form_and_routes(row["Form"])
-    brand = row["DrugName"].title()
     kind = application.kind if application else ""
     product = Product(
         dosage_form=form,
         routes=routes,
-        brand_name=brand,
+        brand_name=row["DrugName"].title(),
         strengths=strengths(row["Strength"], len(substances)),
         labelers=(application.sponsor,) if application and application.sponsor else (),
         applications=(f"{kind}{row['ApplNo']}",),
         marketing=note(row["Strength"]),
     )
-    return Contribution(
-        source=SOURCE_ID,
-        item=_item(row),
-        substances=substances,
-        products=(product,),
-        brand_names=(brand,) if brand else (),
-    )
+    return Contribution.of_product(product, source=SOURCE_ID, item=_item(row), substances=substances)
 
 
 IMPORTER = Importer("Drugs@FDA", role, read)

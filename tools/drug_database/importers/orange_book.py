@@ -61,12 +61,11 @@ def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
     form, routes = form_and_routes(row["DF;Route"])
     kind = row.get("Appl_Type", "")
     status = row.get("Type", "")
-    brand = row["Trade_Name"].title()
     labeler = row.get("Applicant_Full_Name", "") or row.get("Applicant", "")
     product = Product(
         dosage_form=form,
         routes=routes,
-        brand_name=brand,
+        brand_name=row["Trade_Name"].title(),
         strengths=strengths(row["Strength"], len(substances)),
         labelers=(labeler,) if labeler else (),
         applications=(f"{_APPLICATION.get(kind, kind)}{row['Appl_No']}",),
@@ -74,13 +73,8 @@ def _product(row: Row, substances: tuple[str, ...]) -> Contribution:
         approvals=_approval(row.get("Approval_Date", "")),
         te_codes=(row["TE_Code"],) if row["TE_Code"] else (),
     )
-    return Contribution(
-        source=SOURCE_ID,
-        item=f"{kind}{row['Appl_No']}-{row['Product_No']}",
-        substances=substances,
-        brand_names=(brand,) if brand else (),
-        products=(product,),
-    )
+    item = f"{kind}{row['Appl_No']}-{row['Product_No']}"
+    return Contribution.of_product(product, source=SOURCE_ID, item=item, substances=substances)
 
 
 def _approval(text: str) -> tuple[str, ...]:

@@ -188,13 +188,7 @@ def _drug(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
     brand = _brand(name) if branded else ""
     form, routes = form_and_routes(parts.form)
     product = Product(dosage_form=form, routes=routes, brand_name=brand, rxcuis=(rxcui,), strengths=parts.strengths)
-    return Contribution(
-        source=SOURCE_ID,
-        item=rxcui,
-        substances=parts.substances,
-        products=(product,),
-        brand_names=(brand,) if brand else (),
-    )
+    return Contribution.of_product(product, source=SOURCE_ID, item=rxcui, substances=parts.substances)
 
 
 def _taken_apart(full: str, components: Sequence[str], known: _Concepts) -> _Parts | None:
@@ -248,15 +242,8 @@ def _pack(rxcui: str, name: str, known: _Concepts) -> Contribution | None:
         substances.update(dict.fromkeys(parts.substances))
     if not substances:
         return None
-    brand = _brand(name)
-    product = Product(dosage_form="kit", brand_name=brand, rxcuis=(rxcui,))
-    return Contribution(
-        source=SOURCE_ID,
-        item=rxcui,
-        substances=tuple(substances),
-        products=(product,),
-        brand_names=(brand,) if brand else (),
-    )
+    product = Product(dosage_form="kit", brand_name=_brand(name), rxcuis=(rxcui,))
+    return Contribution.of_product(product, source=SOURCE_ID, item=rxcui, substances=tuple(substances))
 
 
 def _read_attributes(entry: Entry, intake: RowIntake, source: DataSource, known: _Concepts) -> None:

@@ -75,12 +75,11 @@ def run_import(
         _keep(client, before if known.sources else None, staging, without, report)
         files = intake.finish()
         sources = {stats.source.id: stats.source for stats in known.sources} | intake.sources
+        versions = {stats.source.id: stats.version for stats in known.sources} | dict(job.versions or {})
         cut_off = drop_leftovers(client, alias, before)
         generation = new_generation(alias)
         try:
-            catalog = _write(
-                client, generation, staging, sources=sources, versions=_versions(known, job), report=report
-            )
+            catalog = _write(client, generation, staging, sources=sources, versions=versions, report=report)
             _refuse_overtaking(client, alias, before)
             drug_collection.publish(client, alias, generation, before)
         except BaseException:
@@ -109,10 +108,6 @@ def _known(client: Client, before: Generation | None, job: ImportJob) -> DrugCat
         if job.rebuild or (job.sole_source and sources == frozenset({job.sole_source})):
             return DrugCatalog()
         raise
-
-
-def _versions(known: DrugCatalog, job: ImportJob) -> dict[str, str]:
-    return {stats.source.id: stats.version for stats in known.sources} | dict(job.versions or {})
 
 
 def _refuse_overtaking(client: Client, alias: str, before: Generation | None) -> None:

@@ -152,7 +152,7 @@ def record_text(record: DrugRecord) -> str:
         lines += label_lines(record.labels[0], SECTIONS, most=_MOST_SENTENCES)
     lines += [
         f"Source: {source.title}, {source.publisher}{f', {source.date}' if source.date else ''}"
-        for source in _cited(record)
+        for source in (*(label.source for label in record.labels[:1]), *record.sources)
     ]
     return "\n".join(lines)
 
@@ -165,10 +165,6 @@ def label_lines(label: Label, sections: Sequence[SectionName], *, most: int | No
         if sentences:
             lines += [f"{SECTION_TITLES[section]}:", *sentences[:most]]
     return lines
-
-
-def _cited(record: DrugRecord) -> list[DataSource]:
-    return [*(label.source for label in record.labels[:1]), *record.sources]
 
 
 def _shown_sections(question: str) -> tuple[SectionName, ...]:

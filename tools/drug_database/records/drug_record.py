@@ -5,7 +5,7 @@ Every fact keeps the ids of its sources; a source has a title, publisher, addres
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Final, Literal, Self, get_args
 
 from pydantic import Field
 
@@ -115,6 +115,12 @@ class Contribution(Frozen):
     rxcuis: tuple[str, ...] = ()
     products: tuple[Product, ...] = ()
     label: Label | None = None
+
+    @classmethod
+    def of_product(cls, product: Product, *, source: str, item: str, substances: tuple[str, ...]) -> Self:
+        """Return what a source states about one product, which has the medicine's brand name, if any."""
+        brands = (product.brand_name,) if product.brand_name else ()
+        return cls(source=source, item=item, substances=substances, brand_names=brands, products=(product,))
 
 
 class DrugRecord(Frozen):
