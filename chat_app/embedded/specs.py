@@ -16,7 +16,7 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final, Literal, assert_never
+from typing import Final, Literal
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field
@@ -68,15 +68,7 @@ class EmbeddedUrls(Frozen):
 
     def of(self, name: ServiceName) -> str | None:
         """Return the address of a service."""
-        match name:
-            case "milvus":
-                return self.milvus
-            case "redis":
-                return self.redis
-            case "offline":
-                return self.offline
-            case _:
-                assert_never(name)
+        return {"milvus": self.milvus, "redis": self.redis, "offline": self.offline}[name]
 
 
 def needed(settings: Settings) -> tuple[ServiceName, ...]:
@@ -147,27 +139,21 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
         socket=path,
         command=(
             redis_binary(),
-            "--port",
-            "0",
-            "--unixsocket",
-            str(path),
-            "--unixsocketperm",
-            "700",
-            "--dir",
-            str(folder),
-            "--appendonly",
-            "yes",
-            "--appendfsync",
-            "everysec",
+            *("--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--dir", str(folder)),
+            *(
+                "--appendonly",
+                "yes",
+                "--appendfsync",
+                "everysec",
+                "--save",
+                "",
+                "--databases",
+                "1",
+                "--daemonize",
+                "no",
+            ),
             # Each version of Redis and Valkey can read commands; another one's RDB format it may not.
-            "--aof-use-rdb-preamble",
-            "no",
-            "--save",
-            "",
-            "--databases",
-            "1",
-            "--daemonize",
-            "no",
+            *("--aof-use-rdb-preamble", "no"),
         ),
         alternative="REDIS_URL to a Redis server",
         environment=_environment(),
@@ -204,15 +190,8 @@ def _offline(folder: Path, url: str, key: str | None, embeddings: Path | None) -
         url=url,
         folder=folder,
         command=(
-            sys.executable,
-            "-m",
-            "chat_app.offline",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(urlsplit(url).port),
-            "--data-dir",
-            str(folder),
+            *(sys.executable, "-m", "chat_app.offline", "--data-dir", str(folder)),
+            *("--host", "127.0.0.1", "--port", str(urlsplit(url).port)),
             *(("--embeddings", str(embeddings)) if served else ()),
         ),
         alternative="OPENAI_API_KEY or OPENAI_BASE_URL to use a model server",

@@ -86,32 +86,16 @@ class PublishedContent:
     def server_for(self, user: str) -> Server[Any, Any]:
         """Return a server that acts for ``user``."""
         server: Server[Any, Any] = Server(_SCHEME, version=__version__, instructions=INSTRUCTIONS)
-
-        async def list_tools(_: types.ListToolsRequest) -> types.ListToolsResult:
-            return self.tools()
-
-        async def call_tool(request: types.CallToolRequest) -> types.CallToolResult:
-            return await self.call(user, request.params.name, request.params.arguments or {})
-
-        async def list_resources(_: types.ListResourcesRequest) -> types.ListResourcesResult:
-            return await self.documents()
-
-        async def list_templates(_: types.ListResourceTemplatesRequest) -> types.ListResourceTemplatesResult:
-            return self.templates()
-
-        async def read_resource(request: types.ReadResourceRequest) -> types.ReadResourceResult:
-            return await self.read(user, request.params.uri)
-
         server.request_handlers |= {
-            types.ListToolsRequest: _handler(list_tools),
-            types.CallToolRequest: _handler(call_tool),
-            types.ListResourcesRequest: _handler(list_resources),
-            types.ListResourceTemplatesRequest: _handler(list_templates),
-            types.ReadResourceRequest: _handler(read_resource),
+            types.ListToolsRequest: _handler(lambda _: self.tools()),
+            types.CallToolRequest: _handler(lambda asked: self.call(user, asked.params.name, asked.params.arguments)),
+            types.ListResourcesRequest: _handler(lambda _: self.documents()),
+            types.ListResourceTemplatesRequest: _handler(lambda _: self.templates()),
+            types.ReadResourceRequest: _handler(lambda asked: self.read(user, asked.params.uri)),
         }
         return server
 
-    def tools(self) -> types.ListToolsResult:
+    async def tools(self) -> types.ListToolsResult:
         """Return the declarations of all tools."""
         return types.ListToolsResult(tools=[self._tool(name, own) for name, own in self._own_names.items()])
 
@@ -127,7 +111,7 @@ class PublishedContent:
             annotations=types.ToolAnnotations(title=title, readOnlyHint=True, idempotentHint=True, openWorldHint=False),
         )
 
-    async def call(self, user: str, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def call(self, user: str, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
         """Run one tool. Raises ``AuditUnavailable``, and ``McpError`` for an unknown tool."""
         own = self._own_names.get(name)
         if own is None:
@@ -135,7 +119,7 @@ class PublishedContent:
         (definition,) = self._manager.definitions([own])
         # In strict mode, which the definitions are for, null means that a value is left out.
         try:
-            body = orjson.dumps(dict.fromkeys(definition.parameters["properties"]) | arguments).decode()
+            body = orjson.dumps(dict.fromkeys(definition.parameters["properties"]) | (arguments or {})).decode()
         except orjson.JSONEncodeError:
             raise _error(types.INVALID_PARAMS, "A number or a text of the arguments cannot be read.") from None
         await self._audit.record("tool", user, detail=f"mcp {name}", text=body)
@@ -150,7 +134,7 @@ class PublishedContent:
         """Return the loaded guidelines as resources."""
         return types.ListResourcesResult(resources=[_resource(one) for one in await self._guidelines.documents()])
 
-    def templates(self) -> types.ListResourceTemplatesResult:
+    async def templates(self) -> types.ListResourceTemplatesResult:
         """Return the addresses of all resources."""
         documents = types.ResourceTemplate(
             uriTemplate=f"{_SCHEME}://documents/{{document_id}}",

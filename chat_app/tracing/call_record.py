@@ -93,13 +93,7 @@ def _output(output: GeneratorOutput[Any], tools: Collection[str], redactor: Reda
             for function in output.tool_use
         ],
         "outcome": {"kind": outcome.kind, "reason": outcome.reason},
-        "usage": None
-        if usage is None
-        else {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "total_tokens": usage.total_tokens,
-        },
+        "usage": usage.model_dump(include={"input_tokens", "output_tokens", "total_tokens"}) if usage else None,
         "response_id": redactor.identifier(response.id if response else None),
         "model": model_name(response.model if response else None),
         "status": error_code(response.status if response else None),

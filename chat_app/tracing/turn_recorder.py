@@ -21,7 +21,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -168,25 +169,23 @@ class _Guarded:
 
     def __init__(self, kit: SpanKit) -> None:
         self._turn: TurnSpans | None = None
-        try:
+        with self._recording():
             self._turn = TurnSpans(kit)
-        except Exception as error:  # noqa: BLE001 - see above
-            self._give_up(error)
 
     def see(self, event: object) -> None:
-        try:
+        with self._recording():
             if self._turn is not None:
                 self._turn.see(event)
-        except Exception as error:  # noqa: BLE001 - see above
-            self._give_up(error)
 
     def end(self, *, stopped: bool = False, error_type: str | None = None) -> None:
-        try:
+        with self._recording():
             if self._turn is not None:
                 self._turn.end(stopped=stopped, error_type=error_type)
-        except Exception as error:  # noqa: BLE001 - see above
-            self._give_up(error)
 
-    def _give_up(self, error: Exception) -> None:
-        self._turn = None
-        logger.warning("A turn could not be recorded as spans: %s", describe_error(error))
+    @contextmanager
+    def _recording(self) -> Generator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - see above
+            self._turn = None
+            logger.warning("A turn could not be recorded as spans: %s", describe_error(error))

@@ -113,7 +113,7 @@ class _PageWords:
         return size
 
     def _pieces(self, words: str, before: _Place | None) -> Iterator[_Place]:
-        for span in self._spans(words):
+        for span in places(words, self._folded, self._text):
             self._tries += 1
             if self._tries > _MOST_TRIES:
                 return
@@ -121,10 +121,6 @@ class _PageWords:
             if boxes and _is_column(boxes) and (before is None or _goes_on(before, boxes[0])):
                 earlier, boxed = (before.spans, [before.box]) if before else ((), [])
                 yield _Place((*earlier, span), _around([*boxed, *boxes]), boxes[-1])
-
-    def _spans(self, wanted: str) -> Iterator[Span]:
-        """Yield where ``wanted`` is and cuts no word or number: a 2 is not found in 120."""
-        return places(wanted, self._folded, self._text)
 
     def _boxes(self, span: Span) -> list[_Box]:
         """Return the boxes of a span's letters, one for each line."""

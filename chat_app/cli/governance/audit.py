@@ -25,53 +25,41 @@ Since = Annotated[str, typer.Option(help="Only entries from this date or time on
 Until = Annotated[str, typer.Option(help="Only entries before this date or time, in UTC (ISO 8601).")]
 
 
-@app.command()
-def verify(json: shell.Json = False) -> None:
+@shell.command(app)
+async def verify(json: shell.Json = False) -> None:
     """Check the whole chain; exit code 1 when an entry was changed, removed or inserted."""
-
-    async def work() -> bool:
-        async with _opened() as log:
-            count, found = await log.verify()
-        if json:
-            shell.print_json({"entries": count, "findings": found})
-        else:
-            for finding in found:
-                typer.echo(f"entry {finding.seq}: {finding.what}")
-            typer.echo(f"{count} entries, {len(found)} findings")
-        return not found
-
-    if not shell.run(work):
+    async with _opened() as log:
+        count, found = await log.verify()
+    if json:
+        shell.print_json({"entries": count, "findings": found})
+    else:
+        for finding in found:
+            typer.echo(f"entry {finding.seq}: {finding.what}")
+        typer.echo(f"{count} entries, {len(found)} findings")
+    if found:
         raise typer.Exit(1)
 
 
-@app.command("list")
-def list_entries(
+@shell.command(app, "list")
+async def list_entries(
     actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
 ) -> None:
     """List entries, oldest first."""
-
-    async def work() -> None:
-        rows: list[tuple[object, ...]] = []
-        async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
-            async for e in found:
-                rows.append((e.seq, e.at, e.actor, e.address, e.action, e.conversation, e.model, e.detail))  # noqa: PERF401
-        shell.print_table(("entry", "at", "actor", "address", "action", "conversation", "model", "detail"), rows)
-
-    shell.run(work)
+    rows: list[tuple[object, ...]] = []
+    async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+        async for e in found:
+            rows.append((e.seq, e.at, e.actor, e.address, e.action, e.conversation, e.model, e.detail))  # noqa: PERF401
+    shell.print_table(("entry", "at", "actor", "address", "action", "conversation", "model", "detail"), rows)
 
 
-@app.command()
-def export(
+@shell.command(app)
+async def export(
     actor: Actor = "", action: Action = "", conversation: Conversation = "", since: Since = "", until: Until = ""
 ) -> None:
     """Print entries as lines of JSON, with their hashes."""
-
-    async def work() -> None:
-        async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
-            async for entry in found:
-                sys.stdout.write(entry.model_dump_json() + "\n")
-
-    shell.run(work)
+    async with _opened() as log, aclosing(log.entries(_filter(actor, action, conversation, since, until))) as found:
+        async for entry in found:
+            sys.stdout.write(entry.model_dump_json() + "\n")
 
 
 def _filter(actor: str, action: str, conversation: str, since: str, until: str) -> AuditFilter:

@@ -209,8 +209,8 @@ class _Sync:
             return
         # The uploads may have outlived their store.
         files = known.files if known is not None else ()
-        made = await self._stores.create(_STORE_NAME)
-        self._save(HostedState(vector_store_id=made, files=tuple(_unseen(file) for file in files)))
+        unseen = tuple(file.model_copy(update={"completed": False}) for file in files)
+        self._save(HostedState(vector_store_id=await self._stores.create(_STORE_NAME), files=unseen))
 
     async def _bring(self, file: GuidelineFile, there: dict[str, StoredFile]) -> None:
         """Sees to it that the server has ``file`` and indexes it; a refusal of this one file is noted."""
@@ -308,7 +308,3 @@ class _Sync:
 
     def _tell(self, stage: SyncStage, done: int, total: int, document_id: str = "") -> None:
         self._progress(SyncProgress(stage=stage, done=done, total=total, document_id=document_id))
-
-
-def _unseen(file: UploadedFile) -> UploadedFile:
-    return file.model_copy(update={"completed": False})

@@ -160,7 +160,9 @@ def consult_router(runtime: Runtime) -> APIRouter:
         """
         language = language_of(request.headers.get("accept-language"))
         question = await begin(runtime, body, asker(request), language, recent)
-        return _streamed(question) if body.stream else await _whole(request, question)
+        if body.stream:
+            return event_stream(question, dict.fromkeys(question.turns, Cursor()))
+        return await _whole(request, question)
 
     @router.get("/turns/{turn_id}/events", responses=api_docs.EVENTS, response_class=Response)
     async def resume(
@@ -265,10 +267,6 @@ async def _answered(
     """Run the turn and store it, then keep it for readers that come back."""
     await runtime.keeper.answer(turn, events)
     recent.keep_a_while(turn)
-
-
-def _streamed(question: AskedQuestion) -> Response:
-    return event_stream(question, dict.fromkeys(question.turns, Cursor()))
 
 
 async def _whole(request: Request, question: AskedQuestion) -> Response:

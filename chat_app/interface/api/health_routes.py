@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -20,6 +20,8 @@ from tools.errors import ToolError
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
+
+T = TypeVar("T")
 
 _PATIENCE = 3.0
 _MODEL_SECONDS = 30.0
@@ -73,36 +75,31 @@ def status_router(runtime: Runtime) -> APIRouter:
             "drugs": None,
         }
         if runtime.app is not None:
+            services = runtime.app
             guidelines, damaged, drugs = await asyncio.gather(
-                _documents(runtime.app), _damaged(runtime.app), _drugs(runtime.app)
+                _soon(_documents(services)), _soon(services.guidelines.damaged()), _soon(services.drugs.stats())
             )
-            found |= {"guidelines": guidelines, "damaged": damaged, "drugs": drugs}
+            found |= {
+                "guidelines": guidelines or [],
+                "damaged": damaged or [],
+                "drugs": drugs.model_dump(mode="json") if drugs else None,
+            }
         return found
 
     return router
 
 
-async def _documents(app: App) -> list[dict[str, str]]:
+async def _soon(asked: Coroutine[Any, Any, T]) -> T | None:
+    """Return what is asked for, or None while that part does not answer."""
     try:
-        documents = await asyncio.wait_for(app.guidelines.documents(), _PATIENCE)
-    except (ToolError, TimeoutError):
-        return []
-    return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
-
-
-async def _damaged(app: App) -> Sequence[str]:
-    try:
-        return await asyncio.wait_for(app.guidelines.damaged(), _PATIENCE)
-    except (ToolError, TimeoutError):
-        return ()
-
-
-async def _drugs(app: App) -> dict[str, Any] | None:
-    try:
-        stats = await asyncio.wait_for(app.drugs.stats(), _PATIENCE)
+        return await asyncio.wait_for(asked, _PATIENCE)
     except (ToolError, TimeoutError):
         return None
-    return dict(stats.model_dump(mode="json"))
+
+
+async def _documents(app: App) -> list[dict[str, str]]:
+    documents = await app.guidelines.documents()
+    return [{"id": d.id, "title": d.title, "version": str(getattr(d, "version", "") or "")} for d in documents]
 
 
 class _ModelCheck:

@@ -59,7 +59,8 @@ def conversation_markdown(thread: Mapping[str, Any], language: Language = ENGLIS
     elements = {element.get("forId"): element.get("props") or {} for element in thread.get("elements") or []}
     for step in thread.get("steps") or []:
         if step["type"] == "user_message":
-            lines += [f"## {say(language, 'export.question')}", "", _quoted(step["output"]), ""]
+            quoted = (f"> {line}" for line in step["output"].splitlines())
+            lines += [f"## {say(language, 'export.question')}", "", *quoted, ""]
         elif step["type"] in _ANSWERS and not (step.get("metadata") or {}).get(GOES_ON):
             heading = say(language, "export.answer")
             if step["type"] == COLUMN:
@@ -81,7 +82,3 @@ def _answer(step: Mapping[str, Any], props: Mapping[str, Any], language: Languag
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" for line in text.splitlines())

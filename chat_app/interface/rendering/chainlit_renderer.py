@@ -120,7 +120,8 @@ class TurnRenderer:
                     self.written += len(event.text)
                     text.append(self._fold.feed(event.text))
                 case CitationAdded():
-                    text.append(self._fold.cite(self._citation(event.number)))
+                    link = f"[\\[{event.number}\\]](#cite-{self.ids.message_id}-{event.number})"
+                    text.append(self._fold.cite(link))
                 case _:
                     shown += self._flush(text)
                     shown += self._other(event)
@@ -134,9 +135,6 @@ class TurnRenderer:
             if step["id"] == self.ids.answer_id(self._part):
                 step["metadata"] = {**step["metadata"], "outcome": outcome.model_dump()}
         return steps
-
-    def _citation(self, number: int) -> str:
-        return f"[\\[{number}\\]](#cite-{self.ids.message_id}-{number})"
 
     def _message(self) -> StepDict:
         return self.steps.setdefault(self.ids.answer_id(self._part), answer_step(self.ids, self._part))

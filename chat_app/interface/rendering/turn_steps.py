@@ -95,23 +95,8 @@ def answer_step(ids: TurnIds, part: int = 0) -> StepDict:
 
 def run_step(ids: TurnIds, question_id: str) -> StepDict:
     """Return the run under the question, which contains the turn's parts."""
-    at = iso(ids.started_at)
-    return {
-        "id": ids.run_id,
-        "name": "on_message",
-        "type": "run",
-        "threadId": ids.thread_id,
-        "parentId": question_id,
-        "input": "",
-        "output": "",
-        "streaming": False,
-        "isError": False,
-        "showInput": False,
-        "metadata": {},
-        "createdAt": at,
-        "start": at,
-        "end": None,
-    }
+    run = empty_step(ids, ids.run_id, "on_message", kind="run", parent=question_id, at=ids.started_at)
+    return {**run, "metadata": {}}
 
 
 def finished_run(ids: TurnIds, question_id: str) -> StepDict:

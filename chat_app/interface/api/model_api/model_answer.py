@@ -81,7 +81,10 @@ class ModelAnswer:
     def citations(self) -> list[UrlCitation]:
         """The citations whose passages can be opened, in the order of the text."""
         urls = {reference.number: self.link(reference) for reference in self._references}
-        titles = {reference.number: self._title(reference) for reference in self._references}
+        titles = {
+            reference.number: " · ".join(filter(None, (reference.passage.title, where(reference, self.language))))
+            for reference in self._references
+        }
         ends = [(number, at, at + len(f"[{number}]")) for number, at in self._marks]
         return [UrlCitation(url, titles[n], at, end) for n, at, end in ends if (url := urls.get(n))]
 
@@ -135,9 +138,6 @@ class ModelAnswer:
         if self._references:
             blocks.append(_heading(language) + markdown_list(map(self._linked, self._references)))
         return "".join(f"\n\n{block}" for block in blocks)
-
-    def _title(self, reference: Reference) -> str:
-        return " · ".join(filter(None, (reference.passage.title, where(reference, self.language))))
 
     def _linked(self, reference: Reference) -> Reference:
         passage = reference.passage.model_copy(update={"url": self.link(reference)})
