@@ -33,8 +33,7 @@ def print_report(report: BaseModel, details: Iterable[str] = (), *, json: bool) 
 
 
 Embeddings = Annotated[
-    str | None,
-    typer.Option(help="Also search by meaning; default: the setting ASCLEPIUS_EMBEDDINGS."),
+    str | None, typer.Option(help="Also search by meaning; default: the setting ASCLEPIUS_EMBEDDINGS.")
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Number of questions to ask.")]
 Parallel = Annotated[int, typer.Option(min=1, max=32, help="Questions in parallel.")]

@@ -92,9 +92,7 @@ def as_tool_result(question: str, result: GuidelineSearchResult) -> ToolResult:
         "note": _NOTES[result.match],
     }
     return ToolResult(
-        data=data,
-        passages=result.passages[:count],
-        summary=passage_count(count, answerable=result.match == "strong"),
+        data=data, passages=result.passages[:count], summary=passage_count(count, answerable=result.match == "strong")
     )
 
 

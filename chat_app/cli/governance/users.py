@@ -13,15 +13,7 @@ import typer
 from chat_app.cli import shell
 from chat_app.cli.governance.personal_data import users as users_app
 from chat_app.data_protection import protect
-from chat_app.interface.security.accounts import (
-    Account,
-    Accounts,
-    ApiKeys,
-    Scope,
-    accounts_at,
-    api_keys_at,
-    create_key,
-)
+from chat_app.interface.security.accounts import Account, Accounts, ApiKeys, Scope, accounts_at, api_keys_at, create_key
 from chat_app.roles import Role
 from chat_app.settings import Settings
 
@@ -55,10 +47,7 @@ def change_password(name: Name) -> None:
     record_administration(settings, "users passwd")
     file.change(
         lambda held: Accounts(
-            users={
-                **held.users,
-                name: Account(password=hashed, role=held.users[name].role, changed=time.time()),
-            }
+            users={**held.users, name: Account(password=hashed, role=held.users[name].role, changed=time.time())}
         )
     )
     typer.echo(f"The password of {name} is changed, and all earlier logins have ended.")

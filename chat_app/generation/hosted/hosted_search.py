@@ -51,11 +51,7 @@ class GuidelineFile(Frozen):
     @property
     def attributes(self) -> dict[str, str]:
         """Return the metadata to store with the file."""
-        return {
-            GUIDELINE_ID: self.document_id,
-            GUIDELINE_VERSION: self.version,
-            TITLE: self.title[:_LONGEST_ATTRIBUTE],
-        }
+        return {GUIDELINE_ID: self.document_id, GUIDELINE_VERSION: self.version, TITLE: self.title[:_LONGEST_ATTRIBUTE]}
 
 
 class SyncProgress(Frozen):

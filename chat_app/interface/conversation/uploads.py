@@ -162,11 +162,7 @@ def files_of(outputs: Iterable[FunctionOutput]) -> list[dict[str, str]]:
     own: FileState = "own"
     found = (output.output for output in outputs if output.name == TOOL and isinstance(output.output, dict))
     return [
-        {
-            "document": str(facts[OWN]),
-            "title": str(facts["title"]),
-            "state": asked if facts.get(MAY_SHARE) else own,
-        }
+        {"document": str(facts[OWN]), "title": str(facts["title"]), "state": asked if facts.get(MAY_SHARE) else own}
         for facts in found
         if facts.get(OWN)
     ]

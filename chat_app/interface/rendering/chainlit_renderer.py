@@ -39,13 +39,7 @@ from chat_app.interface.markdown.markdown_fold import MarkdownFold
 from chat_app.interface.markdown.markdown_text import code_block
 from chat_app.interface.rendering.answer_end import AnswerEnd
 from chat_app.interface.rendering.answer_parts import PART, AnswerParts
-from chat_app.interface.rendering.tool_steps import (
-    finished_name,
-    progress_name,
-    raw_result,
-    step_content,
-    step_name,
-)
+from chat_app.interface.rendering.tool_steps import finished_name, progress_name, raw_result, step_content, step_name
 from chat_app.interface.rendering.turn_steps import (
     GOES_ON,
     ElementDict,

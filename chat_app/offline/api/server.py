@@ -14,13 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from chat_app.offline.api import (
-    embeddings_api,
-    files_api,
-    responses_api,
-    responses_socket,
-    vector_stores_api,
-)
+from chat_app.offline.api import embeddings_api, files_api, responses_api, responses_socket, vector_stores_api
 from chat_app.offline.api.api_guard import ApiGuard
 from chat_app.offline.api.description import ERRORS, describe
 from chat_app.offline.api.listing import json_response

@@ -40,14 +40,7 @@ class ResponseTurn:
     ``read`` are the items it is answered from; ``input_items`` are those that its request added.
     """
 
-    def __init__(
-        self,
-        response: Json,
-        input_items: list[Json],
-        *,
-        include: frozenset[str],
-        read: list[Json],
-    ) -> None:
+    def __init__(self, response: Json, input_items: list[Json], *, include: frozenset[str], read: list[Json]) -> None:
         self.response = response
         self.input_items = input_items
         self.include = include

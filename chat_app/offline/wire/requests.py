@@ -163,8 +163,7 @@ class TextOptions(Open):
     """Format and verbosity of the answer."""
 
     format: Annotated[
-        Annotated[PlainFormat, Tag("~text")] | Annotated[SchemaFormat, Tag("~json_schema")],
-        Discriminator(_format_tag),
+        Annotated[PlainFormat, Tag("~text")] | Annotated[SchemaFormat, Tag("~json_schema")], Discriminator(_format_tag)
     ] = Field(default_factory=PlainFormat)
     verbosity: Literal["low", "medium", "high"] | None = None
 
@@ -211,9 +210,7 @@ class Retrieve(BaseModel):
 class _Continuation(Closed):
     """A body with new input, a response to continue, or both."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]},
-    )
+    model_config = ConfigDict(json_schema_extra={"anyOf": [given(name) for name in ("input", "previous_response_id")]})
 
     input: Input | None = None
     instructions: str | None = None

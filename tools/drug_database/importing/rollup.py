@@ -12,14 +12,7 @@ from rapidfuzz.distance import OSA
 
 from tools.drug_database.importers.importer_base import Importer
 from tools.drug_database.importers.recognise import importer_of
-from tools.drug_database.names.name_keys import (
-    base_moieties,
-    class_kind,
-    class_name,
-    joined,
-    salt_words,
-    word_list,
-)
+from tools.drug_database.names.name_keys import base_moieties, class_kind, class_name, joined, salt_words, word_list
 from tools.drug_database.records import Contribution, DataSource, DrugRecord, Fact, Label, Product
 from tools.drug_database.storage.staging import StagedGroup
 from tools.language.folding import fold_name

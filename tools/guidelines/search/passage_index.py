@@ -13,14 +13,7 @@ from typing import Any
 
 from tools.language.term_weights import Weight
 from tools.milvus.connection import MilvusConnection
-from tools.milvus.passage_collection import (
-    CALL_SECONDS,
-    CONSISTENCY,
-    ID_BYTES,
-    VERSION_BYTES,
-    Hit,
-    PassageCollection,
-)
+from tools.milvus.passage_collection import CALL_SECONDS, CONSISTENCY, ID_BYTES, VERSION_BYTES, Hit, PassageCollection
 
 COLLECTION = "clinical_guidelines"
 K1 = 1.2

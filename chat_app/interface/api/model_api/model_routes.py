@@ -24,12 +24,7 @@ from chat_app.interface.api.consult_routes import ConsultBody, begin, unless_lef
 from chat_app.interface.api.conversation_routes import erase_own
 from chat_app.interface.api.model_api.chat_frames import chunks, completion
 from chat_app.interface.api.model_api.model_answer import ModelAnswer
-from chat_app.interface.api.model_api.model_errors import (
-    ModelApiRoute,
-    UnknownModel,
-    UnknownResponse,
-    error_response,
-)
+from chat_app.interface.api.model_api.model_errors import ModelApiRoute, UnknownModel, UnknownResponse, error_response
 from chat_app.interface.api.model_api.model_requests import (
     OWN_NAME,
     ChatRequest,
