@@ -24,7 +24,7 @@ from chat_app.errors import ConfigurationError, SessionStoreUnavailable
 from chat_app.events import AgentEvent, Outcome, TextDelta, TurnEnded
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
-from chat_app.interface.history.history_layer import History, asking_user
+from chat_app.interface.history.history_layer import History, asking_user, without_messages
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.stored_turns import unfinished_turns
 from chat_app.interface.keeping.turn_keeper import TurnKeeper
@@ -220,6 +220,18 @@ async def test_an_owner_stays_whoever_names_the_thread_later(history: History) -
     found = await history.get_thread(thread)
     assert found is not None
     assert len(found["steps"]) == 1
+
+
+async def test_whose_a_conversation_is_can_be_read_without_its_messages(history: History) -> None:
+    thread = await owned(history, "ada")
+    token = without_messages.set(True)
+    found, missing = await history.get_thread(thread), await history.get_thread("no-such-thread")
+    without_messages.reset(token)
+    assert found is not None
+    assert (found["userIdentifier"], found["steps"], missing) == ("ada", [], None)
+    whole = await history.get_thread(thread)
+    assert whole is not None
+    assert len(whole["steps"]) == 1
 
 
 async def test_a_missing_and_anothers_thread_are_answered_alike(history: History) -> None:

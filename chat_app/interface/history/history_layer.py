@@ -58,6 +58,9 @@ logger = logging.getLogger(__name__)
 asking_user: ContextVar[str | None] = ContextVar("asking_user", default=None)
 """Whose request is being answered; set by the guard in front of the page."""
 
+without_messages: ContextVar[bool] = ContextVar("without_messages", default=False)
+"""Whether a conversation is read without its messages, to see whose it is."""
+
 _MOST_THREADS = 100
 
 
@@ -140,6 +143,8 @@ class History(SQLAlchemyDataLayer):
             threads = await rows_of(connection, 'SELECT * FROM threads WHERE "id" = :id', id=thread_id)
             if not threads:
                 return None
+            if without_messages.get():
+                return thread_of(threads[0])
             steps = await rows_of(connection, STEPS, id=thread_id)
             elements = await rows_of(connection, 'SELECT * FROM elements WHERE "threadId" = :id', id=thread_id)
         found = thread_of(threads[0])

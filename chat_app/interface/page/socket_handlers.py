@@ -1,5 +1,6 @@
 """Socket handlers that replace Chainlit's.
 
+* ``connect``: Chainlit's reads the whole conversation to see whose it is. Here it reads the conversation's row alone.
 * ``connection_successful``: opens the conversation also when the session's first socket closed early, and shows a
   running answer from its start.
 * ``stop``: Chainlit's cancels this socket's handler and writes a message. Here a turn belongs to the conversation, so
@@ -28,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.errors import AsclepiusError, AuditUnavailable
 from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.history.history_layer import without_messages
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.editing import edit_question
 from chat_app.interface.page.page import ChatPage
@@ -83,10 +85,17 @@ class SentQuestion(BaseModel):
 
 def install(page: ChatPage) -> None:
     """Replace Chainlit's handlers."""
-    original = sio.handlers["/"]["connection_successful"]
+    connect, original = (sio.handlers["/"][name] for name in ("connect", "connection_successful"))
     ask = sio.handlers["/"]["client_message"]
     if isinstance(ask, partial):
         ask = ask.args[1]  # Chainlit loads its target again for another app.
+
+    async def connecting(*given: Any) -> Any:
+        token = without_messages.set(True)
+        try:
+            return await connect(*given)
+        finally:
+            without_messages.reset(token)
 
     async def connected(sid: str) -> None:
         session = WebsocketSession.get(sid)
@@ -100,6 +109,7 @@ def install(page: ChatPage) -> None:
     async def ignored(_sid: str, *_arguments: Any) -> None:
         """Ignore events of features that this app does not use."""
 
+    sio.on("connect", connecting)
     sio.on("connection_successful", connected)
     sio.on("client_message", partial(_ask, page, ask))
     sio.on("stop", partial(_stop, page))
