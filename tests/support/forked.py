@@ -118,7 +118,7 @@ def _address(folder: Path) -> str:
             command = [sys.executable, "-m", "tests.support.forked", str(folder), str(os.environ["TESTS_RUN"])]
             with (folder / "log").open("w") as log:
                 server = subprocess.Popen(command, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True)
-            deadline = time.monotonic() + 150
+            deadline = time.monotonic() + 220
             while not address.exists():
                 assert server.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()
                 time.sleep(0.05)
@@ -149,17 +149,20 @@ def serve(folder: Path, run: int) -> tuple[dict[str, Any], list[int]]:
     # The kernel then removes the forked keepers.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while runs(run):
-        with suppress(TimeoutError):
+        try:
             connection, _ = listener.accept()
-            with connection:
-                data, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-                if data and os.fork() == 0:
-                    listener.close()
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    if keep(connection):
-                        return json.loads(data), files
-                for file in files:
-                    os.close(file)
+            data, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+        except OSError:
+            # Nobody asked within a second, or whoever asked has gone.
+            continue
+        if data and os.fork() == 0:
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            keep(connection)
+            return json.loads(data), files
+        connection.close()
+        for file in files:
+            os.close(file)
     os._exit(0)
 
 
@@ -170,12 +173,14 @@ def runs(pid: int) -> bool:
     return False
 
 
-def keep(connection: socket.socket) -> bool:
-    """Fork the program and tell the test its end; return True in the program alone."""
+def keep(connection: socket.socket) -> None:
+    """Fork the program, and return in it alone; tell the test its end."""
     pid = os.fork()
     if pid == 0:
-        return True
-    connection.send(str(pid).encode())
+        connection.close()
+        return
+    with suppress(OSError):
+        connection.send(str(pid).encode())
     _, status = os.waitpid(pid, 0)
     with suppress(OSError):
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
