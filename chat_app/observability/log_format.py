@@ -41,6 +41,6 @@ def set_up_logs(settings: DiagnosticsSettings) -> None:
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     guard_logs()
-    # Chainlit's messages at lower levels do not help operators, and httpx logs addresses with their queries.
-    for name in ("chainlit", "httpx"):
+    # Lower levels of Chainlit do not help operators, Alembic's come with each health check, httpx logs queries.
+    for name in ("alembic", "chainlit", "httpx"):
         logging.getLogger(name).setLevel(logging.WARNING)

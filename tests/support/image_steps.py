@@ -22,6 +22,7 @@ from pathlib import Path
 from string import Template
 
 import httpx
+import psutil
 
 from tests.support.services import free_port, wait_until
 
@@ -179,14 +180,19 @@ def try_out(stage: Stage, data: Path) -> None:
         wait_until(lambda: _ready(port), what="the image")
         healthy = subprocess.run(there(stage.commands["HEALTHCHECK"]), check=False).returncode == 0
         asked = {"message": QUESTION, "stream": False}
-        answer = httpx.post(f"http://127.0.0.1:{port}/api/v1/consult", json=asked, timeout=60).raise_for_status().json()
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            client.post("/auth/header").raise_for_status()
+            answer = client.post("/api/v1/consult", json=asked).raise_for_status().json()
         print(
             "health check:", healthy, "| answer:", answer["outcome"]["kind"], "| references:", len(answer["references"])
         )
         print(answer["answer"][:300])
     finally:
-        process.terminate()
+        # The first process of the container, as a container engine does.
+        for first in psutil.Process(process.pid).children():
+            first.terminate()
         process.wait(60)
+        print("ended with", process.returncode)
 
 
 def _ready(port: int) -> bool:
