@@ -222,6 +222,19 @@ def test_a_label_that_names_a_member_speaks_of_the_class() -> None:
     assert quoted(check(one, "PPI")) == ["Omeprazole weakens its effect."]
 
 
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("drugs that induce P-glycoprotein", "Drugs that induce or inhibit PGP change its levels."),
+        ("inducer of CYP3A4", "Avoid it with any known inducer or inhibitor of CYP3A4."),
+        ("NSAIDs", "Nonsteroidal anti-inflammatory drugs reduce its effect."),
+    ],
+)
+def test_a_record_that_is_named_like_a_class_is_found_by_the_class(name: str, sentence: str) -> None:
+    one = record("alphadrug", {"interactions": (sentence, "Take with food.")})
+    assert quoted(check(one, record(name))) == quoted(check(one, name)) == [sentence]
+
+
 def test_of_two_classes_nothing_is_said_to_be_searched() -> None:
     note = pairs(check("NSAIDs", "ACE inhibitors"))[0]["note"]
     assert "nothing was searched" in note

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from chat_app.agent.statements.figures import Figure, figures
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
+from tools.language.figures import Figure, figures
 from tools.language.inn_stems import has_drug_stem
 from tools.types import Passage
 
@@ -71,6 +71,30 @@ def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement
 )
 def test_what_the_passage_does_not_say_is_not_supported(statement: str, reason: str) -> None:
     assert reason in reasons(statement)
+
+
+MORE = (
+    "Examplor 40 mg bid reduces the clearance of digoxin by CYP3A4 and may raise its levels. Hyperkalemia is more "
+    "likely in renal impairment. Give it before meals, once a week. In the absence of fever no test is needed."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Examplor 40 mg bid increases the clearance of digoxin by CYP3A4 and may raise its levels.", "negation"),
+        ("Examplor 40 mg bid reduces the clearance of digoxin by CYP2D6 and may raise its levels.", "name"),
+        ("Hyperkalemia is less likely in renal impairment.", "negation"),
+        ("Hyperkalemia is more unlikely in renal impairment.", "negation"),
+        ("Hypokalemia is more likely in renal impairment.", "negation"),
+        ("Give it after meals to all of them, before sleep, once a week.", ""),
+        ("Examplor 40 mg twice daily lowers the clearance of digoxin by CYP3A4 and may increase its levels.", ""),
+        ("Hyperkalemia is more likely in renal impairment, and examplor is given weekly.", ""),
+        ("Without fever no test is needed.", ""),
+    ],
+)
+def test_an_opposite_in_the_place_of_a_word_is_not_supported(statement: str, reason: str) -> None:
+    assert reasons(statement, MORE) == ([reason] if reason else [])
 
 
 def test_a_brand_is_supported_by_its_ingredient_and_another_drug_is_not() -> None:

@@ -22,6 +22,7 @@ from tools.drug_database.labels.label_scope import (
     scope_of,
     with_asked_label_first,
 )
+from tools.drug_database.labels.label_terms import label_terms
 from tools.drug_database.labels.named_beside import named_beside
 from tools.drug_database.names.aliases import aliases
 from tools.drug_database.names.class_members import classed
@@ -31,7 +32,7 @@ from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.names.name_resolution import NameCandidate
 from tools.drug_database.names.name_spans import find_spans
 from tools.drug_database.names.name_terms import grams, stems
-from tools.drug_database.names.query_words import LONGEST, TypedQuery, understand
+from tools.drug_database.names.query_words import CONTEXT, LONGEST, TypedQuery, understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.drug_database.query_expander import QueryExpander
 from tools.drug_database.records import DrugRecord
@@ -109,10 +110,15 @@ class Searcher:
             return held
 
     def ingredients_of(self, name: str) -> frozenset[str]:
-        """Return the base names of the ingredients of the medicine ``name``, from the list in memory alone."""
+        """Return the base names of the ingredients of the medicine ``name``, from lists in memory alone.
+
+        A name that only the vocabulary of labels knows is its own ingredient.
+        """
         held = self._snapshot
         known = held.index.whole(name) if held is not None else ()
-        return frozenset(base_moieties(held.index.ingredients[known[0].entry])) if held and known else frozenset()
+        if held and known:
+            return frozenset(base_moieties(held.index.ingredients[known[0].entry]))
+        return frozenset({fold_name(name)} & label_terms().members - CONTEXT)
 
     def forget(self) -> None:
         """Drop the held state, so that the next search loads the index again."""

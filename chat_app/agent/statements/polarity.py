@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tools.language.stemming import stem
 from tools.language.terms import terms
 
 _NEGATORS: Final = re.compile(
-    r"\b(?:no|not|never|without|neither|nor|cannot|none|unless|avoid\w*|contraindicat\w*|against|withhold\w*|withheld"
+    r"\b(?:no|not|never|without|absence|neither|nor|cannot|none|unless|avoid\w*|contraindicat\w*|against|withhold\w*|withheld"
     r"|refrain\w*|prohibit\w*|unnecessary|inappropriate|ineffective|unsafe)\b|n['’]t\b"
 )
 _NO_NEGATION: Final = re.compile(
@@ -19,33 +21,61 @@ _NO_NEGATION: Final = re.compile(
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
 _BREAK: Final = re.compile(r"[.;:]|\b(?:but|however|although|whereas|while)\b")
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _SCOPE: Final = 6
 """Terms behind a negator that it covers."""
 _BACKWARD: Final = re.compile(r"\b(?:contraindicat\w*|avoid(?:ed|ance)?|withheld|unnecessary|inappropriate|unsafe)\b")
-_OPPOSITES: Final = tuple(
-    (frozenset(terms(one)), frozenset(terms(other)))
-    for one, other in (
-        ("increase increases increased raise raises raised rise", "decrease decreases decreased lower lowers lowered"),
-        ("start started starting initiate begin", "stop stopped stopping discontinue discontinued cease"),
-        ("continue continued", "stop stopped discontinue discontinued"),
-        ("higher", "lower"),
-        ("high", "low"),
-        ("maximum", "minimum"),
-        ("effective", "ineffective"),
-        ("safe", "unsafe"),
-        ("acute", "chronic"),
-        ("oral orally", "intravenous intravenously"),
-        ("systolic", "diastolic"),
-        ("mild", "severe"),
-        ("adults adult", "children child"),
-        ("men", "women"),
-        ("better", "worse"),
-        ("positive", "negative"),
-        ("always", "rarely"),
-        ("allow allowed permit", "forbid forbidden prohibit"),
-        ("indicated", "contraindicated"),
-    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, _WORD.findall(text.casefold())))
+
+
+_PAIRS: Final = (
+    (
+        "increase increases increased increasing raise raises raised raising rise rises elevate elevated"
+        " enhance enhances enhanced augment potentiate potentiates potentiated strengthen",
+        "decrease decreases decreased decreasing lower lowers lowered lowering reduce reduces reduced reducing"
+        " reduction diminish diminished lessen fall fell drop decline attenuate attenuated weaken weakened blunt",
+    ),
+    (
+        "improve improves improved improving",
+        "impair impairs impaired impairing worsen worsens worsened worsening reduce reduces",
+    ),
+    ("prolong prolongs prolonged", "shorten shortens shortened"),
+    ("inhibitor inhibitors inhibit inhibits inhibited", "inducer inducers induce induces induced"),
+    ("start started starting initiate begin", "stop stopped stopping discontinue discontinued cease"),
+    ("continue continued", "stop stopped discontinue discontinued"),
+    ("higher", "lower"),
+    ("high", "low"),
+    ("maximum", "minimum"),
+    ("effective", "ineffective"),
+    ("safe", "unsafe"),
+    ("acute", "chronic"),
+    ("oral orally", "intravenous intravenously"),
+    ("systolic", "diastolic"),
+    ("mild", "severe"),
+    ("adults adult", "children child"),
+    ("men", "women"),
+    ("better", "worse"),
+    ("positive", "negative"),
+    ("always", "rarely"),
+    ("allow allowed permit", "forbid forbidden prohibit"),
+    ("indicated", "contraindicated"),
 )
+_FUNCTION_PAIRS: Final = (
+    ("more", "less fewer"),
+    ("greater", "less smaller lower"),
+    ("above over", "below under"),
+    ("before", "after"),
+    ("always", "never"),
+    ("with", "without"),
+    ("likely", "unlikely"),
+)
+"""Opposites that only count where one is in the place of the other."""
+_OPPOSITES: Final = tuple((frozenset(terms(one)), frozenset(terms(other))) for one, other in _PAIRS)
+_SWAPS: Final = tuple((_stems(one), _stems(other)) for one, other in (*_PAIRS, *_FUNCTION_PAIRS))
+_PREFIX: Final = re.compile("^(?:hyper|hypo)")
 
 
 class Polarity(NamedTuple):
@@ -86,7 +116,18 @@ def reverses(statement: str, source: str) -> bool:
         flipped = (one.denied & (other.affirmed - other.denied)) | (other.denied & (one.affirmed - one.denied))
         if flipped & shared:
             return True
-    return opposed(one.terms, other.terms)
+    return opposed(one.terms, other.terms) or _swapped(statement, source)
+
+
+def _swapped(statement: str, source: str) -> bool:
+    """Return whether ``statement`` has an opposite in the place of a word of ``source``."""
+    said, found = (Counter(map(stem, _WORD.findall(text.casefold()))) for text in (statement, source))
+    more, less = (said - found).keys(), (found - said).keys()
+    for pair in _SWAPS:
+        for here, there in (pair, pair[::-1]):
+            if more & here and less & there and not (more & there or less & here):
+                return True
+    return not {_PREFIX.sub("", word) for word in more}.isdisjoint(_PREFIX.sub("", word) for word in less)
 
 
 def opposed(statement: frozenset[str], source: frozenset[str]) -> bool:

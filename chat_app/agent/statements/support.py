@@ -13,13 +13,12 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from chat_app.agent.statements.figures import Figure, compare, figures, intervals
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
+from tools.language.figures import Figure, compare, figures, intervals, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, terms
-from tools.language.units_of_measure import with_decimal_points
 from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]
@@ -28,6 +27,8 @@ _REASONS: Final[dict[str, SupportReason]] = {"number": "number", "unit": "unit",
 _MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
 _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
+"""The name of an enzyme, a gene or a score, such as CYP3A4."""
 _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
 """A statement without any of these is in another language, or no sentence: only its figures and names are compared."""
 _VERBATIM: Final = 0.85
@@ -67,6 +68,10 @@ class _Source:
     @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(_WORD.findall(self._whole.casefold()))
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        return frozenset(_CODE.findall(self._whole.casefold()))
 
 
 def unsupported(
@@ -130,15 +135,17 @@ def _names(
     statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], ingredients: Ingredients | None
 ) -> list[Problem]:
     look_up = ingredients or _no_ingredients
+    codes = set(_CODE.findall(statement.casefold())).difference(*(source.codes for source in sources))
+    problems = [Problem("name", code) for code in sorted(codes)]
     said = dict.fromkeys(_WORD.findall(statement.casefold()))
     named = {word: parts for word in said if (parts := look_up(word)) or has_drug_stem(word)}
     if not named:
-        return []
+        return problems
     known = frozenset[str]().union(*(source.words for source in sources))
     near = known
     if repeated and any(_replaced(unit.text, said, look_up) for unit in repeated):
         near = frozenset[str]().union(*(_WORD.findall(unit.text.casefold()) for unit in repeated))
-    return [
+    return problems + [
         Problem("name", word)
         for word, parts in named.items()
         if not _has_form(word, near) and not (parts and any(parts & look_up(other) for other in near))

@@ -27,9 +27,9 @@ from chat_app.offline.extraction.dialogue import Exchange
 from chat_app.offline.schema_filling.schemas import branch, resolve
 from chat_app.offline.wire.model import Call
 from chat_app.offline.wire.requests import FunctionToolIn
+from tools.language.figures import UNITS
 from tools.language.inn_stems import has_drug_stem
 from tools.language.named_lists import any_of, listed
-from tools.language.units_of_measure import UNITS
 from tools.language.word_lists import word_list
 
 Json = dict[str, Any]

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from chat_app.offline.calculating.findings import RELATION
+from tools.language.figures import COUNTS, DECIMAL, LATIN_COUNTS, UNITS, any_spelling, spellings, with_decimal_points
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of
-from tools.language.units_of_measure import COUNTS, DECIMAL, UNITS, any_spelling, spellings, with_decimal_points
 
-_LATIN: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 _EVERY: Final = re.compile(r"\b(?:q|every|alle) ?(\d+) ?-?(?:h|hrs?|hours?|hourly|stunden)\b")
 _COUNTED: Final = re.compile(
     rf"\b({'|'.join(COUNTS)}|\d+)(?: ?(?:times|x|×|mal))? ?"
     r"(?:daily|a day|per day|/ ?day|/ ?d|each day|täglich|am tag)\b"
 )
-_LATIN_WORD: Final = re.compile(rf"\b({'|'.join(_LATIN)})\b")
+_LATIN_WORD: Final = re.compile(rf"\b({'|'.join(LATIN_COUNTS)})\b")
 _DAILY: Final = re.compile(r"(?<!times)(?: (?:daily|a day|per day|nightly|at night|at bedtime|täglich)|/ ?d(?:ay)?)\b")
 _FEET: Final = re.compile(r"\b(\d) ?(?:ft|feet|foot|')(?: ?(\d{1,2})(?: ?(?:in|inch|inches|\"|'')(?!\w))?)?")
 _INCHES: Final = re.compile(r"(?<=\d) ?\"")
@@ -92,7 +91,7 @@ def plain(text: str, measured: Sequence[str] = ()) -> str:
     words = _IS_AGED.sub(r"\1 years", words)
     words = _EVERY.sub(lambda found: f" {24 / int(found[1]):g} times a day" if int(found[1]) else found[0], words)
     words = _COUNTED.sub(lambda found: f" {COUNTS.get(found[1], found[1])} times a day", words)
-    words = _LATIN_WORD.sub(lambda found: f" {_LATIN[found[1]]} times a day", words)
+    words = _LATIN_WORD.sub(lambda found: f" {LATIN_COUNTS[found[1]]} times a day", words)
     return " ".join(_DAILY.sub(" 1 times a day", words).split())
 
 

@@ -80,7 +80,7 @@ def medicine(record: DrugRecord) -> Party:
         own=frozenset(map(fold_name, plain)),
         groups=terms.groups_of(plain, [part for one in classes for part in _spellings(one)])
         | terms.group_named(record.generic_name),
-        roles=terms.roles_of(plain) | frozenset(terms.roles_in(record.generic_name)),
+        roles=terms.roles_of(plain) | frozenset(terms.roles_in(f"an {record.generic_name}")),
     )
 
 
@@ -101,7 +101,7 @@ def unlisted(name: str, members: Iterable[DrugRecord] = ()) -> Party:
         classes=_index((), ()),
         own=frozenset(map(fold_name, names)),
         groups=wording or terms.groups_of(names),
-        roles=terms.roles_of(names) | frozenset(terms.roles_in(name)),
+        roles=terms.roles_of(names) | frozenset(terms.roles_in(f"an {name}")),
         is_class=bool(wording),
         members=tuple(record for record in members if record.labels),
     )

@@ -134,6 +134,7 @@ class LabelTerms:
                 self._by_phrase.setdefault(tokens(phrase), set()).add(group.name)
             for name in group.names:
                 self._by_member.setdefault(fold_name(name), set()).add(group.name)
+        self.members = frozenset(self._by_member)
         self._roles = _roles_by_name(data.enzymes)
         self._spellings = {fold_name(spelling): enzyme.name for enzyme in data.enzymes for spelling in enzyme.spellings}
         longest_first = sorted(self._spellings, key=len, reverse=True)

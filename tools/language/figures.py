@@ -1,13 +1,68 @@
-"""The figures of a sentence with their units and bounds, and whether a source has the same ones."""
+"""Numbers, units of measurement and intervals as texts write them: one home for every reader of figures."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Final, Literal, NamedTuple
 
-from tools.language.units_of_measure import COUNTS, DECIMAL, UNITS, any_spelling
+DECIMAL: Final = r"\d+(?:\.\d+)?"
+_NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+COUNTS: Final = {word: value for value, word in enumerate(_NUMBERS.split())} | {"once": 1, "twice": 2, "thrice": 3}
+LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
+"""How often a day, as prescriptions write it."""
+_DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
+_KINDS: Final = {
+    "mass": "ng=1e-6; µg|mcg|ug|microgram|micrograms=1e-3; mg|milligram|milligrams=1; g|gram|grams=1e3"
+            "; kg|kgs|kilo|kilos|kilogram|kilograms=1e6; lb|lbs|pound|pounds=453592.37",
+    "volume": "ml=1; dl=100; l|litre|litres|liter|liters=1e3",
+    "amount": "µmol|umol|micromol|mcmol=1e-3; mmol|meq=1; mol=1e3",
+    "time": "ms|msec|milliseconds=1; s|sec|second|seconds=1e3; min|minute|minutes=6e4; h|hr|hrs|hour|hours=3.6e6"
+            "; days|day=8.64e7; weeks|week=6.048e8",
+    "long time": "months|month|months old|month old|monate|mo=1; years|year|years old|year old|year-old|yrs|yr|y/o|yo"
+                 "|y.o.|y|jahre|jahren|jährige|jähriger|jährigen|jähriges|j=12",
+    "length": "mm=1; cm|centimetres|centimeters=10; in|inches|inch=25.4; m|metre|metres|meter|meters=1e3",
+    "share": "%|percent|per cent=1",
+    "pressure": "mmHg|mm hg=1",
+    "activity": "units|unit|iu|u=1",
+    "energy": "kcal|calories=1",
+    "area": "m2|m²=1",
+    "rate": "beats/min|beats per minute|bpm|/min|min-1=1; breaths/min|breaths per minute|/min|per minute=1",
+}  # fmt: skip
+"""For each kind its units: their spellings, the usual one first, and the factor to a unit of the kind."""
+_SPELLINGS: Final[dict[str, list[str]]] = {
+    "mg/dl": ["mg/dl", "mg per dl", "mg%", "mg/100 ml"],
+    "g/dl": ["g/dl", "g%"],
+    "µmol/l": ["µmol/l", "umol/l", "micromol/l", "mcmol/l", "µmol", "umol"],
+    "mmol/l": ["mmol/l", "meq/l", "mmol", "meq"],
+}
+UNITS: Final[dict[str, tuple[str, float]]] = {}
+"""Each spelling with its kind and its factor."""
+for kind, units in _KINDS.items():
+    for unit in units.split("; "):
+        names, _, factor = unit.partition("=")
+        _SPELLINGS[names.partition("|")[0]] = names.casefold().split("|")
+        UNITS.update(dict.fromkeys(names.casefold().split("|"), (kind, float(factor))))
+
+
+def spellings(unit: str) -> list[str]:
+    """Return the ways to write ``unit``; one that is not in the table is written as it is named."""
+    above, _, below = unit.partition("/")
+    parts = (spellings(above), ("/",), spellings(below)) if below else ((unit,),)
+    return _SPELLINGS.get(unit) or ["".join(part) for part in product(*parts)]
+
+
+def any_spelling(names: Iterable[str]) -> str:
+    """Return a pattern for any of the spellings ``names``, the longest first."""
+    return "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
+
+
+def with_decimal_points(text: str) -> str:
+    """Return ``text`` with decimal commas as points: ``2,5`` is ``2.5``, ``2,500`` is left alone."""
+    return _DECIMAL_COMMA.sub(".", text)
+
 
 Bound = Literal["", "up", "down"]
 _UNIT: Final = any_spelling(UNITS)
@@ -30,8 +85,11 @@ _AFTER: Final = re.compile(
     r"[^.;,]{0,20}?\b(?:or|and) (?:(?P<down>less|lower|fewer|younger|below|under|shorter)"
     r"|(?P<up>more|higher|greater|older|above|over|longer))\b"
 )
-
-
+_COUNTED: Final = "".join(rf"(?<!\b{word} )" for word in COUNTS)
+_COUNT_ALONE: Final = re.compile(
+    rf"\b({'|'.join(LATIN_COUNTS)})\b|(?<!\d )(?<!times ){_COUNTED}\b(?:daily|weekly|monthly|yearly)\b"
+)
+"""``bid`` is twice a day, and ``weekly`` alone once a week."""
 _INTERVAL: Final = re.compile(
     r"(?:\b(?:per|a|each|every) |/ ?)(?P<per>hour|day|week|month|year)\b"
     r"|\b(?P<word>hourly|daily|nightly|weekly|fortnightly|monthly|yearly|annual(?:ly)?)\b"
@@ -66,6 +124,8 @@ def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
         for match in _WORD_FIGURE.finditer(folded)
         if words or match["unit"] or _FREQUENCY.match(folded, match.end())
     ]
+    if words:
+        found += [(match.start(), Figure(LATIN_COUNTS.get(match[1], 1))) for match in _COUNT_ALONE.finditer(folded)]
     found.sort(key=lambda each: each[0])
     return tuple(_ranged(folded, found))
 
