@@ -6,19 +6,21 @@ Otherwise the command opens the app itself.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from chat_app.answer_options import AnswerLanguage, AnswerLength, ConsultOptions
 from chat_app.cli import shell
+from chat_app.errors import InputRejected
 
 if TYPE_CHECKING:
     from chat_app.agent.comparison import ModelEvent
+    from chat_app.bootstrap import App, LoadProgress
     from chat_app.cli.ask_output import JsonLines, Plain, Sections
     from chat_app.events import AgentEvent
 
@@ -92,17 +94,44 @@ async def _ask(
 async def _ask_here(
     text: str, models: tuple[str, ...], options: ConsultOptions
 ) -> AsyncGenerator[AgentEvent | ModelEvent, None]:
-    from chat_app.agent.comparison import compare
+    """Ask as the API does, so that the history and the audit log have the question."""
+    from pydantic import ValidationError
 
-    async with shell.opened() as app:
-        app.load_listeners.append(lambda p: shell.note_if_terminal(p.what) if p else None)
-        await app.warm_up()
+    from chat_app.agent.comparison import ModelEvent
+    from chat_app.cli.running_app import request_body
+
+    async with shell.opened_runtime() as runtime:
+        from chat_app.interface.api.consult_routes import ConsultBody, begin
+        from chat_app.interface.api.turn_stream import RecentQuestions
+
+        app = await runtime.ready()
+        await _loaded(app)
         if missing := await app.missing_tools():
             shell.note(f"Tools whose MCP server does not answer: {', '.join(missing)}.")
-        await app.check_documents(options.documents)
-        options = replace(options, user_id=shell.shell_user(app.settings))
-        asking: AsyncGenerator[AgentEvent | ModelEvent, None]
-        asking = compare(app.agent, text, models, options) if len(models) > 1 else app.agent.consult(text, options)
-        async with aclosing(asking) as events:
-            async for event in events:
-                yield event
+        try:
+            body = ConsultBody.model_validate(request_body(text, options, models))
+        except ValidationError:
+            raise InputRejected("No model, guideline or session has such a name.") from None
+        question = await begin(runtime, body, shell.shell_user(app.settings), "en", RecentQuestions())
+        try:
+            async for model, event in question.events():
+                yield ModelEvent(model=model, event=event) if question.compared else event
+        finally:
+            question.stop()
+            for turn in question.turns.values():
+                await turn.saved.wait()
+
+
+async def _loaded(app: App) -> None:
+    """Wait until the content is loaded, and say what is being loaded."""
+    loaded = asyncio.Event()
+
+    def show(progress: LoadProgress | None) -> None:
+        if progress is None:
+            loaded.set()
+        else:
+            shell.note_if_terminal(progress.what)
+
+    app.load_listeners.append(show)
+    if app.loading is not None:
+        await loaded.wait()

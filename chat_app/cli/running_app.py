@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -62,6 +63,14 @@ def running_app(settings: Settings) -> RunningApp | None:
     return RunningApp(url) if alive else None
 
 
+def request_body(message: str, options: ConsultOptions, models: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the question as the API takes it; several ``models`` are compared."""
+    body: dict[str, Any] = {name: getattr(options, name) for name in _SENT} | {"message": message}
+    if len(models) > 1:
+        return body | {"models": tuple(models)}
+    return body | {"conversation_id": options.conversation_id, "model": options.model}
+
+
 class RunningApp:
     """The HTTP API of a running app."""
 
@@ -75,8 +84,7 @@ class RunningApp:
             InputRejected: The server refuses the question.
             ProviderUnavailable: The server cannot answer.
         """
-        body: dict[str, object] = {"conversation_id": options.conversation_id, "model": options.model}
-        async with aclosing(self._events(message, options, body)) as events:
+        async with aclosing(self._events(request_body(message, options))) as events:
             async for data in events:
                 yield agent_event_adapter.validate_json(data)
 
@@ -84,14 +92,11 @@ class RunningApp:
         self, message: str, models: Sequence[str], options: ConsultOptions
     ) -> AsyncGenerator[ModelEvent, None]:
         """Yield the events of several models' turns; raises like ``consult``."""
-        async with aclosing(self._events(message, options, {"models": list(models)})) as events:
+        async with aclosing(self._events(request_body(message, options, models))) as events:
             async for data in events:
                 yield ModelEvent.model_validate_json(data)
 
-    async def _events(
-        self, message: str, options: ConsultOptions, more: dict[str, object]
-    ) -> AsyncGenerator[bytes, None]:
-        body = {name: getattr(options, name) for name in _SENT} | {"message": message, "stream": True, **more}
+    async def _events(self, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
         async with httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(None, connect=2.0)) as client:
             try:
                 (await client.post("/auth/header")).raise_for_status()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from chat_app.bootstrap import App
     from chat_app.content import Content
+    from chat_app.interface.runtime import Runtime
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -134,6 +135,26 @@ async def opened() -> AsyncGenerator[App, None]:
     guard_logs()
     async with open_app(settings(), on_progress=note_if_terminal) as app:
         yield app
+
+
+@asynccontextmanager
+async def opened_runtime() -> AsyncGenerator[Runtime, None]:
+    """Open history and services, those of a running ``asclepius serve`` if there is one."""
+    from chat_app.bootstrap import open_app
+    from chat_app.interface.assets import prepare_page_root
+    from chat_app.tracing.log_guard import guard_logs
+
+    loaded = settings()
+    # The running app has that port.
+    loaded.diagnostics = loaded.diagnostics.model_copy(update={"metrics_port": None})
+    guard_logs()
+    prepare_page_root(loaded.storage.data_dir)
+    from chat_app.interface.runtime import Runtime
+
+    runtime = Runtime(loaded, open_app)
+    async with runtime.running(log_failure=False):
+        await runtime.ready()
+        yield runtime
 
 
 @asynccontextmanager

@@ -129,16 +129,20 @@ class Runtime:
         return self.app
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None, None]:
-        """Open history and services; on exit end the live turns, then the services."""
-        async with metrics_served(self.metrics, self.settings.diagnostics), self._opened_parts():
+    async def running(self, *, log_failure: bool = True) -> AsyncGenerator[None, None]:
+        """Open history and services; on exit end the live turns, then the services.
+
+        Args:
+            log_failure: Log why the services cannot be opened; a command reports what ``ready`` raises instead.
+        """
+        async with metrics_served(self.metrics, self.settings.diagnostics), self._opened_parts(log_failure):
             yield
 
     @asynccontextmanager
-    async def _opened_parts(self) -> AsyncGenerator[None, None]:
+    async def _opened_parts(self, log_failure: bool) -> AsyncGenerator[None, None]:
         await self._set_up_history()
         stop = asyncio.Event()
-        services = asyncio.create_task(self._services(stop))
+        services = asyncio.create_task(self._services(stop, log_failure))
         try:
             yield
         finally:
@@ -147,7 +151,7 @@ class Runtime:
             await asyncio.wait({services}, timeout=15)
             await self.history.close()
 
-    async def _services(self, stop: asyncio.Event) -> None:
+    async def _services(self, stop: asyncio.Event, log_failure: bool) -> None:
         """Keep the services open until ``stop``, in one task because of their cancel scopes."""
         try:
             async with self._open_app(self.settings, on_progress=self._show) as app:
@@ -162,8 +166,9 @@ class Runtime:
                     task.cancel()
                 await asyncio.wait(beside)
         except AsclepiusError as error:
-            # The message is complete; a traceback would bury it.
-            logger.error("%s", error)  # noqa: TRY400
+            if log_failure:
+                # The message is complete; a traceback would bury it.
+                logger.error("%s", error)  # noqa: TRY400
             self.failure = error
         except Exception:
             logger.exception("The app's services could not be opened")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -304,6 +306,12 @@ def test_the_shell_compares_models_without_a_running_app_and_tags_each_event(tmp
         assert (turn[0]["type"], turn[0]["model"]) == ("turn_started", model)
         assert turn[-1]["outcome"]["kind"] == "completed"
     assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(tmp_path / "data" / "history.sqlite3")) as history:
+        kept = history.execute("SELECT output FROM steps WHERE type = 'user_message'").fetchall()
+        unfinished = history.execute("SELECT metadata FROM steps WHERE metadata LIKE '%unfinished%'").fetchall()
+        recorded = history.execute("SELECT actor, model FROM audit WHERE action = 'question'").fetchall()
+    assert (kept, unfinished) == ([("How is asthma diagnosed?",)], [])
+    assert sorted(recorded) == [("demo", "large"), ("demo", "small")]
 
 
 def test_comparing_in_one_conversation_is_refused_at_the_shell(tmp_path: Path) -> None:

@@ -95,9 +95,8 @@ def test_commands_add_a_user_and_are_audited(page: ServedPage) -> None:
     refused = asclepius("users", "add", "carl", data_dir=page.data_dir, stdin=typed)
     assert refused.returncode == 1
     assert "users passwd" in refused.stderr
-    listed = command(page, "audit", "export")
-    assert "administration" in listed
-    assert PASSWORD not in listed + (page.data_dir / "users.json").read_text()
+    assert "users add carl, reader" in [entry["detail"] for entry in audited(page, "administration")]
+    assert PASSWORD not in command(page, "audit", "export") + (page.data_dir / "users.json").read_text()
 
 
 def test_a_changed_password_ends_earlier_logins(page: ServedPage) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from chat_app.cli import shell
 from chat_app.errors import InputRejected
-
-if TYPE_CHECKING:
-    from chat_app.interface.runtime import Runtime
 
 users = typer.Typer(help="Manage users and their data.", no_args_is_help=True)
 exports = typer.Typer(help="Export stored data.", no_args_is_help=True)
@@ -30,14 +25,14 @@ async def erase(
         raise InputRejected("Nothing was erased.")
     from chat_app.interface.user_data import erase_user
 
-    async with _opened() as runtime:
+    async with shell.opened_runtime() as runtime:
         typer.echo(f"Erased {await erase_user(runtime, name)} conversations of {name}.")
 
 
 @shell.command(users)
 async def logout(name: Name) -> None:
     """End all logins of a user, in every browser. API keys stay: `asclepius keys revoke`."""
-    async with _opened() as runtime:
+    async with shell.opened_runtime() as runtime:
         await runtime.audit.record("administration", f"shell:{getpass.getuser()}", detail=f"logins of {name} ended")
         await runtime.sign_in.end_all(name)
     typer.echo(f"All logins of {name} have ended.")
@@ -48,25 +43,5 @@ async def user(name: Name) -> None:
     """Print everything that is held about a user as JSON: conversations, feedback, sessions and audit entries."""
     from chat_app.interface.user_data import user_data
 
-    async with _opened() as runtime:
+    async with shell.opened_runtime() as runtime:
         shell.print_json(await user_data(runtime, name))
-
-
-@asynccontextmanager
-async def _opened() -> AsyncGenerator[Runtime, None]:
-    """Open history and services, those of a running ``asclepius serve`` if there is one."""
-    from chat_app.bootstrap import open_app
-    from chat_app.interface.assets import prepare_page_root
-    from chat_app.tracing.log_guard import guard_logs
-
-    settings = shell.settings()
-    # The running app has that port.
-    settings.diagnostics = settings.diagnostics.model_copy(update={"metrics_port": None})
-    guard_logs()
-    prepare_page_root(settings.storage.data_dir)
-    from chat_app.interface.runtime import Runtime
-
-    runtime = Runtime(settings, open_app)
-    async with runtime.running():
-        await runtime.ready()
-        yield runtime

@@ -32,7 +32,7 @@ def add_user(name: Name, role: Annotated[Role, typer.Option(help="What the user 
     if not name.isprintable() or not 0 < len(name.strip()) == len(name) <= 200:
         shell.fail("A user's name has 1 to 200 printable characters, without spaces around it.")
     account = Account(password=_ask_password(), role=role, changed=time.time())
-    record_administration(settings, f"users add {role}")
+    record_administration(settings, f"users add {name}, {role}")
     file.change(lambda held: Accounts(users={**held.users, name: account}))
     typer.echo(f"{name} can log in.")
 
@@ -44,7 +44,7 @@ def change_password(name: Name) -> None:
     file = accounts_at(settings.storage.data_dir)
     _require(name, file.read().users)
     hashed = _ask_password()
-    record_administration(settings, "users passwd")
+    record_administration(settings, f"users passwd {name}")
     file.change(
         lambda held: Accounts(
             users={**held.users, name: Account(password=hashed, role=held.users[name].role, changed=time.time())}
@@ -59,7 +59,7 @@ def remove_user(name: Name) -> None:
     settings = _settings()
     file, keys = accounts_at(settings.storage.data_dir), api_keys_at(settings.storage.data_dir)
     _require(name, file.read().users)
-    record_administration(settings, "users remove")
+    record_administration(settings, f"users remove {name}")
     file.change(lambda held: Accounts(users={other: one for other, one in held.users.items() if other != name}))
     keys.change(lambda held: ApiKeys(keys={key: one for key, one in held.keys.items() if one.user != name}))
     typer.echo(f"{name} can no longer log in.")
@@ -81,7 +81,7 @@ def new_key(
 ) -> None:
     """Create a key and print it; it is shown only once."""
     settings = _settings()
-    record_administration(settings, f"keys create {scope}")
+    record_administration(settings, f"keys create {name}, {scope}")
     typer.echo(create_key(api_keys_at(settings.storage.data_dir), name, scope, days))
 
 

@@ -50,6 +50,21 @@ class AskedQuestion:
         for turn in self.turns.values():
             turn.stop()
 
+    async def events(self) -> AsyncGenerator[tuple[str, AgentEvent], None]:
+        """Yield all events to the end of the last turn, each with its model."""
+        cursors, news = dict.fromkeys(self.turns, Cursor()), asyncio.Event()
+        with ExitStack() as following:
+            for turn in self.turns.values():
+                following.enter_context(turn.followed(news))
+            while self.has_more(cursors):
+                news.clear()
+                for model, turn in self.turns.items():
+                    batch, cursors[model] = turn.log.read(cursors[model])
+                    for event in batch:
+                        yield model, event
+                if self.has_more(cursors):
+                    await news.wait()
+
     def event_id(self, cursors: Cursors) -> str:
         """Return the event id for the point at which each turn was read up to its cursor."""
         return ".".join([self.id, *(f"{at.entry}.{at.offset}" for at in map(cursors.__getitem__, self.turns))])
