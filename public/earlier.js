@@ -9,6 +9,7 @@
   let count = 0;
   let line = null;
   let asked = null;
+  let seen = 0;
 
   const scroller = () => line.closest('.overflow-y-auto');
 
@@ -57,8 +58,12 @@
     window.asclepius.announce(t('earlierShown'));
   }
 
+  // A conversation that has just been opened is scrolled down, from the top, by the page itself.
   document.addEventListener('scroll', ({ target, isTrusted }) => {
-    if (isTrusted && line?.isConnected && target === scroller() && target.scrollTop < NEAR) ask();
+    if (!isTrusted || !line?.isConnected || target !== scroller()) return;
+    const up = target.scrollTop < seen;
+    seen = target.scrollTop;
+    if (up && seen < NEAR) ask();
   }, { capture: true, passive: true });
 
   window.addEventListener('message', (event) => {
