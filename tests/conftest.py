@@ -6,8 +6,7 @@ import gc
 import os
 import re
 import tempfile
-from collections.abc import Generator, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,16 +41,21 @@ PROJECT = Path(__file__).resolve().parent.parent
 ENGINE_FOLDERS = frozenset({"unit", "integration", "faults"})
 ENGINE = re.compile(r"^from (chat_app\.(agent|generation)|tools\.(function_tool|tool_manager))\b", re.MULTILINE)
 SCRIPTED = re.compile(r"^from tests\.support\.engine\b", re.MULTILINE)
-BEHIND = re.compile(
-    r"^from (tests\.support\.(api_server|served|page_server)|tools\.(drug_database|guidelines))\b", re.MULTILINE
-)
+BEHIND = re.compile(r"^from (tests\.support\.(api_server|served|page_server)|tools\.guidelines)\b", re.MULTILINE)
 
 
-@cache
 def tests_engine(path: Path) -> bool:
     text = path.read_text("utf-8")
     signs = [bool(pattern.search(text)) for pattern in (ENGINE, SCRIPTED)]
     return path.parent.name in ENGINE_FOLDERS and (all(signs) or (any(signs) and not BEHIND.search(text)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        choices=("only", "without"),
+        help="run only the tests that measure the engine's coverage, or all others",
+    )
 
 
 _OFTEN = gc.get_threshold()
@@ -69,14 +73,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(*_OFTEN)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure coverage, where it is asked for, while modules are imported and in the tests of the engine."""
-    plugin = item.config.pluginmanager.getplugin("_cov")
-    if plugin is not None and plugin.cov_controller.started != tests_engine(item.path):
-        controller = plugin.cov_controller
-        (controller.pause if controller.started else controller.resume)()
-    return (yield)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    wanted = config.getoption("--engine", default=None)
+    if wanted is None or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    return True if tests_engine(collection_path) != (wanted == "only") else None
 
 
 SERVED_FIXTURES = frozenset({"served", "demo_page", "shared_page", "fake"})

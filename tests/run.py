@@ -1,7 +1,8 @@
 """Run the tests: ``python -m tests.run`` (all) or ``python -m tests.run fast``.
 
-All tests run once. A parallel pass takes everything but the tests marked ``serial``, which a last pass runs one at a
-time. The exit code is 0 when every test has passed and every branch of the engine is covered.
+All tests run once. A parallel pass takes everything but the tests marked ``serial``; a second parallel pass takes the
+engine's tests with coverage; a last pass runs the serial tests one at a time. The exit code is 0 when every test has
+passed and every branch of the engine is covered.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def serial_files() -> list[str]:
 
 def run_all() -> bool:
     """Run every test and check the coverage of the engine."""
-    passed = [run_pytest(*PARALLEL, "-m", "not serial", *TRACED)]
+    passed = [
+        run_pytest(*PARALLEL, "-m", "not serial", "--engine", "without"),
+        run_pytest(*PARALLEL, "-m", "not serial", "--engine", "only", *TRACED),
+    ]
     if alone := serial_files():
         passed.append(run_pytest("-m", "serial", *TRACED, "--cov-append", *alone))
     report = [sys.executable, "-m", "coverage", "report", "--show-missing", "--skip-covered", "--fail-under=100"]

@@ -75,7 +75,7 @@ def _english_stems() -> frozenset[str]:
 def _compound(word: str) -> tuple[str, ...]:
     """Return the English terms of a German compound's parts; empty unless the parts cover the whole word."""
     known = _vocabulary("de")
-    for cut in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
+    for cut in range(min(len(word) - _SHORTEST_PART, _longest_part()), _SHORTEST_PART - 1, -1):
         first, rest = word[:cut], word[cut:]
         terms = known.get(_key([first], "de"))
         if not terms:
@@ -86,6 +86,12 @@ def _compound(word: str) -> tuple[str, ...]:
             ):
                 return (*terms, *more)
     return ()
+
+
+@cache
+def _longest_part() -> int:
+    """Return the most letters that a known part of a compound has, with an ending."""
+    return max(len(word) for phrase, _ in _lines("de.tsv") for word in phrase.split()) + _SHORTEST_PART
 
 
 def _key(words: Sequence[str], language: ForeignLanguage) -> str:
