@@ -123,7 +123,7 @@ async def _ask_here(
 
 
 async def _loaded(app: App) -> None:
-    """Wait until the content is loaded, and say what is being loaded."""
+    """Wait until all content is loaded; show the progress."""
     loaded = asyncio.Event()
 
     def show(progress: LoadProgress | None) -> None:

@@ -32,7 +32,7 @@ class HeldFiles:
         self.holder, self.seconds = holder, seconds
 
     async def record(self, held: Callable[[], Held], fits: Callable[[Held], bool]) -> bool:
-        """Record what this process holds, unless ``fits`` refuses it together with all others; return what it says.
+        """Record the bytes that this process holds if ``fits`` accepts the sum of all processes; return its answer.
 
         Both may be called more than once. Raises ``SessionStoreUnavailable``.
         """

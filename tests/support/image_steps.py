@@ -30,7 +30,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 DOCKERFILE = PROJECT / "deploy" / "Dockerfile"
 QUESTION = "What are the contraindications for ACE inhibitors?"
 _FROM_HERE = ((Path("/etc/ssl/certs"), "/etc/ssl/certs"), (Path("/etc/resolv.conf"), "/etc/resolv.conf"))
-_CACHE = Path.home() / ".cache" / "uv"
+_CACHE, _CACHED = Path.home() / ".cache" / "uv", "/var/cache/uv"
 
 
 @dataclass
@@ -101,8 +101,8 @@ def _step(stage: Stage, name: str, rest: str, stages: Mapping[str, Stage]) -> No
     elif name == "RUN":
         # The registries' certificates and the cache of packages are this machine's.
         own = {key: value for key, value in os.environ.items() if key.startswith("SSL_CERT")}
-        tools = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "HOME": "/root", **own}
-        command = inside(stage, ["/bin/sh", "-ec", rest], tools, mounts=(*_FROM_HERE, (_CACHE, "/root/.cache/uv")))
+        tools = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "UV_CACHE_DIR": _CACHED, **own}
+        command = inside(stage, ["/bin/sh", "-ec", rest], tools, mounts=(*_FROM_HERE, (_CACHE, _CACHED)))
         subprocess.run(command, check=True)
     elif name in {"ENTRYPOINT", "CMD", "HEALTHCHECK"}:
         stage.commands[name] = json.loads(rest[rest.index("[") :])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
 from tools.language.figures import Figure, figures
@@ -168,3 +169,8 @@ async def test_the_event_names_statement_citation_and_figure() -> None:
     assert checked.verifier == ""
     (one,) = checked.unsupported
     assert (one.text, one.numbers, one.reasons, one.details) == (claims[0].text, (2,), ("number",), ("850 mg",))
+
+
+def test_hyper_and_hypo_are_opposites_but_a_name_without_either_is_not() -> None:
+    assert reverses("Monitor for hyperkalaemia.", "Monitor for hypokalaemia.")
+    assert not reverses("Ask about sensitivity to penicillin.", "Ask about hypersensitivity to penicillin.")

@@ -127,7 +127,9 @@ def _swapped(statement: str, source: str) -> bool:
         for here, there in (pair, pair[::-1]):
             if more & here and less & there and not (more & there or less & here):
                 return True
-    return not {_PREFIX.sub("", word) for word in more}.isdisjoint(_PREFIX.sub("", word) for word in less)
+    # "Sensitivity" beside "hypersensitivity" is another name, not the opposite.
+    added, missing = ({_PREFIX.sub("", word) for word in words if _PREFIX.match(word)} for words in (more, less))
+    return not added.isdisjoint(missing)
 
 
 def opposed(statement: frozenset[str], source: frozenset[str]) -> bool:

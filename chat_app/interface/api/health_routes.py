@@ -90,7 +90,7 @@ def status_router(runtime: Runtime) -> APIRouter:
 
 
 async def _soon(asked: Coroutine[Any, Any, T]) -> T | None:
-    """Return what is asked for, or None while that part does not answer."""
+    """Return the result, or None when that part does not answer in time."""
     try:
         return await asyncio.wait_for(asked, _PATIENCE)
     except (ToolError, TimeoutError):

@@ -1,4 +1,4 @@
-"""A turn that another process goes on with: it is run again, and readers get what they were not shown before."""
+"""The rest of a turn whose process died: the turn is run again, and only new events are yielded."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def unseen(events: AsyncGenerator[AgentEvent, None], shown: TurnLog) -> As
 
 
 def _beyond(said: str, again: str, repeated: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
-    """Return what ``repeated``, spelled ``again``, adds to what was ``said``; all of it where the two differ."""
+    """Return the part of ``repeated`` that is new: its end, or all of it if its text differs from ``said``."""
     if not again.startswith(said):
         return TextReplaced(), *repeated
     last = repeated[-1]

@@ -85,7 +85,7 @@ class TurnKeeper:
         self._opened = opened
         self._resume = resume
         self.taken_over = LiveTurns(observer_of=turns.observer_of)
-        """The turns of dead processes that this one goes on with; readers follow them by their journals."""
+        """Turns of dead processes that this process continues; readers follow them through their journals."""
         self._writers: dict[str, TurnWriter] = {}
 
     @property

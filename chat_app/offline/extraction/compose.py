@@ -232,7 +232,7 @@ def _calculated(draft: Draft, calculated: Calculated) -> None:
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:
-    """Says what failed and, where there is nothing at all, what was searched."""
+    """Name failed searches; if nothing was found, also name what was searched."""
     found = bool(draft.text)
     if evidence.failures:
         draft.block(phrases.FAILED.format(names=phrases.listed(list(dict.fromkeys(evidence.failures)))))

@@ -48,7 +48,7 @@ OTHERS: Final = 3.0
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 EVERY_TERM: Final = 1.0
-"""Added to the weight of each term where it is judged whether a unit answers: what is asked of a rare thing counts."""
+"""Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
 _OPENING: Final = 6
 _REACH: Final = 2
 
@@ -77,11 +77,11 @@ class _Candidate:
     own: frozenset[int]
     """The question's terms that the unit holds."""
     headed: frozenset[int]
-    """Those that what is above it holds."""
+    """The question's terms in the words above the unit."""
 
     @property
     def lent(self) -> frozenset[int]:
-        """Those that only what is above it holds."""
+        """The question's terms in the words above the unit alone."""
         return self.headed - self.own
 
 

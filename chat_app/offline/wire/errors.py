@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 BRANCH: Final = "~"
 """First character of the tag of a union's branch. Pydantic puts tags into an error's location; no field begins so."""
 _PLAIN_STRING = "str"
-"""What it puts there for the first branch of a text or a list."""
+"""Pydantic's location of an error in the first branch of a union of text and list."""
 
 
 class ApiError(Exception):
