@@ -64,6 +64,11 @@ class AsclepiusHealthcareAgent:
         self._only_extracts = only_extracts
         self._emergency_text = emergency_text
 
+    @property
+    def waiting(self) -> int:
+        """The number of questions that wait until others have been answered."""
+        return self._responses.queue.length
+
     def consult(self, message: str, options: ConsultOptions | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Answer ``message`` as a stream of events; closing the stream stops the turn.
 

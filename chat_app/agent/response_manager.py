@@ -110,7 +110,7 @@ class OpenAIResponseManager:
         self._save_seconds = save_seconds
         self._observe = observe
         self._statements = statements or StatementCheck()
-        self._queue = queue or TurnQueue(sys.maxsize)
+        self.queue = queue or TurnQueue(sys.maxsize)
 
     def process_streaming_query(self, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """Return the turn's events; ``chat_app.events`` describes their order."""
@@ -176,7 +176,7 @@ class OpenAIResponseManager:
                 try:
                     for shown in answer.begin():
                         yield shown
-                    async with self._queue.place() as notices:
+                    async with self.queue.place() as notices:
                         async for notice in notices:
                             yield notice
                         async with running.started() as events:

@@ -12,7 +12,7 @@ from chat_app.agent.run_types import RunRequest
 from chat_app.events import CitationReceived, Outcome, RunnerResult, StepOutput, TextDelta, TextReplaced
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
-from chat_app.response_objects import Usage
+from chat_app.response_objects import TokenDetails, Usage
 
 
 @dataclass(slots=True)
@@ -155,4 +155,15 @@ def _add(total: Usage | None, usage: Usage | None) -> Usage | None:
         input_tokens=total.input_tokens + usage.input_tokens,
         output_tokens=total.output_tokens + usage.output_tokens,
         total_tokens=total.total_tokens + usage.total_tokens,
+        input_tokens_details=_add_details(total.input_tokens_details, usage.input_tokens_details),
+        output_tokens_details=_add_details(total.output_tokens_details, usage.output_tokens_details),
+    )
+
+
+def _add_details(total: TokenDetails | None, details: TokenDetails | None) -> TokenDetails | None:
+    if total is None or details is None:
+        return details or total
+    return TokenDetails(
+        cached_tokens=total.cached_tokens + details.cached_tokens,
+        reasoning_tokens=total.reasoning_tokens + details.reasoning_tokens,
     )

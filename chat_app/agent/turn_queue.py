@@ -27,6 +27,11 @@ class TurnQueue:
         self._tell_seconds = tell_seconds
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def length(self) -> int:
+        """The number of turns that wait for a place."""
+        return len(self._waiting)
+
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[AsyncGenerator[Notice, None], None]:
         """Hold a place until the block ends; the turn may begin once the yielded notices have ended."""

@@ -11,7 +11,7 @@ from chainlit import oauth_providers
 from chainlit.auth import ensure_jwt_secret
 from chainlit.config import config, load_module
 from chainlit.server import app as chainlit_app
-from chainlit.session import ws_sessions_id
+from chainlit.server import sio
 from chainlit.user import User
 from fastapi import FastAPI, Request, Response
 
@@ -64,7 +64,7 @@ def attach() -> tuple[Runtime, ChatPage]:
         )
         chainlit_app.add_middleware(AccessLog, enabled=runtime.settings.diagnostics.access_log, metrics=runtime.metrics)
     if runtime.metrics is not None:
-        runtime.metrics.watch("sockets", "Connected browsers.", lambda: len(ws_sessions_id))
+        runtime.metrics.watch("sockets", "Connected browsers.", lambda: len(sio.eio.sockets))
     return runtime, page
 
 

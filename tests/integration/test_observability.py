@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -16,6 +17,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.errors import ConfigurationError
 from chat_app.events import (
     AgentEvent,
@@ -36,8 +38,15 @@ from chat_app.observability.turn_watch import TurnWatch
 from chat_app.settings import DiagnosticsSettings
 from chat_app.tracing import guard_logs
 from tests.support.api_server import Api, api, ask
-from tests.support.engine import chained, clinic, passage
-from tests.support.scripted_server import ScriptedServer, ScriptedTurn, Status, calls_reply, text_reply
+from tests.support.engine import chained, clinic, passage, using
+from tests.support.scripted_server import (
+    ScriptedServer,
+    ScriptedTurn,
+    Status,
+    WaitFor,
+    calls_reply,
+    text_reply,
+)
 from tests.support.services import free_port
 from tests.support.waiting import until
 from tools.function_tool import FunctionTool
@@ -47,8 +56,9 @@ CANARY = "Quillfeather"
 QUESTION = f"How much metformin for Mrs {CANARY}?"
 SEARCH = "search_clinical_guidelines"
 GUIDE = passage(text="Start metformin at 500 mg once daily with food.")
+CALLS = (("call_1", SEARCH, json.dumps({"question": CANARY})), ("call_2", CANARY, "{}"))
 TURN: list[ScriptedTurn] = [
-    calls_reply(("call_1", SEARCH, json.dumps({"question": CANARY})), ("call_2", CANARY, "{}"), response_id="resp_1"),
+    using(calls_reply(*CALLS, response_id="resp_1"), input_tokens_details={"cached_tokens": 4}),
     chained(text_reply("Start metformin at 500 mg once daily with food. [1] [9]", response_id="resp_2")),
 ]
 logger = logging.getLogger("tests.tool")
@@ -68,13 +78,13 @@ def tool() -> FunctionTool:
 
 @asynccontextmanager
 async def watched(
-    turns: list[ScriptedTurn], redis_url: str, folder: Path, **diagnostics: Any
+    turns: list[ScriptedTurn], redis_url: str, folder: Path, *, queue: TurnQueue | None = None, **diagnostics: Any
 ) -> AsyncIterator[tuple[Api, str]]:
     """The API with metrics, and the address of these."""
     port = free_port()
     async with (
         ScriptedServer(turns, repeat=True) as server,
-        clinic(server, redis_url, [tool()]) as agent,
+        clinic(server, redis_url, [tool()], queue=queue) as agent,
         api(agent, folder / "data", diagnostics={"metrics_port": port, **diagnostics}) as running,
     ):
         yield running, f"http://127.0.0.1:{port}/metrics"
@@ -104,7 +114,7 @@ async def test_a_turn_is_counted_with_its_tools_sources_and_tokens(redis_url: st
     assert found["asclepius_turns_total completed completed"] == 1
     assert found["asclepius_turn_seconds_count completed"] == 1
     assert found["asclepius_first_text_seconds_count"] == 1
-    assert found["asclepius_tokens_total input"] > 0 < found["asclepius_tokens_total output"]
+    assert [found[f"asclepius_tokens_total {kind}"] for kind in ("input", "cached_input", "output")] == [20, 4, 10]
     assert found[f"asclepius_tool_calls_total ok {SEARCH}"] == 1
     assert found["asclepius_tool_calls_total other unknown"] == 1
     assert found[f"asclepius_tool_call_seconds_count {SEARCH}"] == 1
@@ -114,8 +124,29 @@ async def test_a_turn_is_counted_with_its_tools_sources_and_tokens(redis_url: st
     assert found["asclepius_citations_dropped_total"] == 1
     assert found["asclepius_http_responses_total 200"] >= 1
     assert found["asclepius_service_restarts milvus"] == 2
-    assert found["asclepius_turns_active"] == found["asclepius_audit_failures"] == 0
+    assert found["asclepius_turns_active"] == found["asclepius_turns_waiting"] == found["asclepius_audit_failures"] == 0
     assert CANARY not in shown
+
+
+async def test_questions_that_wait_for_others_are_counted(redis_url: str, tmp_path: Path) -> None:
+    go_on = asyncio.Event()
+    reply = text_reply("Take ", "with food.")
+
+    async def counts(url: str) -> list[float]:
+        found = samples(await collected(url))
+        return [found[f"asclepius_turns_{state}"] for state in ("active", "waiting")]
+
+    watching = watched([[*reply[:5], WaitFor(go_on), *reply[5:]]], redis_url, tmp_path, queue=TurnQueue(1))
+    async with watching as (running, url), running.client() as client:
+        asked = [asyncio.create_task(ask(client, QUESTION)) for _ in range(3)]
+        async with asyncio.timeout(60):
+            while await counts(url) != [3, 2]:
+                await asyncio.sleep(0.05)
+        go_on.set()
+        await asyncio.gather(*asked)
+        async with asyncio.timeout(60):
+            while await counts(url) != [0, 0]:
+                await asyncio.sleep(0.05)
 
 
 async def test_metrics_with_a_token_are_for_its_owner_alone(redis_url: str, tmp_path: Path) -> None:

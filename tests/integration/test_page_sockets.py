@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
@@ -13,11 +14,18 @@ import socketio
 from chat_app.interface.page.recent_turns import EARLIER, OPENED, SHOW_EARLIER, TURNS
 from tests.support.page_server import ServedPage, fake_page
 from tests.support.page_sockets import asked, asking, seen, socket_of
+from tests.support.services import free_port, wait_until
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    with fake_page(tmp_path_factory.mktemp("sockets")) as served:
+def metrics_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, metrics_port: int) -> Iterator[ServedPage]:
+    metrics = {"ASCLEPIUS_METRICS_PORT": str(metrics_port)}
+    with fake_page(tmp_path_factory.mktemp("sockets"), environment=metrics) as served:
         yield served
 
 
@@ -108,3 +116,19 @@ async def test_a_socket_that_comes_back_is_sent_the_turns_that_its_page_shows(
         await seen(events, "window_message", 2)
     repeated = [data["output"] for name, data in events if name == "new_message" and data["type"] == "user_message"]
     assert repeated == [f"say: {number}" for number in range(1, TURNS + 1)]
+
+
+async def test_the_browsers_that_are_connected_are_counted(
+    page: ServedPage, visitor: httpx.Client, metrics_port: int
+) -> None:
+    def connected() -> list[str]:
+        shown = visitor.get(f"http://127.0.0.1:{metrics_port}/metrics").text.splitlines()
+        return [line.split()[1] for line in shown if line.startswith("asclepius_sockets ")]
+
+    async def are(count: float) -> None:
+        await asyncio.to_thread(wait_until, lambda: connected() == [str(count)], what=f"{count} browsers")
+
+    await are(0.0)
+    async with socket_of(page, visitor), socket_of(page, visitor):
+        await are(2.0)
+    await are(0.0)

@@ -238,6 +238,7 @@ class FakeAgent:
     delay: float = 0.01
     gates: Path | None = None
     """A folder: a gated script goes on when a file of its name is there."""
+    waiting: int = 0
 
     def check_message(self, message: str) -> None:
         """Accepts any message, as the API asks first."""

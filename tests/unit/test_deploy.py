@@ -121,7 +121,8 @@ def test_every_metric_that_an_alert_or_a_dashboard_reads_exists() -> None:
     families = text_string_to_metric_families(generate_latest(AppMetrics().registry).decode())
     known = {name for family in families for name in (family.name, f"{family.name}_total", f"{family.name}_bucket")}
     # Gauges of the running app, which tests/integration/test_observability.py reads.
-    known |= {f"asclepius_{name}" for name in ("service_restarts", "turns_active", "sockets", "audit_failures")}
+    known |= {f"asclepius_{name}" for name in ("service_restarts", "turns_active", "turns_waiting", "sockets")}
+    known.add("asclepius_audit_failures")
     rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
     panels = json.loads((DEPLOY / "grafana/asclepius.json").read_text("utf-8"))["panels"]
     queries = [rule["expr"] for rule in rules] + [query["expr"] for panel in panels for query in panel["targets"]]

@@ -23,7 +23,7 @@ from chat_app.events import (
 from chat_app.generation.generator import Generator
 from chat_app.generation.output import PydanticProcessor
 from chat_app.generation.prompt import Prompt
-from tests.support.engine import adapter, chained, drain, names, outputs_sent, question, runner, text_of
+from tests.support.engine import adapter, chained, drain, names, outputs_sent, question, runner, text_of, using
 from tests.support.scripted_server import (
     Event,
     ScriptedServer,
@@ -205,6 +205,23 @@ async def test_usage_is_that_of_all_steps_or_of_those_that_told() -> None:
         _, result = await drain(runner(server, [FunctionTool(find)]))
     assert result.usage is not None
     assert result.usage.total_tokens == 15
+
+
+async def test_the_cached_and_the_reasoning_tokens_of_all_steps_are_counted() -> None:
+    cached, thought = {"cached_tokens": 4}, {"reasoning_tokens": 3}
+    first, second = (calls_reply((f"c{n}", "find", '{"name": "a"}'), response_id=f"resp_{n}") for n in (1, 2))
+    turns: list[ScriptedTurn] = [
+        using(first, input_tokens_details=cached),
+        chained(using(second, input_tokens_details=cached, output_tokens_details=thought)),
+        chained(text_reply("Done.", response_id="resp_3")),
+    ]
+    async with ScriptedServer(turns) as server:
+        _, result = await drain(runner(server, [FunctionTool(find)]))
+    assert result.usage is not None
+    assert result.usage.input_tokens_details is not None
+    assert result.usage.output_tokens_details is not None
+    found = (result.usage.input_tokens_details.cached_tokens, result.usage.output_tokens_details.reasoning_tokens)
+    assert found == (8, 3)
 
 
 async def test_a_chain_that_is_gone_is_replayed_in_the_middle_of_a_run_too() -> None:
