@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from chat_app.agent.statements.statement_check import StatementCheck, StatementV
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.content import close_all, content_at
 from chat_app.embedded import EmbeddedServices, ServiceUrls, embedded_services
-from chat_app.errors import InputRejected
+from chat_app.errors import InputRejected, SessionError
 from chat_app.generation.generator import Generator
 from chat_app.generation.hosted.hosted_search import HostedSearch
 from chat_app.generation.hosted.vector_store_adapter import VectorStoreAdapter
@@ -45,8 +45,11 @@ logger = logging.getLogger(__name__)
 _NO_KEY = "none"
 """Sent to servers that need no key, because the client library requires one."""
 
-
 _REGISTERING_SECONDS = 10.0
+
+_LOADING = "loading"
+_LOADING_SECONDS = 600.0
+"""Longest wait for another process that loads the content."""
 
 LoadPart = Literal["services", "guidelines", "drugs"]
 
@@ -94,9 +97,16 @@ class App:
         return own.issuperset((*self.tools.names(), *self.remote_tools))
 
     async def warm_up(self) -> None:
-        """Load the indexes and, on first start, the demonstration content; problems are logged and kept."""
+        """Load the indexes and, on first start, the demonstration content; problems are logged and kept.
+
+        Processes with the same Redis load one after the other, because the first one creates what the others find.
+        """
         try:
-            await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
+            async with AsyncExitStack() as turn:
+                # Without Redis, or after a long wait, this process loads beside the others.
+                with suppress(SessionError):
+                    await turn.enter_async_context(self.sessions.lock(_LOADING, wait=_LOADING_SECONDS))
+                await asyncio.gather(self._warm_guidelines(self._show), self._warm_drugs(self._show))
         finally:
             self._show(None)
 

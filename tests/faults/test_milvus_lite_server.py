@@ -1,4 +1,4 @@
-"""Callers that come at once, right after a restart, share each collection of Milvus Lite."""
+"""Callers that come at once share each collection of Milvus Lite."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from pymilvus import DataType, MilvusClient
 
 from tests.support.services import milvus_lite_server
+from tools.guidelines.search.passage_index import TermsIndex
+from tools.milvus.connection import MilvusConnection
 from tools.milvus.lite_server import SharedMilvusLite
 
 NAMES = [f"collection_{number}" for number in range(10)]
@@ -43,3 +45,18 @@ def test_first_calls_that_come_at_once_open_a_collection_once(database: SharedMi
         opened = {name: set(callers.map(first_call, [name] * CALLERS)) for name in NAMES}
 
     assert {name: len(found) for name, found in opened.items()} == dict.fromkeys(NAMES, 1)
+
+
+def test_callers_that_create_an_index_at_once_all_get_it(milvus_uri: str) -> None:
+    together = threading.Barrier(CALLERS)
+    connections = [MilvusConnection(milvus_uri, contents="guideline index") for _ in range(CALLERS)]
+
+    def check(connection: MilvusConnection, name: str) -> None:
+        together.wait()
+        TermsIndex(connection, name).check()
+
+    with ThreadPoolExecutor(CALLERS) as callers:
+        for name in NAMES[:3]:
+            list(callers.map(check, connections, [f"together_{name}"] * CALLERS))
+    for connection in connections:
+        connection.close()

@@ -28,7 +28,10 @@ FINDINGS: dict[int, tuple[str, ...]] = {
         "security/test_logins.py::test_a_cookie_counts_from_a_trusted_address_alone",
     ),
     10: ("security/test_half_open.py::test_others_are_served_beside_half_open_requests_which_are_closed",),
-    11: ("integration/test_replicas.py::test_a_stream_goes_on_at_the_other_replica_without_gap_or_repetition",),
+    11: (
+        "integration/test_replicas.py::test_a_stream_goes_on_at_the_other_replica_without_gap_or_repetition",
+        "integration/test_first_start.py::test_replicas_that_start_together_create_everything_once_and_answer",
+    ),
     12: ("integration/test_http_api_health.py::test_a_schema_that_does_not_fit_is_named_by_the_probe_and_by_doctor",),
     13: ("security/test_logins.py::test_a_request_that_names_its_user_twice_is_refused",),
     14: ("security/test_logins.py::test_the_demo_user_is_refused_behind_a_proxy",),

@@ -78,8 +78,13 @@ class PassageCollection:
 
         Raises ``IndexMismatch`` when it has other fields than this version of the app writes.
         """
-        if not self._call(lambda client: client.has_collection(self.name, timeout=CALL_SECONDS)):
-            self._call(self._create)
+        if not self._exists():
+            try:
+                self._call(self._create)
+            except ServerFailed:
+                # Another caller may just have created it.
+                if not self._exists():
+                    raise
         described = self._call(lambda client: client.describe_collection(self.name, timeout=CALL_SECONDS))
         names = frozenset(str(field["name"]) for field in described["fields"])
         if names != self.fields or not self._fits(described["fields"]):
@@ -88,6 +93,9 @@ class PassageCollection:
                 "Run `asclepius guidelines reindex` to build it again from the stored originals."
             )
         self._checked = True
+
+    def _exists(self) -> bool:
+        return bool(self._call(lambda client: client.has_collection(self.name, timeout=CALL_SECONDS)))
 
     def delete_versions(self, versions: Iterable[str]) -> None:
         """Delete the passages of these versions."""
