@@ -138,11 +138,11 @@ class StreamManager:
         fold, include_raw = self._output.fold, self._state.request.include_raw
         text: list[str] = []
         size = 0
-        for event in batch:
-            updates = fold.apply(event)
+        for events in [[event] for event in batch] if include_raw else [batch]:
+            updates = fold.apply_all(events)
             if include_raw:
                 text = await self._flushed(text)
-                await self._channel.put(RawResponsesStreamEvent(data=event))
+                await self._channel.put(RawResponsesStreamEvent(data=events[0]))
             for update in updates:
                 if self._reasoning and not isinstance(update, ReasoningUpdate):
                     text = await self._flushed(text)

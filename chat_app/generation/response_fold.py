@@ -68,6 +68,8 @@ from chat_app.response_objects import (
 )
 
 logger = logging.getLogger(__name__)
+_JOINED = 64
+"""Most deltas in one update."""
 
 
 @dataclass(slots=True)
@@ -128,6 +130,23 @@ class ResponseFold:
         """Whether the server declared the response complete."""
         return self.ended and self.outcome.kind in {"completed", "refused"}
 
+    def apply_all(self, events: Sequence[ResponseEvent]) -> list[Update]:
+        """Return the updates that ``events`` cause; the text that follows in one message is one of them."""
+        updates: list[Update] = []
+        at, text = Place(""), list[str]()
+        for event in events:
+            if self.ended or not isinstance(event, OutputTextDelta):
+                updates += self._streamed(at, text)
+                updates += self.apply(event)
+                continue
+            place = _place(event)
+            if place != at or len(text) >= _JOINED:
+                updates += self._streamed(at, text)
+                at = place
+            if not self._is_duplicate(event):
+                text.append(event.delta)
+        return updates + self._streamed(at, text)
+
     def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event
         """Return the updates that ``event`` causes."""
         if self.ended or self._is_duplicate(event):
@@ -172,6 +191,14 @@ class ResponseFold:
             case _:
                 assert_never(event)
         return []
+
+    def _streamed(self, place: Place, text: list[str]) -> list[Update]:
+        """Return the updates for the deltas in ``text``, and empty it."""
+        if not text:
+            return []
+        joined = "".join(text)
+        text.clear()
+        return self._shown.changed(self._messages.delta(place, "text", joined))
 
     def _is_duplicate(self, event: ResponseEvent) -> bool:
         """Return whether the event was delivered twice; note a gap where the server numbers its events."""

@@ -19,10 +19,15 @@ from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
 from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
 
-LONGEST_PAUSE: Final = 0.06
+LONGEST_PAUSE: Final = 0.07
+OVERLOAD_PAUSE: Final = 0.3
+_TICK: Final = 0.01
+"""Pauses end together, at multiples of this time: one pass through the event loop then serves several streams."""
 _MEASURED_SECONDS: Final = 0.1
-_CALM, _FULL = 0.1, 0.6
-"""Shares of the time at which the pauses begin and reach their longest."""
+_CALM, _FULL, _OVERLOADED = 0.1, 0.6, 0.85
+"""Shares of the time at which the pauses begin, reach their longest, and exceed it: a process with more to do than it
+can would otherwise start no further answer.
+"""
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
 
@@ -47,9 +52,15 @@ class ReadPace:
         if now - self._since >= _MEASURED_SECONDS:
             busy = self._busy()
             load = (busy - self._before) / (now - self._since)
-            self._pause = LONGEST_PAUSE * min(1.0, max(0.0, (load - _CALM) / (_FULL - _CALM)))
+            self._pause = LONGEST_PAUSE * _share(load, _CALM, _FULL)
+            self._pause += (OVERLOAD_PAUSE - LONGEST_PAUSE) * _share(load, _OVERLOADED, 1.0)
             self._since, self._before = now, busy
-        return self._pause
+        return max(0.0, self._pause - (now + self._pause) % _TICK)
+
+
+def _share(load: float, least: float, most: float) -> float:
+    """Return how far ``load`` is between ``least`` and ``most``, from 0 to 1."""
+    return min(1.0, max(0.0, (load - least) / (most - least)))
 
 
 async def read_events(

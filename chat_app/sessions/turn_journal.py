@@ -31,11 +31,19 @@ _OPEN: Final = "asclepius:journals"
 _STOPS: Final = "asclepius:stops"
 _RELEASED: Final = "-"
 _APPEND: Final = """
-local writer = redis.call('GET', KEYS[2])
-if writer and writer ~= ARGV[1] then return -1 end
-return redis.call('RPUSHX', KEYS[1], unpack(ARGV, 2))
+local lengths, at = {}, 2
+for turn = 1, #KEYS, 2 do
+    local writer, last = redis.call('GET', KEYS[turn + 1]), at + ARGV[at]
+    if writer and writer ~= ARGV[1] then
+        lengths[#lengths + 1] = -1
+    else
+        lengths[#lengths + 1] = redis.pcall('RPUSHX', KEYS[turn], unpack(ARGV, at + 1, last))
+    end
+    at = last + 1
+end
+return lengths
 """
-"""Refuses what a process that seemed dead writes after its turn was taken over."""
+"""Appends to several journals. Refuses what a process that seemed dead writes after its turn was taken over."""
 
 
 class OpenTurn(Frozen):
@@ -105,12 +113,12 @@ class TurnJournal:
     async def _append_waiting(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            pipeline = self._redis.pipeline(transaction=False)
-            for append in batch:
-                key = _key(append.turn_id)
-                pipeline.eval(_APPEND, 2, key, _writer(key), self.writer, *append.events)
+            keys = [name for key in (_key(append.turn_id) for append in batch) for name in (key, _writer(key))]
+            lines = [part for append in batch for part in (str(len(append.events)), *append.events)]
             try:
-                lengths: list[Any] = await self._run(partial(pipeline.execute, raise_on_error=False))
+                lengths: list[Any] = await self._run(
+                    partial(self._redis.eval, _APPEND, len(keys), *keys, self.writer, *lines)
+                )
             except SessionStoreUnavailable as error:
                 lengths = [error] * len(batch)
             for append, length in zip(batch, lengths, strict=True):

@@ -28,7 +28,7 @@ from chat_app.errors import (
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _provider_error
-from chat_app.generation.stream_reader import LONGEST_PAUSE, ReadPace, read_events
+from chat_app.generation.stream_reader import LONGEST_PAUSE, OVERLOAD_PAUSE, ReadPace, read_events
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.certificates import server_certificate
 from tests.support.engine import KEY, adapter
@@ -373,10 +373,13 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def test_reads_pause_by_how_busy_the_thread_is() -> None:
-    clock, busy = iter([0.0, 0.05, 1.0, 2.0, 3.0, 3.05, 4.0]), iter([0.0, 0.35, 1.05, 2.05, 2.05])
-    pace = ReadPace(clock.__next__, busy.__next__)
-    pauses = [pace.pause() for _ in range(6)]
-    assert pauses == pytest.approx([0, LONGEST_PAUSE / 2, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE, 0])
+    times, busy = [0.05, 1.0, 2.0, 3.0, 3.057, 4.0], iter([0.0, 0.35, 1.05, 2.05, 2.05])
+    pace = ReadPace(iter([0.0, *times]).__next__, busy.__next__)
+    pauses = [pace.pause() for _ in times]
+    longest = [0, LONGEST_PAUSE / 2, LONGEST_PAUSE, OVERLOAD_PAUSE, OVERLOAD_PAUSE, 0]
+    assert all(0 <= most - pause <= 0.01 + 1e-9 for pause, most in zip(pauses, longest, strict=True))
+    ends = [at + pause for at, pause in zip(times, pauses, strict=True) if pause]
+    assert [round(end, 2) for end in ends] == pytest.approx(ends), "they end together with those of other streams"
 
 
 async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:

@@ -28,8 +28,15 @@ from tests.support.scripted_server import Json, calls_reply, response_body, text
 
 
 def feed(*bodies: Json) -> tuple[list[Update], ResponseFold]:
-    fold = ResponseFold()
-    return [update for event in bodies for update in fold.apply(parse_event(event))], fold
+    """Fold one event after the other; folded together they must give the same."""
+    fold, together = ResponseFold(), ResponseFold()
+    updates = [update for event in bodies for update in fold.apply(parse_event(event))]
+    at_once = together.apply_all([parse_event(event) for event in bodies])
+    assert (together.text, together.outcome, together.calls) == (fold.text, fold.outcome, fold.calls)
+    assert [u for u in at_once if not isinstance(u, TextUpdate)] == [
+        u for u in updates if not isinstance(u, TextUpdate)
+    ]
+    return updates, fold
 
 
 def delta(text: str, item_id: str = "m", **fields: Any) -> Json:
@@ -67,6 +74,14 @@ def test_a_whole_answer_is_folded_once() -> None:
     assert (fold.text, fold.response_id, fold.is_complete, fold.ended) == ("Take it.", "resp_1", True, True)
     assert fold.usage is not None
     assert fold.usage.total_tokens == 15
+
+
+def test_the_deltas_of_one_read_are_few_updates_however_many_they_are() -> None:
+    fold = ResponseFold()
+    events = [parse_event(delta("a", sequence_number=number)) for number in range(100)]
+    updates = fold.apply_all([*events[:50], events[49], *events[50:], parse_event(delta("b", "n"))])
+    assert texts(updates) == [("m", "a" * 64), ("m", "a" * 36), ("n", "b")]
+    assert fold.text == "a" * 100 + "b"
 
 
 def test_nothing_counts_after_the_end() -> None:

@@ -109,6 +109,7 @@ class CodePlace:
     def __init__(self) -> None:
         self._above = MarkdownLine()
         self._text = ""
+        self._rest: list[str] = []
         self._line: MarkdownLine | None = None
         self._span = 0
         self._ticks = 0
@@ -125,16 +126,18 @@ class CodePlace:
         """Read the next piece of the text."""
         resting = self._line is not None and not (self._ticks or self._escaped)
         if resting and not _SPECIAL.search(text):
-            self._text += text
+            self._rest.append(text)
             return
         for character in text:
             if character == "\n":
                 self._end_line()
                 continue
-            self._text += character
             if self._line is not None:
+                self._rest.append(character)
                 self._inline(character)
-            elif character not in _MARKS:
+                continue
+            self._text += character
+            if character not in _MARKS:
                 self._begin(self._above.below(self._text))
 
     @property
@@ -168,9 +171,10 @@ class CodePlace:
             self._span = 0
 
     def _end_line(self) -> None:
-        ended = self._above.below(self._text)
+        ended = self._above.below("".join((self._text, *self._rest)))
         if self._line is None:
             self._begin(ended)
         self._end_run()
         self._escaped = False
         self._above, self._text, self._line = ended, "", None
+        self._rest.clear()

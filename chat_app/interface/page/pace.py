@@ -84,6 +84,8 @@ class Pace:
             marks.changed.set()
 
     async def _taken(self, marks: _Marks, number: int) -> None:
+        if marks.back >= number:
+            return
         try:
             async with asyncio.timeout(self._patience):
                 while marks.back < number and not marks.silent:

@@ -131,7 +131,10 @@ class TurnRenderer:
         return steps
 
     def _message(self) -> StepDict:
-        return self.steps.setdefault(self.ids.answer_id(self._part), answer_step(self.ids, self._part))
+        message = self.steps.get(answer := self.ids.answer_id(self._part))
+        if message is None:
+            message = self.steps[answer] = answer_step(self.ids, self._part)
+        return message
 
     def _flush(self, text: list[str]) -> list[Emission]:
         joined = "".join(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,9 +10,11 @@ from typing import Any
 
 from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
-from socketio.packet import EVENT, Packet
+from socketio.packet import EVENT
 
 from chat_app.interface.rendering.chainlit_renderer import Emission
+
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def owner_of(session: WebsocketSession) -> str | None:
@@ -65,7 +68,8 @@ def waiting(session: WebsocketSession) -> int:
 async def emit(session: WebsocketSession, event: str, payload: Mapping[str, Any]) -> None:
     """Send one message to one browser, without the Socket.IO manager, which starts a task for every message."""
     if engine_id := _engine_id(session):
-        await sio.eio.send(engine_id, Packet(EVENT, data=[event, payload], namespace="/").encode())
+        # What ``socketio.packet.Packet`` encodes, without its search for binary data.
+        await sio.eio.send(engine_id, f"{EVENT}{_encoded([event, payload])}")
     else:
         # Chainlit's ``emit`` returns an awaitable, unlike its annotation.
         sending: Any = session.emit

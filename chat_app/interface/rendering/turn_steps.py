@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -43,7 +44,7 @@ class TurnIds:
     def part(self, name: str) -> str:
         return _part(self.turn_id, name)
 
-    @property
+    @cached_property
     def message_id(self) -> str:
         return self.part("answer")
 
