@@ -269,6 +269,27 @@ def test_quotes_that_answer_come_under_their_source_each_with_its_marker() -> No
     assert answer.text == "From the guidelines:\n\n- ACE inhibitors are contraindicated in pregnancy. [1]"
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            ("ACE inhibitors are contraindicated in pregnancy.", "ACE inhibitors are contraindicated in angioedema."),
+            "ACE inhibitors are contraindicated in pregnancy. [1]\n\nMore from the sources:\n\n- ACE inhibitors are "
+            "contraindicated in angioedema. [2]",
+        ),
+        (
+            ("ACE inhibitors are contraindicated in pregnancy. Except when ACE inhibitors are all there is.",),
+            "From the guidelines:\n\n- ACE inhibitors are contraindicated in pregnancy. [1]\n- Except when",
+        ),
+    ],
+)
+def test_the_sentence_that_answers_best_comes_first_unless_the_next_one_limits_it(
+    texts: tuple[str, ...], expected: str
+) -> None:
+    answer = compose("When are ACE inhibitors contraindicated?", gather([guideline(*texts)]))
+    assert answer.text.startswith(expected)
+
+
 def test_where_no_quote_holds_most_of_the_question_the_closest_are_given_and_said_to_be_no_clear_answer() -> None:
     evidence = gather([guideline("Metabolic surgery is considered from a body mass index of 30.")])
     answer = compose("Which outpatients qualify for bariatric surgery nowadays?", evidence)

@@ -96,10 +96,12 @@ def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, an
 def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
     title: str | None = None
     group: object = None
+    sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
+    if titled and not draft.text and _leads(quotes):
+        draft.statement(quotes[0].unit.text, quotes[0].passage)
+        quotes, sources = quotes[1:], phrases.MORE
     for quote in quotes:
-        heading = quote.passage.title or (
-            (phrases.FROM_FILES if quote.passage.file_id else phrases.FROM_GUIDELINES) if titled else ""
-        )
+        heading = quote.passage.title or (sources if titled else "")
         opens = heading != title
         if opens and heading:
             draft.block(phrases.said(heading, draft.language))
@@ -112,6 +114,14 @@ def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
             # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
             draft.quote("; ".join(quote.unit.cells) or quote.unit.text, quote.passage, first=first)
         title, group = heading, _group(quote)
+
+
+def _leads(quotes: Sequence[Scored]) -> bool:
+    """Return whether the first of several quotes is the best one and says it all without its title or a neighbour."""
+    first, *others = quotes
+    if not others or first.passage.title or first.unit.table or first.unit.leans or others[0].unit.limits:
+        return False
+    return all(first.score >= other.score for other in others)
 
 
 def _open(draft: Draft, unit: Unit) -> None:

@@ -34,6 +34,11 @@ class Draft:
         listed = {key: phrases.listed(list(map(said, values)), said(joint)) for key, values in names.items()}
         self.block(said(phrase).format(**listed))
 
+    def statement(self, sentence: str, source: EvidencePassage) -> None:
+        """A paragraph: the sentence and its citation."""
+        self.block(_quoted(sentence, source))
+        self.cite(source)
+
     def quote(self, sentence: str, source: EvidencePassage, *, first: bool) -> None:
         """One list item: the sentence and its citation."""
         self.text += ("\n\n" if first else "\n") + f"- {_quoted(sentence, source)}"

@@ -21,6 +21,7 @@ FROM_CONVERSATION: Final = "From this conversation:"
 FROM_GUIDELINES: Final = "From the guidelines:"
 FROM_ENGLISH_GUIDELINES: Final = "From the guidelines, in English:"
 FROM_FILES: Final = "From the files:"
+MORE: Final = "More from the sources:"
 CLOSEST: Final = "No sentence clearly answers this. The closest passages are:"
 NOTHING: Final = "Nothing found. Searched: {places}."
 GUIDELINES: Final = "the guidelines"
@@ -58,6 +59,7 @@ _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
         FROM_GUIDELINES: "Aus den Leitlinien:",
         FROM_ENGLISH_GUIDELINES: "Aus den Leitlinien, auf Englisch:",
         FROM_FILES: "Aus den Dateien:",
+        MORE: "Mehr aus den Quellen:",
         CLOSEST: "Kein Satz beantwortet das klar. Am nächsten kommen diese Stellen:",
         NOTHING: "Nichts gefunden. Durchsucht wurden: {places}.",
         NO_SOURCES: "Nichts gefunden. Es wurde keine Quelle durchsucht: Ich antworte nur mit Zitaten aus Quellen.",
@@ -73,6 +75,7 @@ _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
         FROM_GUIDELINES: "De las guías:",
         FROM_ENGLISH_GUIDELINES: "De las guías, en inglés:",
         FROM_FILES: "De los archivos:",
+        MORE: "Más de las fuentes:",
         CLOSEST: "Ninguna frase responde con claridad. Los pasajes más cercanos son:",
         NOTHING: "No se encontró nada. Se buscó en: {places}.",
         NO_SOURCES: "No se encontró nada. No se buscó en ninguna fuente: solo respondo con citas de fuentes.",
