@@ -119,8 +119,8 @@
     }
   }
 
-  // Marks for the style sheet, before the next paint. With `:has()` of what every answer contains, the browser would
-  // compute the style of the whole conversation again with each piece of text.
+  // Marks for the style sheet, before the next paint. With `:has()` of what every answer contains, or a sibling's
+  // descendants, the browser would compute the style of the whole conversation again with each message.
   function mark() {
     const steps = document.querySelector('.step')?.parentElement;
     steps?.toggleAttribute('data-columns', steps.querySelector(':scope > [data-step-type="llm"]') !== null);
@@ -129,6 +129,9 @@
     for (const end of ends) {
       end.toggleAttribute('data-earlier', end !== ends[ends.length - 1]);
       end.toggleAttribute('data-answered', Boolean(last && end.compareDocumentPosition(last) & Node.DOCUMENT_POSITION_FOLLOWING));
+    }
+    for (const part of document.querySelectorAll('.step > div > [id*="-part-"]')) {
+      part.toggleAttribute('data-continues', part.closest('.step').previousElementSibling?.dataset.stepType === 'assistant_message');
     }
     for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.rounded-3xl')?.setAttribute('data-empty', '');
     for (const node of document.querySelectorAll('#chat-settings [role="switch"]')) node.closest('.space-y-2')?.setAttribute('data-switch', '');

@@ -57,6 +57,8 @@ async def test_a_long_answer_in_parts_is_whole_after_a_reload_in_the_middle(brow
             assert steps == [f"Step {n}" for n in range(1, len(steps) + 1)]
             assert len(steps) in {5, 6}
             await expect(page.locator(".asc-answer-end")).to_have_count(1)
+            # The parts read as one answer.
+            await expect(page.locator(".ai-message > span:first-child:visible")).to_have_count(1)
             await page.reload()
 
 

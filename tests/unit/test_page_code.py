@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import chainlit
 
-from chat_app.interface.page.page_code import CORRECTIONS, corrected
+from chat_app.interface.page.page_code import CORRECTIONS, GAPS, corrected
 
 
 def test_every_correction_has_its_place_in_the_installed_script() -> None:
@@ -15,6 +16,14 @@ def test_every_correction_has_its_place_in_the_installed_script() -> None:
     changed = corrected(code)
     assert [place for place in CORRECTIONS if code.count(place) != 1] == []
     assert [replacement for replacement in CORRECTIONS.values() if changed.count(replacement) != 1] == []
+
+
+def test_no_rule_of_the_style_is_for_a_sibling_without_a_name() -> None:
+    (style,) = Path(chainlit.__file__).parent.glob("frontend/dist/assets/index-*.css")
+    code = style.read_text("utf-8")
+    unnamed = re.compile(r"[~+](?:\*|:not\([^()]*\))\s*[,{]")
+    assert len(unnamed.findall(code)) == code.count(GAPS[0]) > 0
+    assert unnamed.findall(code.replace(*GAPS)) == []
 
 
 def test_a_script_with_other_code_is_served_unchanged() -> None:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
-from chat_app.interface.page.page_code import VERSION, corrected
+from chat_app.interface.page.page_code import GAPS, VERSION, corrected
 
 _FOREVER = "public, max-age=31536000, immutable"
 _COMPRESSED = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
@@ -54,6 +54,6 @@ def compressed(text: str) -> bytes:
 
 @cache
 def _packed(path: Path) -> bytes:
-    """Return the content of ``path``, compressed, with our corrections of Chainlit's script."""
+    """Return the content of ``path``, compressed, with our corrections of Chainlit's script and style."""
     code = path.read_text("utf-8")
-    return compressed(corrected(code) if path.suffix == ".js" else code)
+    return compressed(corrected(code) if path.suffix == ".js" else code.replace(*GAPS))

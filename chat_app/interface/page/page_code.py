@@ -1,6 +1,6 @@
-"""Corrections to the script of Chainlit's page, so that it opens in one go and renders no part of it twice.
+"""Corrections to the script and style of Chainlit's page, so that it opens in one go and renders no part of it twice.
 
-They hold for one compiled version of the script. Another version is served as it is, and a test tells that the
+They hold for one compiled version of the page. Another version is served as it is, and a test tells that the
 corrections need to be adapted.
 """
 
@@ -40,8 +40,11 @@ CORRECTIONS: Final = {
         'okn=t=>okn[t]??=akn(t,{transforms:["jsx","typescript","imports"],production:!0}).code.substring(13)'
     ),
 }
-VERSION: Final = hashlib.sha256(repr(CORRECTIONS).encode()).hexdigest()[:12]
-"""Part of the script's address, so that a browser that keeps it loads it again when its corrections change."""
+GAPS: Final = (">:not([hidden])~:not([hidden])", ">:not(:first-child)")
+"""The selector of the gaps in Chainlit's style, and ours. For a sibling without a name, a browser computes the style of
+the whole conversation again when a message comes or goes."""
+VERSION: Final = hashlib.sha256(repr((CORRECTIONS, GAPS)).encode()).hexdigest()[:12]
+"""Part of the address of both, so that a browser that keeps them loads them again when their corrections change."""
 
 
 def corrected(code: str) -> str:
