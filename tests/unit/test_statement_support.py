@@ -7,7 +7,7 @@ import pytest
 from chat_app.agent.statements.polarity import reverses
 from chat_app.agent.statements.statement_check import Claim, StatementCheck
 from chat_app.agent.statements.support import unsupported
-from tools.language.figures import Figure, figures
+from tools.language.figures import Figure, figures, rates
 from tools.language.inn_stems import has_drug_stem
 from tools.types import Passage
 
@@ -52,7 +52,7 @@ def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement
     ("statement", "reason"),
     [
         ("Start example at 850 mg once daily with food and raise it by 500 mg each week.", "number"),
-        ("Start example at 500 mg twice daily with food.", "number"),
+        ("Start example at 500 mg twice daily with food.", "unit"),
         ("The maximum is 4 g per day.", "number"),
         ("Start example at 500 g once daily with food and raise it by 500 mg each week.", "unit"),
         ("Check kidney function every 3 to 6 weeks in adults aged 65 years or older.", "unit"),
@@ -137,11 +137,12 @@ def test_a_statement_that_adds_a_figure_takes_it_from_another_sentence() -> None
         ("1,500 mg/day", [Figure(1500, "mg", "day")]),
         ("0.5 units/kg", [Figure(0.5, "units", "kg")]),
         ("at least 3 months", [Figure(3, "months", "", "up")]),
-        ("at least every three months", [Figure(3, "months", "", "up")]),
         ("65 years or older", [Figure(65, "years", "", "up")]),
         ("below 130/80 mmHg", [Figure(130, "mmhg", "", "down"), Figure(80, "mmhg", "", "down")]),
         ("no more than 2 g", [Figure(2, "g", "", "down")]),
-        ("twice daily", [Figure(2)]),
+        ("about 2.2 hours", [Figure(2.2, "hours", "", "near")]),
+        ("höchstens 4 g", [Figure(4, "g", "", "down")]),
+        ("500 mg twice daily", [Figure(500, "mg")]),
         ("CHA2DS2-VASc and HbA1c", []),
     ],
 )
@@ -172,5 +173,49 @@ async def test_the_event_names_statement_citation_and_figure() -> None:
 
 
 def test_hyper_and_hypo_are_opposites_but_a_name_without_either_is_not() -> None:
-    assert reverses("Monitor for hyperkalaemia.", "Monitor for hypokalaemia.")
-    assert not reverses("Ask about sensitivity to penicillin.", "Ask about hypersensitivity to penicillin.")
+    assert reverses("Monitor for hyperkalaemia.", ["Monitor for hypokalaemia."])
+    assert not reverses("Ask about sensitivity to penicillin.", ["Ask about hypersensitivity to penicillin."])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("every 12 hours", "twice daily"),
+        ("q8h", "three times a day"),
+        ("bid", "zweimal täglich"),
+        ("every other day", "alle 2 Tage"),
+        ("once-weekly", "every 7 days"),
+        ("yearly", "every 12 months"),
+        ("each night", "daily"),
+    ],
+)
+def test_rates_in_other_words_are_equal(one: str, other: str) -> None:
+    assert [rate.daily for rate in rates(one)] == pytest.approx([rate.daily for rate in rates(other)])
+
+
+def test_a_range_of_intervals_has_two_rates_and_a_duration_none() -> None:
+    assert [rate.daily for rate in rates("every 6 to 8 hours")] == [4, 3]
+    assert rates("within a week, for 3 days") == ()
+
+
+PLACES = (
+    "An ARB may be started 6 weeks after an ACE inhibitor was stopped. Give 1 to 2 g in two doses, at most 4 g a day. "
+    "Switch patients with an unstable INR from warfarin to a DOAC. Drugs such as alpha must not be stopped abruptly."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("An ACE inhibitor may be started 6 weeks after an ARB was stopped.", "wording"),
+        ("Switch patients with an unstable INR from a DOAC to warfarin.", "wording"),
+        ("Give 1 to 2 g in four doses, at most 4 g a day.", "number"),
+        ("Switch patients with a stable INR from warfarin to a DOAC.", "negation"),
+        ("Drugs such as alpha must not be stopped gradually.", "negation"),
+        ("Drugs such as alpha must be continued abruptly.", ""),
+        ("Patients with an unstable INR are switched from warfarin to a DOAC.", ""),
+        ("1000 to 2000 mg are given in 2 doses, at most 4 g every 24 hours.", ""),
+    ],
+)
+def test_parts_of_a_sentence_in_each_others_place_are_not_supported(statement: str, reason: str) -> None:
+    assert reasons(statement, PLACES) == ([reason] if reason else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 DECIMAL: Final = r"\d+(?:\.\d+)?"
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 COUNTS: Final = {word: value for value, word in enumerate(_NUMBERS.split())} | {"once": 1, "twice": 2, "thrice": 3}
+_TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 """How often a day, as prescriptions write it."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
@@ -19,14 +21,16 @@ _KINDS: Final = {
             "; kg|kgs|kilo|kilos|kilogram|kilograms=1e6; lb|lbs|pound|pounds=453592.37",
     "volume": "ml=1; dl=100; l|litre|litres|liter|liters=1e3",
     "amount": "µmol|umol|micromol|mcmol=1e-3; mmol|meq=1; mol=1e3",
-    "time": "ms|msec|milliseconds=1; s|sec|second|seconds=1e3; min|minute|minutes=6e4; h|hr|hrs|hour|hours=3.6e6"
-            "; days|day=8.64e7; weeks|week=6.048e8",
-    "long time": "months|month|months old|month old|monate|mo=1; years|year|years old|year old|year-old|yrs|yr|y/o|yo"
+    "time": "ms|msec|milliseconds=1; s|sec|second|seconds=1e3; min|minute|minutes|minuten=6e4"
+            "; h|hr|hrs|hour|hours|stunde|stunden=3.6e6"
+            "; days|day|tage|tagen|tag=8.64e7; weeks|week|wochen|woche=6.048e8",
+    "long time": "months|month|months old|month old|monate|monaten|monat|mo=1"
+                 "; years|year|years old|year old|year-old|yrs|yr|y/o|yo"
                  "|y.o.|y|jahre|jahren|jährige|jähriger|jährigen|jähriges|j=12",
     "length": "mm=1; cm|centimetres|centimeters=10; in|inches|inch=25.4; m|metre|metres|meter|meters=1e3",
     "share": "%|percent|per cent=1",
     "pressure": "mmHg|mm hg=1",
-    "activity": "units|unit|iu|u=1",
+    "activity": "units|unit|iu|u|einheiten|ie=1",
     "energy": "kcal|calories=1",
     "area": "m2|m²=1",
     "rate": "beats/min|beats per minute|bpm|/min|min-1=1; breaths/min|breaths per minute|/min|per minute=1",
@@ -64,41 +68,58 @@ def with_decimal_points(text: str) -> str:
     return _DECIMAL_COMMA.sub(".", text)
 
 
-Bound = Literal["", "up", "down"]
+Bound = Literal["", "up", "down", "near"]
 _UNIT: Final = any_spelling(UNITS)
 _FIGURE: Final = re.compile(
     rf"(?<![a-z\d.])(?P<number>{DECIMAL})(?![a-z\d]*[a-z]\d)"
     rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
 _WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(COUNTS)})\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
-_FREQUENCY: Final = re.compile(r" (?:times|daily|weekly|monthly|yearly|a|per)\b")
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BEFORE: Final = re.compile(
     r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
-    r"|younger than|not exceed\w*|maximum of|within))"
+    r"|younger than|not exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal))"
     r"|(?P<up>≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    rf"|longer than))) ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
+    r"|longer than|über|mindestens|mehr als))|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
+    rf" ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
 )
 """A bound before a figure, or before the first figure of its range."""
 _AFTER: Final = re.compile(
-    r"[^.;,]{0,20}?\b(?:or|and) (?:(?P<down>less|lower|fewer|younger|below|under|shorter)"
-    r"|(?P<up>more|higher|greater|older|above|over|longer))\b"
+    r"[^.;,]{0,20}?\b(?:or|and|oder|und) (?:(?P<down>less|lower|fewer|younger|below|under|shorter|weniger|jünger)"
+    r"|(?P<up>more|higher|greater|older|above|over|longer|mehr|älter)|(?P<near>so)\b)"
 )
-_COUNTED: Final = "".join(rf"(?<!\b{word} )" for word in COUNTS)
-_COUNT_ALONE: Final = re.compile(
-    rf"\b({'|'.join(LATIN_COUNTS)})\b|(?<!\d )(?<!times ){_COUNTED}\b(?:daily|weekly|monthly|yearly)\b"
+_PERIODS: Final = {
+    word: days for words, days in (
+        ("min minute minutes minuten", 1 / 1440), ("h hr hrs hour hours stunden", 1 / 24),
+        ("d day days night nights tag tage", 1), ("week weeks woche wochen", 7),
+        ("month months monat monate", 30.4375), ("year years jahr jahre", 365.25),
+    ) for word in words.split()
+}  # fmt: skip
+"""Days of each period."""
+_ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
+    "yearly": "year", "annual": "year", "annually": "year", "täglich": "day", "wöchentlich": "week",
+    "monatlich": "month", "jährlich": "year"}  # fmt: skip
+_COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
+_RATE: Final = re.compile(
+    rf"\b(?:every|alle|q) ?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
+    rf"(?P<period>{'|'.join(_PERIODS)})\b"
+    rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= (?:times|doses)))"
+    r"(?: (?:times|doses))?[ -])?"
+    r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
+    rf"|monat|jahr)\b|/ ?(?P<slash>day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
+    rf"|\b(?P<latin>{'|'.join(LATIN_COUNTS)})\b"
 )
-"""``bid`` is twice a day, and ``weekly`` alone once a week."""
-_INTERVAL: Final = re.compile(
-    r"(?:\b(?:per|a|each|every) |/ ?)(?P<per>hour|day|week|month|year)\b"
-    r"|\b(?P<word>hourly|daily|nightly|weekly|fortnightly|monthly|yearly|annual(?:ly)?)\b"
-)
-_SAME_INTERVAL: Final = {"nightly": "daily", "annual": "yearly", "annually": "yearly", "day": "daily"}
+"""How often something is done: ``every 12 hours``, ``twice a day``, ``three times weekly``, ``bid``."""
+
+
+_SAME: Final = 1e-6
+_ABOUT: Final = 0.1
+"""Share by which a figure that is said to be approximate may differ."""
 
 
 class Figure(NamedTuple):
-    """A number with its unit as written (empty for none), the unit it is per, and whether it is a one-sided bound."""
+    """A number, its unit as written (empty for none), the unit it is per, and whether it is a bound or approximate."""
 
     value: float
     unit: str = ""
@@ -116,32 +137,56 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of ``text``; number words only before a unit or frequency, or all of them with ``words``."""
+    """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
     folded = fold(text)
-    found = [(match.start(), _figure(folded, match, float(match["number"]))) for match in _FIGURE.finditer(folded)]
-    found += [
-        (match.start(), _figure(folded, match, float(COUNTS[match["number"]])))
-        for match in _WORD_FIGURE.finditer(folded)
-        if words or match["unit"] or _FREQUENCY.match(folded, match.end())
+    often = [match.span() for match in _RATE.finditer(folded)]
+    found = [
+        (match.start(), _figure(folded, match, float(COUNTS.get(match["number"]) or match["number"])))
+        for pattern in (_FIGURE, _WORD_FIGURE)
+        for match in pattern.finditer(folded)
+        if (pattern is _FIGURE or words or match["unit"])
+        and not any(start <= match.start("number") < end for start, end in often)
     ]
-    if words:
-        found += [(match.start(), Figure(LATIN_COUNTS.get(match[1], 1))) for match in _COUNT_ALONE.finditer(folded)]
     found.sort(key=lambda each: each[0])
     return tuple(_ranged(folded, found))
 
 
+class Rate(NamedTuple):
+    """How often something is done, in times a day, and its words."""
+
+    daily: float
+    words: str
+
+
 @lru_cache(maxsize=4_096)
-def intervals(text: str) -> tuple[str, ...]:
-    """Return how often ``text`` says that something is done, in words: daily, weekly."""
-    found = ((match["word"] or match["per"]) for match in _INTERVAL.finditer(fold(text)))
-    return tuple(_SAME_INTERVAL.get(one) or (one if one.endswith("ly") else f"{one}ly") for one in found)
+def rates(text: str) -> tuple[Rate, ...]:
+    """Return how often ``text`` says that something is done; ``every 12 hours`` is ``twice daily``."""
+    return tuple(
+        Rate(round(daily, 4), match[0].strip()) for match in _RATE.finditer(fold(text)) for daily in _daily(match)
+    )
+
+
+def _daily(match: re.Match[str]) -> Iterable[float]:
+    if match["latin"]:
+        return (LATIN_COUNTS[match["latin"]],)
+    if match["period"]:
+        counts = (match["each"] or "once", match["until"])
+        return tuple(1 / _PERIODS[match["period"]] / _count(each) for each in counts if each)
+    period = match["per"] or match["slash"] or _ADVERBS[match["adverb"]]
+    return (_count(match["count"] or "once") / _PERIODS[period],)
+
+
+def _count(words: str) -> float:
+    return COUNTS.get(words) or _TIMES.get(words) or (2.0 if words in {"other", "second"} else float(words) or 1.0)
 
 
 def _figure(text: str, match: re.Match[str], value: float) -> Figure:
     unit, per = match["unit"], match.groupdict().get("per") or ""
     before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 32]
     bound = _BEFORE.search(before) or (_AFTER.match(after) if " or " in after or " and " in after else None)
-    side: Bound = "" if bound is None else "down" if bound["down"] else "up"
+    side: Bound = ""
+    if bound is not None:
+        side = "down" if bound["down"] else "up" if bound["up"] else "near"
     return Figure(value, unit or "", per.strip(" /").removeprefix("per "), side)
 
 
@@ -158,15 +203,15 @@ def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit"
     """Return whether ``sources`` hold ``figure``, or in what the nearest of them differs."""
     equal = [source for source in sources if _is_equal(figure, source)]
     if equal:
-        opposed = [source for source in equal if figure.bound and source.bound and source.bound != figure.bound]
-        return "bound" if len(opposed) == len(equal) else "same"
+        return "bound" if all({figure.bound, source.bound} == {"up", "down"} for source in equal) else "same"
     return "unit" if any(source.value == figure.value for source in sources) else "number"
 
 
 def _is_equal(one: Figure, other: Figure) -> bool:
     if one.per and other.per and UNITS[one.per] != UNITS[other.per]:
         return False
-    if not one.unit or not other.unit:
-        return one.value == other.value
-    (kind, factor), (other_kind, other_factor) = UNITS[one.unit], UNITS[other.unit]
-    return kind == other_kind and abs(one.value * factor - other.value * other_factor) <= 1e-6 * abs(one.value * factor)
+    (kind, factor), (other_kind, other_factor) = (
+        (UNITS[one.unit], UNITS[other.unit]) if one.unit and other.unit else (("", 1.0), ("", 1.0))
+    )
+    most = _ABOUT if one.bound == "near" else _SAME
+    return kind == other_kind and math.isclose(one.value * factor, other.value * other_factor, rel_tol=most)

@@ -4,138 +4,137 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import permutations
 from typing import Final, NamedTuple
 
 from tools.language.stemming import stem
 from tools.language.terms import terms
+from tools.language.word_forms import usual_form
+from tools.language.word_lists import word_lines
 
 _NEGATORS: Final = re.compile(
-    r"\b(?:no|not|never|without|absence|neither|nor|cannot|none|unless|avoid\w*|contraindicat\w*|against|withhold\w*|withheld"
-    r"|refrain\w*|prohibit\w*|unnecessary|inappropriate|ineffective|unsafe)\b|n['’]t\b"
+    r"\b(?:(?P<near>without|absence|lack(?:ing)?|unless|except|neither|nor|non)"
+    r"|(?P<around>contraindicat(?:ed|ion)|avoid(?:ed|ance)|withheld|unnecessary|inappropriate|unsafe|prohibited"
+    r"|un(?:affected|altered|changed|clear|known|likely)"
+    r"|(?:not|never|cannot)(?= (?:be |been )?[a-z]+(?:ed|en)\b))"
+    r"|no|not|never|cannot|none|avoid\w*|against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
+    r"|rather than)\b|n['’]t\b"
 )
+"""Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
 _NO_NEGATION: Final = re.compile(
     r"\b(?:with or without|whether or not|not only|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
     r"|not exceed\w*|not be exceeded"
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
-_BREAK: Final = re.compile(r"[.;:]|\b(?:but|however|although|whereas|while)\b")
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_BREAK: Final = re.compile(r"[.;:()]|\b(?:but|however|although|whereas|while)\b")
 _SCOPE: Final = 6
-"""Terms behind a negator that it covers."""
-_BACKWARD: Final = re.compile(r"\b(?:contraindicat\w*|avoid(?:ed|ance)?|withheld|unnecessary|inappropriate|unsafe)\b")
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, _WORD.findall(text.casefold())))
-
-
-_PAIRS: Final = (
-    (
-        "increase increases increased increasing raise raises raised raising rise rises elevate elevated"
-        " enhance enhances enhanced augment potentiate potentiates potentiated strengthen",
-        "decrease decreases decreased decreasing lower lowers lowered lowering reduce reduces reduced reducing"
-        " reduction diminish diminished lessen fall fell drop decline attenuate attenuated weaken weakened blunt",
-    ),
-    (
-        "improve improves improved improving",
-        "impair impairs impaired impairing worsen worsens worsened worsening reduce reduces",
-    ),
-    ("prolong prolongs prolonged", "shorten shortens shortened"),
-    ("inhibitor inhibitors inhibit inhibits inhibited", "inducer inducers induce induces induced"),
-    ("start started starting initiate begin", "stop stopped stopping discontinue discontinued cease"),
-    ("continue continued", "stop stopped discontinue discontinued"),
-    ("higher", "lower"),
-    ("high", "low"),
-    ("maximum", "minimum"),
-    ("effective", "ineffective"),
-    ("safe", "unsafe"),
-    ("acute", "chronic"),
-    ("oral orally", "intravenous intravenously"),
-    ("systolic", "diastolic"),
-    ("mild", "severe"),
-    ("adults adult", "children child"),
-    ("men", "women"),
-    ("better", "worse"),
-    ("positive", "negative"),
-    ("always", "rarely"),
-    ("allow allowed permit", "forbid forbidden prohibit"),
-    ("indicated", "contraindicated"),
+"""Terms that a negation covers."""
+_NEAR: Final = 3
+"""Terms that a negation of a noun covers."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LIMIT: Final = re.compile(
+    r"\bat (?:least|most)\b|\d\S*(?: \w+)? (?:or|and) (?:more|less|longer|shorter|older|younger|over|under|higher"
+    r"|lower)\b|\b(?:more|less|greater|lower|higher|fewer|longer|shorter|older|younger) than (?=\d)"
+    r"|\b(?:above|over|below|under) (?=\d)"
 )
-_FUNCTION_PAIRS: Final = (
-    ("more", "less fewer"),
-    ("greater", "less smaller lower"),
-    ("above over", "below under"),
-    ("before", "after"),
-    ("always", "never"),
-    ("with", "without"),
-    ("likely", "unlikely"),
-)
-"""Opposites that only count where one is in the place of the other."""
-_OPPOSITES: Final = tuple((frozenset(terms(one)), frozenset(terms(other))) for one, other in _PAIRS)
-_SWAPS: Final = tuple((_stems(one), _stems(other)) for one, other in (*_PAIRS, *_FUNCTION_PAIRS))
-_PREFIX: Final = re.compile("^(?:hyper|hypo)")
+"""The words of a bound, which belong to its figure."""
+_OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
+    ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"), ("philia", "penia"))  # fmt: skip
+
+
+_FEW: Final = 0.1
+"""Share of the common terms that a negation must turn."""
 
 
 class Polarity(NamedTuple):
-    """What a sentence says of each term: denied, affirmed, or both in different places."""
+    """The terms that a sentence denies and affirms, some both in different places, and those of each negation."""
 
-    negations: int
     denied: frozenset[str]
     affirmed: frozenset[str]
-
-    @property
-    def terms(self) -> frozenset[str]:
-        """All terms of the sentence."""
-        return self.denied | self.affirmed
+    scopes: tuple[frozenset[str], ...]
 
 
 @lru_cache(maxsize=4_096)
 def polarity(sentence: str) -> Polarity:
-    """Return the number of negations and the terms inside and outside of their scope."""
+    """Return which terms are inside and outside of the scope of a negation; two negations cancel out."""
     text = _NO_NEGATION.sub(lambda found: " " * len(found[0]), sentence.casefold())
-    negations, denied, affirmed = 0, set[str](), set[str]()
+    signs: dict[bool, set[str]] = {True: set(), False: set()}
+    scopes: list[frozenset[str]] = []
     for clause in _BREAK.split(text):
-        parts = _NEGATORS.split(clause)
-        negations += len(parts) - 1
-        backward = _BACKWARD.search(clause) is not None
-        for position, part in enumerate(parts):
-            words = terms(part)
-            covered = words[:_SCOPE] if position else (words[-_SCOPE:] if backward else [])
-            denied.update(covered)
-            affirmed.update(word for word in words if word not in covered)
-    return Polarity(negations, frozenset(denied), frozenset(affirmed))
+        words: list[str] = []
+        covered: list[range] = []
+        start = 0
+        for found in _NEGATORS.finditer(clause):
+            words += terms(clause[start : found.start()])
+            near = len(terms(clause[found.end() :].partition(",")[0])) if found["near"] else _SCOPE
+            first = len(words) - _SCOPE if found["around"] else len(words)
+            covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
+            start = found.end()
+        words += terms(clause[start:])
+        scopes += [frozenset(words[max(scope.start, 0) : scope.stop]) for scope in covered]
+        for place, word in enumerate(words):
+            signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
+    return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes))
 
 
-def reverses(statement: str, source: str) -> bool:
-    """Return whether ``statement`` denies what ``source`` affirms, or affirms what it denies."""
-    one, other = polarity(statement), polarity(source)
-    if (one.negations - other.negations) % 2:
-        shared = one.terms & other.terms
-        flipped = (one.denied & (other.affirmed - other.denied)) | (other.denied & (one.affirmed - one.denied))
-        if flipped & shared:
-            return True
-    return opposed(one.terms, other.terms) or _swapped(statement, source)
+def reverses(statement: str, sources: Sequence[str]) -> bool:
+    """Return whether ``statement`` says the reverse of ``sources``: denied, or with an opposite in a word's place.
+
+    Both at once is the same again: what must not be stopped is continued.
+    """
+    opposed = [opposites(statement, source) for source in sources]
+    denied = [_denies(polarity(statement), polarity(source)) for source in sources]
+    if all(len(words) > 1 or bool(words) != denies for words, denies in zip(opposed, denied, strict=True)):
+        return True
+    held = {word for source in sources for word in _words(source)}
+    return any(words - held and not denies for words, denies in zip(opposed, denied, strict=True))
 
 
-def _swapped(statement: str, source: str) -> bool:
-    """Return whether ``statement`` has an opposite in the place of a word of ``source``."""
-    said, found = (Counter(map(stem, _WORD.findall(text.casefold()))) for text in (statement, source))
+def _denies(one: Polarity, other: Polarity) -> bool:
+    """Return whether one sentence has a negation of shared terms more, which turns some of them."""
+    shared = (one.denied | one.affirmed) & (other.denied | other.affirmed)
+    negations = [sum(not scope.isdisjoint(shared) for scope in each.scopes) for each in (one, other)]
+    if sum(negations) % 2 == 0:
+        return False
+    kept = (one.denied & other.denied) | (one.affirmed & other.affirmed)
+    return len(shared - kept) > _FEW * len(shared)
+
+
+def opposites(statement: str, source: str) -> frozenset[str]:
+    """Return the words of ``statement`` that exclude one of ``source`` in whose place they are."""
+    said, found = (Counter(_words(text)) for text in (statement, source))
     more, less = (said - found).keys(), (found - said).keys()
-    for pair in _SWAPS:
-        for here, there in (pair, pair[::-1]):
-            if more & here and less & there and not (more & there or less & here):
-                return True
-    # "Sensitivity" beside "hypersensitivity" is another name, not the opposite.
-    added, missing = ({_PREFIX.sub("", word) for word in words if _PREFIX.match(word)} for words in (more, less))
-    return not added.isdisjoint(missing)
+    sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
+    here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
+    lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
+    contrasted = {word for (line, _), word in sides[0].items() if line in lines}
+    return frozenset(contrasted | {word for word in more if not less.isdisjoint(_turned(word))})
 
 
-def opposed(statement: frozenset[str], source: frozenset[str]) -> bool:
-    """Return whether the statement has one word of a pair of opposites where the source has only the other."""
-    for pair in _OPPOSITES:
-        for here, there in (pair, pair[::-1]):
-            if statement & here and not statement & there and source & there and not source & here:
-                return True
-    return False
+def _words(text: str) -> list[str]:
+    plain = _NEGATORS.sub(" ", _LIMIT.sub(" ", text.casefold()))
+    return [stem(usual_form(word)) for word in _WORD.findall(plain)]
+
+
+def _turned(word: str) -> Iterator[str]:
+    """Yield the forms of ``word`` with the opposite prefix or ending."""
+    yield f"un{word}"
+    yield word.removeprefix("un") if word.startswith("un") else ""
+    for parts in _OPPOSED_PARTS:
+        for one, other in permutations(parts):
+            if one in word:
+                yield word.replace(one, other)
+
+
+@cache
+def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return for each word the contrasts that it belongs to, and its side in them."""
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for number, line in enumerate(word_lines("opposites")):
+        for side, words in enumerate(line.split("|")):
+            for word in dict.fromkeys(_words(words)):
+                found[word] = (*found.get(word, ()), (number, side))
+    return found

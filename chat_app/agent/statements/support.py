@@ -13,9 +13,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from chat_app.agent.statements.alignment import changes_places, other_number, substitutions
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
-from tools.language.figures import Figure, compare, figures, intervals, with_decimal_points
+from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.terms import clean, terms
@@ -66,6 +67,10 @@ class _Source:
         return figures(self._whole, words=True)
 
     @cached_property
+    def rates(self) -> tuple[Rate, ...]:
+        return rates(self._whole)
+
+    @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(_WORD.findall(self._whole.casefold()))
 
@@ -92,8 +97,10 @@ def unsupported(
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated), *_names(plain, sources, repeated, ingredients)]
-    if is_english and alike and all(reverses(plain, unit.text) for unit in alike):
+    if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
+    elif is_english and repeated and not found:
+        found += _misplaced(plain, repeated)
     known = frozenset().union(*(source.terms for source in sources))
     if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
         found.append(Problem("wording", plain))
@@ -105,7 +112,7 @@ _source = lru_cache(maxsize=512)(_Source)
 
 def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[Problem]:
     said = figures(statement)
-    problems = [Problem("unit", one) for one in _other_intervals(statement, repeated)]
+    problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
     if not said:
         return problems
     anywhere = [figure for source in sources for figure in source.figures]
@@ -119,11 +126,29 @@ def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Uni
     return problems
 
 
-def _other_intervals(statement: str, repeated: Sequence[_Unit]) -> list[str]:
-    """Return the intervals in which the statement differs from each sentence that it repeats."""
-    said = Counter(intervals(statement))
-    other = [(said - found, found - said) for unit in repeated for found in (Counter(intervals(unit.text)),)]
-    return list(other[0][0]) if other and all(more and less for more, less in other) else []
+def _misplaced(statement: str, repeated: Sequence[_Unit]) -> list[Problem]:
+    """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
+    problems: list[Problem] = []
+    for unit in repeated:
+        changes = substitutions(statement, unit.text)
+        numbers = [Problem("number", number) for one in changes if (number := other_number(one))]
+        problems = numbers or [Problem("wording", statement)] * changes_places(changes)
+        if not problems:
+            return []
+    return problems
+
+
+def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[str]:
+    """Return the rates of the statement that are in the place of others in its sources."""
+    said = rates(statement)
+    near = [found for unit in repeated if (found := rates(unit.text))] if said else []
+    if not near and said:
+        anywhere = {rate.daily for source in sources for rate in source.rates}
+        return [one.words for one in said if anywhere and one.daily not in anywhere]
+    pairs = [(Counter(one.daily for one in said), Counter(one.daily for one in found)) for found in near]
+    if not pairs or not all(here - there and there - here for here, there in pairs):
+        return []
+    return [one.words for one in said if one.daily in pairs[0][0] - pairs[0][1]]
 
 
 def _adds_figures(statement: str, repeated: Sequence[_Unit]) -> bool:
