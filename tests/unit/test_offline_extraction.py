@@ -499,6 +499,13 @@ def test_rows_on_other_medicines_are_not_about_the_asked_one() -> None:
         assert [each.is_aside for each in scored(question, [EvidencePassage(table)])] == aside
 
 
+def test_what_follows_on_the_asked_medicine_is_about_it_until_another_is_named() -> None:
+    told = "Metformin is started low.\nThe dose is raised weekly.\nEmpagliflozin is added as well.\nIts dose is fixed."
+    question = read_question("dose of metformin", subjects=["metformin"], medicines=["metformin"])
+    passages = [EvidencePassage(told), EvidencePassage("A dose is missed now and then.")]
+    assert [each.is_aside for each in scored(question, passages)] == [False, False, True, True, True]
+
+
 def test_what_names_another_medicine_of_the_asked_ones_class_is_not_about_it() -> None:
     told = "SGLT2 inhibitors\nEmpagliflozin is halved at 80 years.\nDehydration is seen at 80 years.\nA dose is missed."
     question = read_question(

@@ -147,28 +147,28 @@ def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], 
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
-    """The places of units that name no drug of the question and no class of it, in their own words or above them.
+    """The places of units that are about no drug of the question, and about no class of it.
 
-    Where a row of a table names one, the other rows are about other drugs. So is a unit that names another drug, where
-    only the class is above it.
+    A unit is about a drug that it or the words above it name, or that its passage named last. Where a row of a table
+    names one, the other rows are about other drugs. So is a unit that names another drug, below its class alone.
     """
-    own = [_named(question.subjects, each.unit.text) for each in candidates]
-    tables = {each.unit.table for each, names in zip(candidates, own, strict=True) if names}
-    others = frozenset(
-        place
-        for place, (each, names) in enumerate(zip(candidates, own, strict=True))
-        if not names
-        and (
-            (each.unit.table is not None and each.unit.table in tables)
-            or not _named(question.subjects, f"{each.above} {each.unit.text}")
-            or (
-                bool(question.medicines)
-                and names_medicine(each.unit.text)
-                and not _named(question.medicines, each.above)
-            )
+    tables = {each.unit.table for each in candidates if _named(question.subjects, each.unit.text)}
+    others: set[int] = set()
+    passage: EvidencePassage | None = None
+    about = False
+    for place, each in enumerate(candidates):
+        about = about and each.passage is passage
+        passage = each.passage
+        another = (each.unit.table is not None and each.unit.table in tables) or (
+            names_medicine(each.unit.text) and not _named(question.medicines or question.subjects, each.above)
         )
-    )
-    return others if question.subjects and len(others) < len(candidates) else frozenset()
+        if _named(question.subjects, each.unit.text) or (not another and _named(question.subjects, each.above)):
+            about = True
+        elif another or each.unit.table is not None:
+            about = False
+        if not about:
+            others.add(place)
+    return frozenset(others) if question.subjects and len(others) < len(candidates) else frozenset()
 
 
 def _named(names: Sequence[frozenset[str]], text: str) -> bool:
