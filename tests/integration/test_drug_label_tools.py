@@ -162,6 +162,8 @@ async def test_an_ambiguous_abbreviation_gives_its_meanings_and_a_warning(drugs:
         ("grapefruit juice and amlodipine", ["Grapefruit juice"]),
         ("Johanniskraut und Sertralin", ["St. John's wort"]),
         ("Darf Simvastatin mit Grapefruitsaft eingenommen werden?", ["Grapefruit juice"]),
+        ("ciprofloxacin with milk", ["Dairy product"]),
+        ("ciprofloxacin in breast milk", []),
         ("Is metoprolol a beta blocker?", []),
         ("SSRI", []),
         ("triptans with SSRIs", ["SSRI", "Triptan"]),

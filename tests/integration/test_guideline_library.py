@@ -329,3 +329,17 @@ async def test_a_brand_finds_the_passage_that_names_its_generic(milvus_uri: str,
 
     assert ASPIRIN in found.passages[0].text
     assert output.data["expanded"] == {"aspro": ["aspirin"]}
+
+
+async def test_a_long_form_counts_as_the_one_word_that_was_asked(milvus_uri: str, tmp_path: Path) -> None:
+    async def expand(_: str) -> QueryExpansion:
+        return QueryExpansion(expansions=(Expansion(asked="egfr", same=("estimated glomerular filtration rate",)),))
+
+    wanted = "Phosphate preparations for the bowel are avoided."
+    other = "The estimated glomerular filtration rate follows from creatinine."
+    library = GuidelineLibrary(milvus_uri, tmp_path / "library", collection=f"test_{uuid4().hex[:12]}", expand=expand)
+    await library.add(write_pdf(tmp_path / "kidney.pdf", other, wanted, ASPIRIN, HEPARIN))
+    found = await library.search("phosphate bowel eGFR")
+    await library.aclose()
+
+    assert wanted in found.passages[0].text

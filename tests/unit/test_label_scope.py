@@ -84,6 +84,23 @@ def test_a_dose_for_another_route_than_the_asked_one_is_told_apart(sentence: str
 
 
 @pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("brand xr", ["Extended-release a", "a is"]),
+        ("sustained release a", ["Extended-release a", "a is"]),
+        ("immediate release a", ["Immediate-release a", "a is"]),
+        ("delayed-release a", ["a is"]),
+        ("a", ["Immediate-release a", "Extended-release a", "a is"]),
+        ("Darf er a nehmen", ["Immediate-release a", "Extended-release a", "a is"]),
+    ],
+)
+def test_a_dose_for_another_release_than_the_asked_one_is_left_out(asked: str, shown: list[str]) -> None:
+    doses = [f"{start} taken once daily." for start in ("Immediate-release a", "Extended-release a", "a is")]
+    kept = doses_for(RECORD, doses, asked_forms(fold_name(asked).split()))
+    assert [dose.removesuffix(" taken once daily.") for dose in kept] == shown
+
+
+@pytest.mark.parametrize(
     ("asked", "routes", "sentence", "shown"),
     [
         ("a eye drops", ("oral", "ophthalmic"), "Give 10 mg twice daily.", False),

@@ -87,6 +87,12 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "Which oxygen saturation is the target with asthma in children?",
         ),
         (
+            "Can metformin extended release be crushed?",
+            ("metformin",),
+            "and the maximum dose?",
+            "the maximum dose (metformin extended release)?",
+        ),
+        (
             "What formulations of metformin are available?",
             ("metformin",),
             "How is asthma diagnosed in adults?",

@@ -100,7 +100,7 @@ def _resolve(question: str, before: str, evidence: Evidence) -> str:
             f"{_PRONOUN.sub(' and '.join(known), rest, count=1)}?" if known else f"{rest} ({_ENDING.sub('', before)})?"
         )
     if known and only_parts(rest):
-        return f"{rest} ({', '.join(known)})?"
+        return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
     if known and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
         return _replaced(before, known, rest)
     return f"{_ENDING.sub('', before)}, {rest}?"
@@ -138,12 +138,17 @@ def _narrowed(before: str, rest: str) -> str:
 def _by_route(before: str, rest: str, known: Sequence[str]) -> str:
     """``before`` asked of the form or route that ``rest`` names instead; empty when it names another thing."""
     named = {word for name in known for word in fold_name(name).split()}
-    ways = [word for word in rest.split() if is_form_word(fold_name(word))]
+    ways = _ways(rest)
     others = [word for word in rest.split() if word not in ways and term_set(word) and fold_name(word) not in named]
     if not ways or others:
         return ""
     kept = [word for word in before.split() if not is_form_word(fold_name(word))]
     return f"{_ENDING.sub('', ' '.join(kept))} {' '.join(ways)}?"
+
+
+def _ways(text: str) -> list[str]:
+    """The words of ``text`` that name a form or route."""
+    return [word for word in _ENDING.sub("", text).split() if is_form_word(fold_name(word))]
 
 
 def is_follow_up(question: str) -> bool:

@@ -21,6 +21,8 @@ class FormWords(Frozen):
     source: str
     typed: dict[str, str]
     """What clinicians type for a form or route."""
+    releases: dict[str, str]
+    """Words for a release that are no words of a question in any language, as ``er`` is."""
     body_parts: dict[str, str]
     applied: frozenset[str]
     """With one of these words a part of the body is a route; "a skin infection" is none."""
@@ -33,6 +35,7 @@ _INJECTED: Final = frozenset({"intravenous", "intramuscular", "subcutaneous"})
 _LOCAL: Final = frozenset({"ophthalmic", "otic", "nasal", "topical", "vaginal"})
 _FORMS: Final = frozenset({"cream", "ointment", "lotion", "lozenge"})
 """Words whose form matters beside the route: a cream is no lotion."""
+_RELEASES: Final = frozenset(WORDS.releases.values())
 _POPULATIONS: Final = {
     "children": r"\b(?:child\w*|p(?:a)?ediatric\w*|kinder|niñ[oa]s?)\b",
     "infants": r"\b(?:infants?|neonat\w+|newborns?|säuglinge?n?|lactantes?)\b",
@@ -49,7 +52,8 @@ def asked_forms(words: Sequence[str]) -> tuple[str, ...]:
     """Return the forms and routes that folded ``words`` ask for, in FDA's words."""
     parts = {} if WORDS.applied.isdisjoint(words) else WORDS.body_parts
     usual = (WORDS.typed.get(word) or parts.get(word.removesuffix("s")) or word.removesuffix("ly") for word in words)
-    return tuple(dict.fromkeys(word for word in usual if word in WORDS.routes))
+    releases = (WORDS.releases[word] for word in words if word in WORDS.releases)
+    return tuple(dict.fromkeys([*(word for word in usual if word in WORDS.routes), *releases]))
 
 
 def is_form_word(word: str) -> bool:
@@ -91,7 +95,7 @@ def covers(label: Label, forms: Iterable[str]) -> bool | None:
     """Return whether the label is for the asked forms and routes; None where neither side says."""
     routes = {word for route in label.routes for word in fold_name(route).split()}
     held = {word for form in label.dosage_forms for word in fold_name(form).split()}
-    known = [form for form in forms if routes or (held and form in _FORMS)]
+    known = [form for form in forms if form in WORDS.routes and (routes or (held and form in _FORMS))]
     if not known:
         return None
     return all(
@@ -106,7 +110,7 @@ def routes_in(text: str) -> frozenset[str]:
 
 
 def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]) -> tuple[str, ...]:
-    """Return the doses of the first label that are not for another route than ``forms`` ask for.
+    """Return the doses of the first label that are not for another route or release than ``forms`` ask for.
 
     A dose that names no route is none for the eye, ear, nose or skin where the medicine is also taken otherwise.
     """
@@ -117,12 +121,18 @@ def doses_for(record: DrugRecord, sentences: Sequence[str], forms: Sequence[str]
     return tuple(
         sentence
         for sentence, routes in zip(sentences, said, strict=True)
-        if not asked or (routes and not asked.isdisjoint(routes)) or (not routes and unsaid)
+        if (not asked or (routes and not asked.isdisjoint(routes)) or (not routes and unsaid))
+        and not _is_other_release(sentence, forms)
     )
 
 
+def _is_other_release(sentence: str, forms: Sequence[str]) -> bool:
+    asked, folded = _RELEASES.intersection(forms), fold_name(sentence)
+    return bool(asked) and asked.isdisjoint(named := {name for name in _RELEASES if name in folded}) and bool(named)
+
+
 def _routes(forms: Iterable[str]) -> frozenset[str]:
-    return frozenset(route for form in forms for route in WORDS.routes[form])
+    return frozenset(route for form in forms for route in WORDS.routes.get(form, ()))
 
 
 def _routes_of(record: DrugRecord) -> frozenset[str]:

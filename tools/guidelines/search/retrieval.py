@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 SAME = 0.8
-"""Share of its weight that a word of the same meaning as an asked one has in a search."""
+"""Share of its weight that a word of the same meaning as an asked one has in a search; of n words in a phrase 1/√n."""
 RELATED = 0.25
 """The share of a class of an asked medicine, and of a member of an asked class."""
 
@@ -122,12 +122,16 @@ class Retriever:
 
 
 def _shares(expansion: QueryExpansion, asked: Sequence[str]) -> dict[str, float]:
-    """Return the terms of the other words with the share of their weight, without the asked terms."""
+    """Return the terms of the other words with the share of their weight, without the asked terms.
+
+    A phrase counts as one word that is asked: a long form must not outweigh the other words of the question.
+    """
     shares: dict[str, float] = {}
     for one in expansion.expansions:
-        for words, share in ((one.same, SAME), (one.related, RELATED)):
-            for term in (term for word in words for term in terms(word)):
-                shares[term] = max(share, shares.get(term, 0.0))
+        same = ((term, SAME / len(phrase) ** 0.5) for phrase in map(terms, one.same) for term in phrase)
+        related = ((term, RELATED) for word in one.related for term in terms(word))
+        for term, share in (*same, *related):
+            shares[term] = max(share, shares.get(term, 0.0))
     return {term: share for term, share in shares.items() if term not in asked}
 
 
