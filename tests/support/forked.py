@@ -1,7 +1,7 @@
-"""Python programs as forks of one process that has imported the libraries.
+"""Python programs as forks of one process that has imported their modules.
 
-The tests start hundreds of processes, and importing what others have written takes each of them seconds. The server
-below imports that once per test run; a program is a fork of it that imports, configures and runs the app itself.
+The tests start hundreds of processes, and importing takes each of them seconds. The server below imports once per test
+run what does not depend on Chainlit; a program is a fork of it that imports the rest, configures and runs the app.
 ``python -m tests.support.forked FOLDER PID`` runs the server until the process ``PID`` has ended.
 """
 
@@ -33,9 +33,11 @@ APP = (
     "chat_app.interface.http_api",
     "chat_app.database.migrations",
     "chat_app.offline.__main__",
+    "chat_app.interface.chainlit_setup",
+    "chat_app.interface.history.history_layer",
 )
-OWN = frozenset({"chat_app", "tools", "tests", "chainlit", "__main__", "__mp_main__"})
-"""Chainlit reads the environment while it is imported, so that each program imports it itself."""
+LEFT = "chainlit"
+"""It reads the environment while it is imported, so that each program imports it, and what needs it, itself."""
 
 
 class Process(Protocol):
@@ -125,20 +127,23 @@ def _address(folder: Path) -> str:
     return str(address)
 
 
-def libraries() -> list[str]:
-    """Return the modules of others that the app imports, as another process finds them."""
+def modules() -> list[str]:
+    """Return the modules that the app imports, as another process finds them."""
     names = "import json, sys; print(json.dumps([*sys.modules]))"
     command = [sys.executable, "-c", "\n".join([*(f"import {name}" for name in APP), names])]
     done = subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, check=True)
     found: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return [name for name in found if name.partition(".")[0] not in OWN]
+    return [name for name in found if name.partition(".")[0] not in {LEFT, "__main__", "__mp_main__"}]
 
 
 def serve(folder: Path, run: int) -> tuple[dict[str, Any], list[int]]:
     """Fork at each request; return it in the forked process. The server itself ends in here."""
-    for name in libraries():
+    # ``None`` makes its import fail, and with it that of each module that needs it.
+    sys.modules[LEFT] = None  # type: ignore[assignment]
+    for name in modules():
         with suppress(ImportError):
             importlib.import_module(name)
+    del sys.modules[LEFT]
     gc.collect()
     gc.freeze()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
