@@ -19,16 +19,16 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def protect(data_dir: Path) -> int:
-    """Create ``data_dir`` for this user only, and withdraw all rights of other users on its contents.
+    """Create ``data_dir`` for this user only, try to write, and withdraw all rights of other users on its contents.
 
     Also sets the process's umask, so that new files are private. Returns how many files and folders others had rights
     on; a log entry reports them, and those whose rights this user cannot change.
 
     Raises:
-        OSError: The directory cannot be created or read.
+        ConfigurationError: The directory cannot be written, or its disk is full.
     """
     os.umask(PRIVATE_UMASK)
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _require_writable(data_dir)
     closed = refused = 0
     for path in _entries(data_dir):
         try:
@@ -53,12 +53,7 @@ def protect(data_dir: Path) -> int:
     return closed
 
 
-def require_writable(data_dir: Path) -> None:
-    """Write a file to ``data_dir`` and remove it.
-
-    Raises:
-        ConfigurationError: The directory cannot be written, or its disk is full.
-    """
+def _require_writable(data_dir: Path) -> None:
     trial = data_dir / f".trial-{os.getpid()}"
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)

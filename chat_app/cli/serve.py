@@ -34,10 +34,8 @@ def serve(
         settings = Settings(server=given)
         settings.check()
         # Much takes seconds to load; report wrong settings first.
-        from chat_app.data_protection import require_writable
         from chat_app.observability.log_format import set_up_logs
 
-        require_writable(settings.storage.data_dir)
         with closing(_listen(settings.server.host, settings.server.port)) as listener:
             set_up_logs(settings.diagnostics)
             if settings.server.workers > 1:

@@ -46,6 +46,7 @@ class Ownership:
         """Create the folders for this user only.
 
         Raises:
+            ConfigurationError: The data directory cannot be written.
             EmbeddedServiceError: The folders cannot be created.
         """
         try:

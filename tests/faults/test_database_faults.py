@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,8 +16,6 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from chat_app.data_protection import require_writable
-from chat_app.errors import ConfigurationError
 from chat_app.events import Notice
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.keeping.page_question import PageQuestion
@@ -30,10 +28,11 @@ from tests.support.page_server import fake_page
 from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.postgres import fresh_database
 from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
-from tests.support.served import asclepius
+from tests.support.served import COMMAND, asclepius, clean_environment
 from tests.support.services import redis_server
 
 MODEL = "any"
+MOUNTS = ("unshare", "--mount")
 
 
 async def allow(database: str, *, connections: bool) -> None:
@@ -155,6 +154,32 @@ def test_the_doctor_starts_and_creates_nothing(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "said", "command"),
+    [
+        ("size=64k", "No space left on device", ("serve", "--port", "0")),
+        ("ro", "Read-only file system", ("keys", "create", "ana")),
+    ],
+)
+def test_a_disk_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, options: str, said: str, command: tuple[str, ...]
+) -> None:
+    """Row 53, on a small disk that only the command sees."""
+    if subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "disk", "/mnt"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount a disk")
+    data = tmp_path / "data"
+    data.mkdir()
+    script = f'mount -t tmpfs -o {options},mode=700 disk "$0" && exec "$@"'
+    started = [*MOUNTS, "sh", "-c", script, str(data), COMMAND, *command]
+    done = subprocess.run(
+        started, env=clean_environment(data), cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 1, done.stdout
+    assert f"cannot be written ({said})" in done.stderr
+    assert "ASCLEPIUS_DATA_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_data_directory_that_cannot_be_written_is_a_sentence() -> None:
     """Row 53."""
     done = asclepius("serve", data_dir=Path("/proc/asclepius"), ASCLEPIUS_PORT="0")
@@ -163,12 +188,3 @@ def test_a_data_directory_that_cannot_be_written_is_a_sentence() -> None:
     assert "cannot be written" in said
     assert "ASCLEPIUS_DATA_DIR" in said
     assert "Traceback" not in said
-
-
-def test_a_disk_that_is_full_at_start_is_a_sentence(tmp_path: Path) -> None:
-    """Row 53. /dev/full is a disk that is always full."""
-    (tmp_path / f".trial-{os.getpid()}").symlink_to("/dev/full")
-    with pytest.raises(ConfigurationError, match=r"No space left .*free space"):
-        require_writable(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    require_writable(tmp_path)

@@ -17,7 +17,7 @@ import uvloop
 from redis.asyncio import Redis
 
 from chat_app.embedded import embedded_services
-from chat_app.errors import EmbeddedServiceError
+from chat_app.errors import ConfigurationError, EmbeddedServiceError
 from chat_app.settings import Settings
 from tests.support.embedded_processes import (
     ELSEWHERE,
@@ -247,6 +247,6 @@ async def test_the_file_of_an_earlier_redis_is_taken_over(tmp_path: Path) -> Non
 
 async def test_a_data_directory_that_cannot_be_used_is_said_with_what_to_set(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EmbeddedServiceError, match="ASCLEPIUS_DATA_DIR"):
+    with pytest.raises(ConfigurationError, match="ASCLEPIUS_DATA_DIR"):
         async with embedded_services(redis_only(tmp_path / "file")):
             pytest.fail("a file is no folder")

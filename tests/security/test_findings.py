@@ -59,7 +59,7 @@ FINDINGS: dict[int, tuple[str, ...]] = {
     20: (
         "faults/test_database_faults.py::test_the_doctor_starts_and_creates_nothing",
         "faults/test_database_faults.py::test_a_data_directory_that_cannot_be_written_is_a_sentence",
-        "faults/test_database_faults.py::test_a_disk_that_is_full_at_start_is_a_sentence",
+        "faults/test_database_faults.py::test_a_disk_that_cannot_be_written_is_a_sentence",
         "security/test_route_matrix.py::test_no_route_gives_or_changes_what_is_another_users",
     ),
     21: ("faults/test_http_shutdown.py::test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time",),
