@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from chat_app.bootstrap import App
     from chat_app.settings import Settings
 
-Part = Literal["settings", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"]
+Part = Literal[
+    "settings", "certificate", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"
+]
 _LEAST_FREE_BYTES = 500_000_000
+_LEAST_DAYS = 7
 _SECONDS = 5.0
 
 
@@ -36,7 +40,7 @@ def doctor(
     json: shell.Json = False,
     start: Annotated[bool, typer.Option("--start", help="Start the services to check them, if none runs.")] = False,
 ) -> None:
-    """Check settings, storage, history, services, model, drug database, guidelines and MCP servers.
+    """Check settings, certificate, storage, history, services, model, drug database, guidelines and MCP servers.
 
     Starts and creates nothing unless --start is given. Exit code 1 when something needs attention.
     """
@@ -63,7 +67,7 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     except AsclepiusError as error:
         return [DoctorFinding(part="settings", ok=False, detail=str(error))]
     findings = [DoctorFinding(part="settings", ok=True, detail=f"data directory {settings.storage.data_dir}")]
-    findings += [_storage(settings), await _history(settings)]
+    findings += [*_certificate(settings), _storage(settings), await _history(settings)]
     if needed(settings) and not start and not is_owned(settings.storage.data_dir):
         detail = "not started: run `asclepius serve`, or check them with `asclepius doctor --start`"
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
@@ -74,6 +78,17 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     except AsclepiusError as error:
         findings.append(DoctorFinding(part="services", ok=False, detail=str(error)))
     return findings
+
+
+def _certificate(settings: Settings) -> list[DoctorFinding]:
+    if (file := settings.server.tls_certificate) is None:
+        return []
+    from cryptography.x509 import load_pem_x509_certificate
+
+    ends = load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
+    lasts = (ends - datetime.now(UTC)).days >= _LEAST_DAYS
+    remedy = "" if lasts else ": renew it, and restart the app"
+    return [DoctorFinding(part="certificate", ok=lasts, detail=f"{file} is valid until {ends:%Y-%m-%d}{remedy}")]
 
 
 def _storage(settings: Settings) -> DoctorFinding:

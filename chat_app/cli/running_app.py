@@ -29,21 +29,25 @@ _SENT = ("use_clinical_guidelines", "use_drug_database", "enable_tool_execution"
 
 def page_of(settings: Settings, listener: socket.socket) -> str:
     """Return the page's address, as a reader opens it."""
-    host, port = settings.server.host, listener.getsockname()[1]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.server.root_path}"
+    return _origin(settings, settings.server.host, listener) + settings.server.root_path
 
 
 def publish_address(settings: Settings, listener: socket.socket) -> None:
     """Publish the page's address to other commands of this user."""
-    port = listener.getsockname()[1]
     path = settings.storage.data_dir / _FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.write_text(json.dumps({"url": f"http://{_reachable(settings.server.host)}:{port}"}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"url": _origin(settings, _reachable(settings.server.host), listener)}), encoding="utf-8"
+    )
 
 
 def retract_address(settings: Settings) -> None:
     """Withdraw the page's address."""
     (settings.storage.data_dir / _FILE).unlink(missing_ok=True)
+
+
+def _origin(settings: Settings, host: str, listener: socket.socket) -> str:
+    return f"{settings.server.scheme}://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 def _reachable(host: str) -> str:

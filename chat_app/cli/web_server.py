@@ -72,7 +72,8 @@ async def run_worker(plan: WorkerPlan, tell: Callable[[WorkerState], None]) -> N
             app.load_listeners.append(tell_loaded)
             yield app
 
-    app = create_app(settings, open_app=open_and_tell, siblings=Siblings(plan.siblings, plan.token))
+    siblings = Siblings(plan.siblings, plan.token, settings.server.scheme)
+    app = create_app(settings, open_app=open_and_tell, siblings=siblings)
     server = page_server(app, settings, on_ready=lambda _address: tell("serving"))
     await server.serve(sockets=[socket.socket(fileno=plan.listener), socket.socket(fileno=plan.own)])
 

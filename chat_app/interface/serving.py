@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 5
 _FORCED_EXIT_POLL = 0.2
 _MOST_CONNECTIONS = 8_192
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Ciphers of TLS 1.2; uvicorn's own default leaves only those without authenticated encryption."""
 _ALLOCATIONS = 700
 """New objects after which Python looks for garbage, its own default. A start may look less often; a stream would wait
 for a search of many.
@@ -64,11 +66,8 @@ class PageServer(uvicorn.Server):
         draining.cancel()
 
     def _address(self) -> str:
-        for server in self.servers:
-            for bound in server.sockets:
-                host, port = bound.getsockname()[:2]
-                return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        return f"http://{self.config.host}:{self.config.port}"
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        return f"{self._runtime.settings.server.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> PageServer:
@@ -81,6 +80,9 @@ def page_server(app: FastAPI, settings: Settings, *, on_ready: Callable[[str], N
         app,
         host=settings.server.host,
         port=settings.server.port,
+        ssl_certfile=settings.server.tls_certificate,
+        ssl_keyfile=settings.server.tls_key,
+        ssl_ciphers=_CIPHERS,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         http=TimedHttpProtocol,
         ws="websockets-sansio",

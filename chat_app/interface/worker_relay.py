@@ -35,14 +35,17 @@ class _Socket(NamedTuple):
 
 
 class Siblings:
-    """The other workers of this port, by their Unix sockets; ``token`` proves that a request comes from one."""
+    """The other workers of this port, by their Unix sockets; ``token`` proves that a request comes from one.
 
-    def __init__(self, sockets: Sequence[Path], token: str) -> None:
+    With https the sockets speak TLS, too, and their folder, which only this user can enter, stands for the certificate.
+    """
+
+    def __init__(self, sockets: Sequence[Path], token: str, scheme: str) -> None:
         self.token = token
         self._clients = {
             path.stem: httpx.AsyncClient(
-                transport=httpx.AsyncHTTPTransport(uds=str(path)),
-                base_url="http://localhost",
+                transport=httpx.AsyncHTTPTransport(uds=str(path), verify=False),
+                base_url=f"{scheme}://localhost",
                 timeout=httpx.Timeout(None, connect=_ANSWER_SECONDS),
                 trust_env=False,
             )

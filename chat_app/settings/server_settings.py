@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator
@@ -25,6 +26,11 @@ class ServerSettings(BaseSettings):
     root_path: Annotated[str, Field(pattern=r"^(/[\w.-]+)*$")] = ""
     """Path below which a proxy publishes the page, the API and the sockets, such as /asclepius. The proxy may strip it
     or pass it on."""
+    tls_certificate: Path | None = None
+    """PEM file of the certificate, followed by its chain, with which the app itself serves https. Unset: http, for this
+    machine or behind a proxy."""
+    tls_key: Path | None = None
+    """PEM file of the certificate's key, without a password."""
     auth: Literal["demo", "password", "header", "oidc"] = "demo"
     """Who may use the page: one demo user, users with a password, the user a proxy names in a header, or the users of
     an OpenID Connect provider."""
@@ -75,6 +81,11 @@ class ServerSettings(BaseSettings):
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
         return None if value is None else value.rstrip("/")
+
+    @property
+    def scheme(self) -> Literal["http", "https"]:
+        """How the app itself is reached."""
+        return "http" if self.tls_certificate is None else "https"
 
     @property
     def cds_clients(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,6 +80,8 @@ class Settings:
             )
         if server.public_url is not None and not server.public_url.startswith(("http://", "https://")):
             raise ConfigurationError("ASCLEPIUS_PUBLIC_URL must begin with http:// or https://.")
+        if server.tls_certificate is not None or server.tls_key is not None:
+            _check_tls(server)
         if server.cds_issuers and server.auth != "demo" and server.public_url is None:
             raise ConfigurationError("ASCLEPIUS_CDS_ISSUERS needs ASCLEPIUS_PUBLIC_URL, which the tokens must name.")
         if not all(_is_key_place(issuer, keys) for issuer, keys in server.cds_clients.items()):
@@ -100,6 +103,24 @@ class Settings:
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_OIDC_CLIENT_ID.")
         if self.server.public_url is None and not is_loopback(self.server.host):
             raise ConfigurationError("ASCLEPIUS_AUTH=oidc needs ASCLEPIUS_PUBLIC_URL, to which the provider returns.")
+
+
+def _check_tls(server: ServerSettings) -> None:
+    if server.tls_certificate is None or server.tls_key is None:
+        raise ConfigurationError("ASCLEPIUS_TLS_CERTIFICATE and ASCLEPIUS_TLS_KEY belong together: set both.")
+    if server.public_url is not None and not server.public_url.startswith("https://"):
+        raise ConfigurationError(
+            "ASCLEPIUS_PUBLIC_URL must begin with https:// because ASCLEPIUS_TLS_CERTIFICATE is set."
+        )
+    try:
+        for file in (server.tls_certificate, server.tls_key):
+            file.open("rb").close()
+        # Without this password OpenSSL would ask for one at the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(server.tls_certificate, server.tls_key, "")
+    except OSError as error:
+        read = "they are no PEM files, do not belong together, or the key has a password"
+        why = read if isinstance(error, ssl.SSLError) else f"{error.filename} cannot be read ({error.strerror})"
+        raise ConfigurationError(f"ASCLEPIUS_TLS_CERTIFICATE or ASCLEPIUS_TLS_KEY cannot be used: {why}.") from None
 
 
 SECTIONS: tuple[type[BaseSettings], ...] = (

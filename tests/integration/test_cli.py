@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chat_app.cli import shell
+from tests.support.certificates import server_certificate
 from tests.support.served import Served, asclepius, new_data, serve
 
 
@@ -111,6 +112,17 @@ def test_an_unknown_session_starts_a_new_one_and_says_so(session: str, served: S
     assert done.returncode == 0
     assert events(done.stdout)[0]["conversation_id"].startswith("session_")
     assert "new_conversation" in [event.get("code") for event in events(done.stdout)]
+
+
+@pytest.mark.parametrize(("days", "fine"), [(3, False), (30, True)])
+def test_doctor_says_how_long_the_certificate_is_valid(days: int, fine: bool, tmp_path: Path) -> None:
+    _, certificate = server_certificate("localhost", tmp_path, days=days)
+    files = {"ASCLEPIUS_TLS_CERTIFICATE": str(certificate), "ASCLEPIUS_TLS_KEY": str(tmp_path / "private.pem")}
+    done = asclepius("doctor", "--json", data_dir=tmp_path / "data", **files)
+    (found,) = [each for each in json.loads(done.stdout)["findings"] if each["part"] == "certificate"]
+    assert found["ok"] is fine
+    assert ("renew it" in found["detail"]) is not fine
+    assert done.returncode == (0 if fine else 1)
 
 
 def test_doctor_finds_a_whole_app_whole(served: Served) -> None:

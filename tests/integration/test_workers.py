@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,6 +19,7 @@ import psutil
 import pytest
 
 from tests.integration.test_replicas import read, read_of
+from tests.support.certificates import server_certificate
 from tests.support.page_sockets import asking, seen, socket_of
 from tests.support.scripted_server import Request, ScriptedServer, Turn, WaitFor, text_reply
 from tests.support.served import Served, serve
@@ -59,6 +62,12 @@ class Workers:
     """A running server with two workers."""
 
     served: Served
+    trust: ssl.SSLContext | None = None
+    """Trusts the certificate of a server with https."""
+
+    @property
+    def url(self) -> str:
+        return self.served.url.replace("127.0.0.1", "localhost")
 
     def path(self, number: int) -> Path:
         return self.served.data_dir / "run" / f"worker-{number}.sock"
@@ -76,13 +85,14 @@ class Workers:
     @asynccontextmanager
     async def client(self, number: int) -> AsyncIterator[httpx.AsyncClient]:
         """Yield a signed-in client of one worker."""
-        transport = httpx.AsyncHTTPTransport(uds=str(self.path(number)))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
+        transport = httpx.AsyncHTTPTransport(uds=str(self.path(number)), verify=self.trust or True)
+        address = f"{self.url.partition(':')[0]}://localhost"
+        async with httpx.AsyncClient(transport=transport, base_url=address, timeout=60) as client:
             (await client.post("/auth/header")).raise_for_status()
             yield client
 
     def both_serve(self) -> bool:
-        with httpx.Client(base_url=self.served.url, timeout=60) as client:
+        with httpx.Client(base_url=self.url, timeout=60, verify=self.trust or True) as client:
             return bool(client.get("/readyz").json()["parts"].get("workers", {}).get("ready"))
 
 
@@ -94,6 +104,19 @@ def two_workers(folder: Path) -> Iterator[Workers]:
             workers = Workers(served)
             wait_until(workers.both_serve, what="both workers", seconds=300)
             yield workers
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    """Two workers that serve https; the last test of the module kills them."""
+    folder = tmp_path_factory.mktemp("secured")
+    _, certificate = server_certificate("localhost", folder)
+    settings = {"ASCLEPIUS_TLS_CERTIFICATE": str(certificate), "ASCLEPIUS_TLS_KEY": str(folder / "private.pem")}
+    more = {"ASCLEPIUS_WORKERS": "2", "ASCLEPIUS_LOAD_DEMO": "false"}
+    with serve(folder / "data", loaded=False, **settings, **more) as served:
+        workers = Workers(served, ssl.create_default_context(cafile=str(certificate)))
+        wait_until(workers.both_serve, what="both workers", seconds=300)
+        yield workers
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +224,39 @@ def test_sigterm_ends_all_processes(workers: Workers) -> None:
     assert not list((workers.served.data_dir / "run").glob("*.sock"))
 
 
-def test_the_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    settings = {"ASCLEPIUS_WORKERS": "2", "ASCLEPIUS_LOAD_DEMO": "false"}
-    with serve(tmp_path / "data", loaded=False, **settings) as served:
-        family = psutil.Process(served.process.pid).children(recursive=True)
-        assert any("web_server" in " ".join(process.cmdline()) for process in family)
-        os.kill(served.process.pid, signal.SIGKILL)
-        wait_until(lambda: have_ended(family), what="the end of all processes")
+async def test_the_page_its_sockets_and_both_workers_speak_https_with_the_certificate_that_is_set(
+    secured: Workers,
+) -> None:
+    assert secured.trust is not None
+    async with httpx.AsyncClient(base_url=secured.url, timeout=60, verify=secured.trust) as browser:
+        signed_in = (await browser.post("/auth/header")).raise_for_status()
+        assert "; Secure" in signed_in.headers["set-cookie"]
+        assert "strict-transport-security" in signed_in.headers
+        async with socket_of(secured, browser, trust=secured.trust) as (_, events, session):
+            await seen(events, "chat_settings")
+            for number in (1, 2):
+                async with secured.client(number) as client:
+                    files = {"file": ("note.pdf", b"%PDF-1.4", "application/pdf")}
+                    sent = await client.post("/project/file", params={"session_id": session}, files=files)
+                    assert sent.status_code == 200, "one of the workers relays it to the other"
+
+
+def test_tls_1_2_has_ciphers_with_authenticated_encryption_alone(secured: Workers) -> None:
+    older = ssl.create_default_context(cafile=str(secured.served.data_dir.parent / "trusted.pem"))
+    older.maximum_version = ssl.TLSVersion.TLSv1_2
+    older.set_ciphers("ALL")
+    address = ("localhost", int(secured.url.rpartition(":")[2]))
+    with (
+        socket.create_connection(address, timeout=60) as plain,
+        older.wrap_socket(plain, server_hostname="localhost") as connection,
+    ):
+        chosen = connection.cipher()
+    assert chosen is not None
+    assert "GCM" in chosen[0] or "CHACHA20" in chosen[0]
+
+
+def test_the_workers_end_when_their_parent_is_killed(secured: Workers) -> None:
+    family = psutil.Process(secured.served.process.pid).children(recursive=True)
+    assert any("web_server" in " ".join(process.cmdline()) for process in family)
+    os.kill(secured.served.process.pid, signal.SIGKILL)
+    wait_until(lambda: have_ended(family), what="the end of all processes")

@@ -12,8 +12,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def server_certificate(host: str, folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """Return what a server presents as ``host``, and the file with the certificate that its clients must trust."""
+def server_certificate(host: str, folder: Path, *, days: int = 1) -> tuple[ssl.SSLContext, Path]:
+    """Return what a server presents as ``host``, and the file with the certificate that its clients must trust.
+
+    The certificate ends after ``days``; ``private.pem`` beside it is its key.
+    """
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     certificate = (
@@ -23,7 +26,7 @@ def server_certificate(host: str, folder: Path) -> tuple[ssl.SSLContext, Path]:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -42,12 +43,15 @@ async def socket_of(
     *,
     session: str = "",
     ready: bool = True,
+    trust: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[tuple[socketio.AsyncClient, list[tuple[str, Any]], str]]:
     """A page's socket, as Chainlit's page opens it, with what it gets and the id of its session.
 
     ``session``: the one to come back to. Unless it is ``ready``, the page goes before it has said that it is there.
+    ``trust``: the certificates that it trusts.
     """
-    socket = socketio.AsyncClient(request_timeout=60)
+    secured = {"ssl": trust} if trust else None
+    socket = socketio.AsyncClient(request_timeout=60, websocket_extra_options=secured)
     events: list[tuple[str, Any]] = []
     socket.on("*", lambda name, data=None: events.append((name, data)))
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())

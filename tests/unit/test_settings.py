@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import SECTIONS, Settings, variable_name
+from tests.support.certificates import server_certificate
 from tests.support.settings_table import PAGE, settings_table
 
 
@@ -115,3 +117,42 @@ def test_secrets_do_not_show_in_a_representation(monkeypatch: pytest.MonkeyPatch
     settings = Settings()
     assert "sk-secret" not in repr(settings.model)
     assert "hunter2" not in repr(settings.storage)
+
+
+def with_tls(folder: Path, **more: str) -> Settings:
+    """Settings of a server with https, whose files are in ``folder``."""
+    given = {"tls_certificate": str(folder / "trusted.pem"), "tls_key": str(folder / "private.pem"), **more}
+    return Settings(server={name: value for name, value in given.items() if value})
+
+
+def test_a_certificate_with_its_key_is_taken(tmp_path: Path) -> None:
+    server_certificate("localhost", tmp_path)
+    settings = with_tls(tmp_path, public_url="https://localhost")
+    settings.check()
+    assert settings.server.scheme == "https"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"tls_key": ""}, "set both"),
+        ({"tls_certificate": ""}, "set both"),
+        ({"public_url": "http://localhost"}, "ASCLEPIUS_PUBLIC_URL"),
+        ({"tls_key": "missing.pem"}, "missing.pem cannot be read"),
+        ({"tls_key": "other/private.pem"}, "belong together"),
+        ({"tls_key": "locked.pem"}, "has a password"),
+        ({"tls_certificate": "private.pem"}, "are no PEM files"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_a_certificate_that_cannot_be_used_is_a_sentence(wrong: dict[str, str], named: str, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    server_certificate("localhost", tmp_path / "other")
+    server_certificate("localhost", tmp_path)
+    key = serialization.load_pem_private_key((tmp_path / "private.pem").read_bytes(), None)
+    encoded = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    (tmp_path / "locked.pem").write_bytes(
+        key.private_bytes(*encoded, serialization.BestAvailableEncryption(b"password"))
+    )
+    with pytest.raises(ConfigurationError, match=named):
+        with_tls(tmp_path, **wrong).check()
