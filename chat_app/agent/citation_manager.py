@@ -20,6 +20,7 @@ from chat_app.agent.citations.cited_sections import cited_sections
 from chat_app.agent.citations.passage_choice import best_source
 from chat_app.agent.statements.statement_check import Claim
 from chat_app.events import CitationAdded, CitationReceived, Notice, Reference, ReferencesReady, TextDelta
+from chat_app.generation.text_buffer import TextBuffer
 from tools.language.quotes import quotes_in
 from tools.language.sentences import last_sentence
 from tools.types import FunctionOutput, Passage
@@ -54,7 +55,7 @@ class CitationManager:
         self._cited: dict[str, Passage] = {}
         self._quotes: dict[str, list[str]] = {}
         self._sections: dict[str, list[str]] = {}
-        self._statement = ""
+        self._statement = TextBuffer()
         self._last_statement = ""
         self._dropped = 0
         self.claims: list[Claim] = []
@@ -124,8 +125,10 @@ class CitationManager:
 
     def _follow(self, text: str) -> None:
         """Track the statement that a following citation supports: the text since the last line or citation."""
-        line = text.rpartition("\n")[2]
-        self._statement = line if "\n" in text else self._statement + line
+        _, ended, line = text.rpartition("\n")
+        if ended:
+            self._statement = TextBuffer()
+        self._statement.append(line)
         if text.strip():
             self._last_statement = ""
 
@@ -135,7 +138,7 @@ class CitationManager:
             # Several numbers of which none was retrieved, or a range that was not: values, not a citation.
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
-        if not known and _SUBSCRIPTED.search(self._statement):
+        if not known and _SUBSCRIPTED.search(str(self._statement)):
             # ``a[1]`` is a name with an index.
             self._follow(marker.raw)
             return [TextDelta(text=marker.raw)]
@@ -146,7 +149,8 @@ class CitationManager:
 
     def _said(self) -> str:
         """Return the statement that a citation at this point supports."""
-        return self._statement if self._statement.strip(" .,;:") else self._last_statement
+        statement = str(self._statement)
+        return statement if statement.strip(" .,;:") else self._last_statement
 
     def _cite(self, passage: Passage, marker: str, *, statement: str = "") -> CitationAdded:
         key = passage.id
@@ -161,7 +165,7 @@ class CitationManager:
             self.claims.append(Claim(claim))
         self.claims[-1].cited[number] = passage
         if not statement:
-            self._last_statement, self._statement = said, ""
+            self._last_statement, self._statement = said, TextBuffer()
         return CitationAdded(number=number, passage=passage, marker=marker)
 
     def _drop(self) -> list[CitedEvent]:

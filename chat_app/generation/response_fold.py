@@ -132,6 +132,8 @@ class ResponseFold:
 
     def apply_all(self, events: Sequence[ResponseEvent]) -> list[Update]:
         """Return the updates that ``events`` cause; the text that follows in one message is one of them."""
+        if len(events) == 1:
+            return self.apply(events[0])
         updates: list[Update] = []
         at, text = Place(""), list[str]()
         for event in events:

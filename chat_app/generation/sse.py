@@ -16,8 +16,6 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Limit of an event; a response object with large file search results takes a few megabytes."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_WHOLE = re.compile(rb"(?:event: ([^\r\n]*)\n)?data: ([^\r\n]*)\n\n")
-"""An event as nearly all servers write it."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -46,12 +44,6 @@ class SSEDecoder:
             # The CR that ended the last chunk has ended its line already; an LF here belongs to it.
             chunk = chunk[1:] if chunk.startswith(b"\n") else chunk
             self._after_cr = False
-        read = 0
-        while self._between and (event := _WHOLE.match(chunk, read)) is not None and event.end() - read <= self._max:
-            read = event.end()
-            self.name = (event[1] or b"").strip()
-            yield event[2]
-        chunk = chunk[read:]
         self._after_cr = chunk.endswith(b"\r")
         *lines, rest = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         for part in lines:
@@ -78,11 +70,6 @@ class SSEDecoder:
             self._rest.append(rest)
             self._rest_size += len(rest)
             self._check(self._rest_size)
-
-    @property
-    def _between(self) -> bool:
-        """Whether an event begins with the next byte."""
-        return not (self._rest or self._data or self._name or self._first)
 
     def _add(self, value: bytes) -> None:
         self._data.append(value)

@@ -24,7 +24,7 @@ OVERLOAD_PAUSE: Final = 0.3
 _TICK: Final = 0.01
 """Pauses end together, at multiples of this time: one pass through the event loop then serves several streams."""
 _MEASURED_SECONDS: Final = 0.1
-_CALM, _FULL, _OVERLOADED = 0.1, 0.6, 0.85
+_CALM, _FULL, _OVERLOADED = 0.1, 0.4, 0.85
 """Shares of the time at which the pauses begin, reach their longest, and exceed it: a process with more to do than it
 can would otherwise start no further answer.
 """

@@ -145,20 +145,19 @@ class TurnJournal:
 
     async def close(self, turn_id: str) -> None:
         """End the journal of a turn that the history has; it can be read for ``KEPT_SECONDS``."""
-        await self._run(lambda: self._redis.expire(_key(turn_id), KEPT_SECONDS))
-        await self._forget(turn_id)
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.expire(_key(turn_id), KEPT_SECONDS)
+        pipeline.hdel(_OPEN, turn_id)
+        pipeline.srem(_STOPS, turn_id)
+        pipeline.delete(_claim(turn_id))
+        await self._run(pipeline.execute)
 
     async def erase(self, thread_id: str) -> None:
         """Delete the journals of a conversation."""
         turns = [turn.decode() for turn in await self._run(lambda: self._redis.smembers(_thread(thread_id)))]
         for turn_id in turns:
-            await self._forget(turn_id)
+            await self.close(turn_id)
         await self._run(lambda: self._redis.delete(_thread(thread_id), *map(_key, turns)))
-
-    async def _forget(self, turn_id: str) -> None:
-        await self._run(lambda: self._redis.hdel(_OPEN, turn_id))
-        await self._run(lambda: self._redis.srem(_STOPS, turn_id))
-        await self.unclaim(turn_id)
 
     async def ask_to_stop(self, turn_id: str) -> None:
         """Ask the process that writes the turn to stop it."""
@@ -197,11 +196,10 @@ class TurnJournal:
 
     async def claim(self, turn_id: str, *, seconds: int = _CLAIM_SECONDS) -> bool:
         """Return whether this process is to write the abandoned turn; the claim ends with ``close`` or in seconds."""
-        key = _key(turn_id)
-        if not await self._run(lambda: self._redis.set(f"{key}:claim", self.writer, nx=True, ex=seconds)):
+        if not await self._run(lambda: self._redis.set(_claim(turn_id), self.writer, nx=True, ex=seconds)):
             return False
         # The one that took the turn over before has died, too.
-        await self._run(lambda: self._redis.set(_writer(key), self.writer, xx=True, ex=self._ttl))
+        await self._run(lambda: self._redis.set(_writer(_key(turn_id)), self.writer, xx=True, ex=self._ttl))
         return True
 
     async def take_over(self, turn_id: str, thread_id: str, question_id: str, *, owner: str) -> None:
@@ -209,13 +207,15 @@ class TurnJournal:
         opened = OpenTurn(
             thread_id=thread_id, writer=self.writer, question_id=question_id, owner=owner, taken_over=True
         )
-        await self._run(lambda: self._redis.set(_writer(_key(turn_id)), self.writer, ex=self._ttl))
-        await self._run(lambda: self._redis.hset(_OPEN, turn_id, opened.model_dump_json()))
-        await self.unclaim(turn_id)
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.set(_writer(_key(turn_id)), self.writer, ex=self._ttl)
+        pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
+        pipeline.delete(_claim(turn_id))
+        await self._run(pipeline.execute)
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""
-        await self._run(lambda: self._redis.delete(f"{_key(turn_id)}:claim"))
+        await self._run(lambda: self._redis.delete(_claim(turn_id)))
 
     async def keep_alive(self) -> None:
         """Show other processes that this one still runs."""
@@ -231,6 +231,10 @@ def _key(turn_id: str) -> str:
 
 def _writer(key: str) -> str:
     return f"{key}:writer"
+
+
+def _claim(turn_id: str) -> str:
+    return f"{_key(turn_id)}:claim"
 
 
 def _thread(thread_id: str) -> str:

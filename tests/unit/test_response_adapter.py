@@ -373,7 +373,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def test_reads_pause_by_how_busy_the_thread_is() -> None:
-    times, busy = [0.05, 1.0, 2.0, 3.0, 3.057, 4.0], iter([0.0, 0.35, 1.05, 2.05, 2.05])
+    times, busy = [0.05, 1.0, 2.0, 3.0, 3.057, 4.0], iter([0.0, 0.25, 0.95, 1.95, 1.95])
     pace = ReadPace(iter([0.0, *times]).__next__, busy.__next__)
     pauses = [pace.pause() for _ in times]
     longest = [0, LONGEST_PAUSE / 2, LONGEST_PAUSE, OVERLOAD_PAUSE, OVERLOAD_PAUSE, 0]
