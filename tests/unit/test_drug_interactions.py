@@ -10,10 +10,11 @@ import pytest
 from tools.drug_database.labels.interaction_output import NOTHING_FOUND, interaction_result
 from tools.drug_database.labels.interactions import MOST_QUOTES
 from tools.drug_database.labels.label_terms import label_terms
-from tools.drug_database.labels.severity import SEVERITIES, figures, severity_of
+from tools.drug_database.labels.severity import SEVERITIES, severity_of
 from tools.drug_database.labels.shared_risks import RISKS, states
 from tools.drug_database.records import SECTION_TITLES, DataSource, DrugRecord, Fact, Label, SectionName
 from tools.drug_database.records.queries import DrugHit, DrugQuery, DrugSearchResult, Match
+from tools.language.figures import written_figures
 from tools.types import ToolResult
 
 Sections = dict[SectionName, tuple[str, ...]]
@@ -320,7 +321,7 @@ def test_severity_follows_the_wording(sentence: str, severity: str) -> None:
 
 
 def test_figures_are_read_as_written() -> None:
-    assert figures("Give 2.5 mg to 5 mg twice daily at least 2 hours before.") == (
+    assert written_figures("Give 2.5 mg to 5 mg twice daily at least 2 hours before.") == (
         "2.5 mg",
         "5 mg twice daily",
         "2 hours",

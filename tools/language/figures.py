@@ -17,7 +17,7 @@ LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, 
 """How often a day, as prescriptions write it."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _KINDS: Final = {
-    "mass": "ng=1e-6; µg|mcg|ug|microgram|micrograms=1e-3; mg|milligram|milligrams=1; g|gram|grams=1e3"
+    "mass": "ng=1e-6; µg|mcg|ug|microgram|micrograms=1e-3; mg|milligram|milligrams=1; g|gm|gram|grams=1e3"
             "; kg|kgs|kilo|kilos|kilogram|kilograms=1e6; lb|lbs|pound|pounds=453592.37",
     "volume": "ml=1; dl=100; l|litre|litres|liter|liters=1e3",
     "amount": "µmol|umol|micromol|mcmol=1e-3; mmol|meq=1; mol=1e3",
@@ -71,7 +71,7 @@ def with_decimal_points(text: str) -> str:
 Bound = Literal["", "up", "down", "near"]
 _UNIT: Final = any_spelling(UNITS)
 _FIGURE: Final = re.compile(
-    rf"(?<![a-z\d.])(?P<number>{DECIMAL})(?![a-z\d]*[a-z]\d)"
+    r"(?P<number>\d(?<![a-z\d.]\d)\d*(?:\.\d+)?)(?![a-z\d]*[a-z]\d)"
     rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
 _WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(COUNTS)})\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
@@ -139,7 +139,7 @@ def fold(text: str) -> str:
 def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
     """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
     folded = fold(text)
-    often = [match.span() for match in _RATE.finditer(folded)]
+    often = [match.span() for match in _rates(folded)]
     found = [
         (match.start(), _figure(folded, match, float(COUNTS.get(match["number"]) or match["number"])))
         for pattern in (_FIGURE, _WORD_FIGURE)
@@ -149,6 +149,23 @@ def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
     ]
     found.sort(key=lambda each: each[0])
     return tuple(_ranged(folded, found))
+
+
+def units_of(*kinds: str) -> str:
+    """Return a pattern for the units of ``kinds``, any for none."""
+    return any_spelling(name for name, (kind, _) in UNITS.items() if not kinds or kind in kinds)
+
+
+_WRITTEN: Final = re.compile(
+    rf"\b{DECIMAL}(?:\s*(?:to|-|–)\s*{DECIMAL})?(?:(?:-|\s*)(?:{_UNIT}|fold)(?![a-z])|%)(?:/(?:{_UNIT}|dose)(?![a-z]))*"
+    rf"(?:\s+(?:{_RATE.pattern}))?",
+    re.IGNORECASE,
+)
+
+
+def written_figures(text: str) -> tuple[str, ...]:
+    """Return the amounts, spans and rates in ``text`` as they are written, each once."""
+    return tuple(dict.fromkeys(match[0] for match in _WRITTEN.finditer(text)))
 
 
 class Rate(NamedTuple):
@@ -164,6 +181,11 @@ def rates(text: str) -> tuple[Rate, ...]:
     return tuple(
         Rate(round(daily, 4), match[0].strip()) for match in _RATE.finditer(fold(text)) for daily in _daily(match)
     )
+
+
+@lru_cache(maxsize=1_024)
+def _rates(folded: str) -> tuple[re.Match[str], ...]:
+    return tuple(_RATE.finditer(folded))
 
 
 def _daily(match: re.Match[str]) -> Iterable[float]:

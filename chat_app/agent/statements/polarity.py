@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
@@ -105,28 +105,35 @@ def _denies(one: Polarity, other: Polarity) -> bool:
 
 def opposites(statement: str, source: str) -> frozenset[str]:
     """Return the words of ``statement`` that exclude one of ``source`` in whose place they are."""
-    said, found = (Counter(_words(text)) for text in (statement, source))
-    more, less = (said - found).keys(), (found - said).keys()
+    said, found = _words(statement), _words(source)
+    more, less = (
+        [word for word, count in one.items() if count > other[word]] for one, other in ((said, found), (found, said))
+    )
     sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
     here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
     lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
     contrasted = {word for (line, _), word in sides[0].items() if line in lines}
-    return frozenset(contrasted | {word for word in more if not less.isdisjoint(_turned(word))})
+    return frozenset(contrasted | {word for word in more if any(turned in less for turned in _turned(word))})
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> Counter[str]:
+    """Return the words of ``text`` without negations and bounds, in their usual forms."""
     plain = _NEGATORS.sub(" ", _LIMIT.sub(" ", text.casefold()))
-    return [stem(usual_form(word)) for word in _WORD.findall(plain)]
+    return Counter(map(_usual, _WORD.findall(plain)))
 
 
-def _turned(word: str) -> Iterator[str]:
-    """Yield the forms of ``word`` with the opposite prefix or ending."""
-    yield f"un{word}"
-    yield word.removeprefix("un") if word.startswith("un") else ""
-    for parts in _OPPOSED_PARTS:
-        for one, other in permutations(parts):
-            if one in word:
-                yield word.replace(one, other)
+@lru_cache(maxsize=65_536)
+def _usual(word: str) -> str:
+    return stem(usual_form(word))
+
+
+@lru_cache(maxsize=65_536)
+def _turned(word: str) -> tuple[str, ...]:
+    """Return the forms of ``word`` with the opposite prefix or ending."""
+    parts = [pair for parts in _OPPOSED_PARTS for pair in permutations(parts)]
+    turned = [word.replace(one, other) for one, other in parts if one in word]
+    return (f"un{word}", *turned, *([word.removeprefix("un")] if word.startswith("un") else []))
 
 
 @cache
@@ -135,6 +142,6 @@ def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for number, line in enumerate(word_lines("opposites")):
         for side, words in enumerate(line.split("|")):
-            for word in dict.fromkeys(_words(words)):
+            for word in _words(words):
                 found[word] = (*found.get(word, ()), (number, side))
     return found

@@ -115,12 +115,11 @@ def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Uni
     problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
     if not said:
         return problems
-    anywhere = [figure for source in sources for figure in source.figures]
     near = [figure for unit in repeated for figure in figures(unit.text, words=True)]
     for figure in said:
-        difference = compare(figure, near or anywhere)
-        if difference == "number" and near and _adds_figures(statement, repeated):
-            difference = compare(figure, anywhere)
+        difference = compare(figure, near)
+        if not near or (difference == "number" and _adds_figures(statement, repeated)):
+            difference = compare(figure, [figure for source in sources for figure in source.figures])
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
     return problems

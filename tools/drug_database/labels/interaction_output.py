@@ -11,10 +11,11 @@ from pydantic import JsonValue
 from tools.drug_database.labels.interaction_parties import Party, medicine, unlisted
 from tools.drug_database.labels.interactions import Statement, pair_statements, single_statements
 from tools.drug_database.labels.label_tools import NO_LABEL, alias_notes, named_record, section_passage
-from tools.drug_database.labels.severity import SEVERITIES, figures
+from tools.drug_database.labels.severity import SEVERITIES
 from tools.drug_database.names.name_keys import base_moieties, joined
 from tools.drug_database.records import SECTION_TITLES, DrugRecord
 from tools.drug_database.records.queries import DrugSearchResult
+from tools.language.figures import written_figures
 from tools.types import Passage, Phrase, ToolResult
 
 NOTHING_FOUND = (
@@ -112,7 +113,7 @@ class _Row(NamedTuple):
             "matched_by": first.how,
             "mentioned_as": list(dict.fromkeys(name for one in self.statements for name in one.mentioned_as)),
             "section": SECTION_TITLES[first.section],
-            "figures": list(dict.fromkeys(figure for quote in quotes for figure in figures(quote))),
+            "figures": list(dict.fromkeys(figure for quote in quotes for figure in written_figures(quote))),
             "label": {first.section: list(quotes)},
         }
 

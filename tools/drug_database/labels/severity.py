@@ -50,12 +50,6 @@ _MONITOR = re.compile(
     r"|\bwarn(?:ed)?\b|\brisks?\b|\bfrequent(?:ly)?\b|\büberwach\w*|\bVorsicht\b|\bkontrollier\w*",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(
-    r"\b\d+(?:[.,]\d+)?(?:\s*(?:to|-|–)\s*\d+(?:[.,]\d+)?)?\s*"
-    r"(?:mg|mcg|micrograms?|g|mL|units?|mEq|%|hours?|days?|weeks?|-fold)(?:/(?:kg|day|h|hour|m2|dose))*"
-    r"(?:\s+(?:(?:once|twice|three times) (?:daily|a day)|daily|per day|a day|every \w+ \w+))?",
-    re.IGNORECASE,
-)
 
 
 def severity_of(sentence: str, section: SectionName) -> Severity:
@@ -67,8 +61,3 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
     if _DOSE.search(sentence) and not _NO_CHANGE.search(sentence):
         return "adjust dose"
     return "monitor" if section == "boxed_warning" or _MONITOR.search(sentence) else "described"
-
-
-def figures(sentence: str) -> tuple[str, ...]:
-    """Return the amounts and intervals in ``sentence``, as written."""
-    return tuple(dict.fromkeys(match[0] for match in _FIGURE.finditer(sentence)))

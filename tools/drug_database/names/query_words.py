@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tools.drug_database.names.name_keys import word_list
+from tools.language.figures import DECIMAL, units_of
 from tools.language.folding import fold_name
 
 LONGEST: Final = 300
@@ -19,9 +20,11 @@ CONTEXT: Final = word_list("context")
 """What a question may be about beside a medicine: diseases, organs, food. Some are names as well (alcohol, iron)."""
 JOINING: Final = frozenset({"and", "with", "plus", "in", "w", "und", "mit", "y", "con"})
 """Words between the parts of a combination."""
-_AMOUNT = re.compile(r"^\d+(?:[.,]\d+)*(?:mg|mcg|ug|g|gm|ml|l|iu|units?|meq|mmol|%|h|hr|hrs)?$")
+_STRENGTHS: Final = units_of("mass", "amount", "activity", "share")
+_NUMBER: Final = r"\d+(?:[.,]\d+)*"
+_AMOUNT = re.compile(rf"^{_NUMBER}(?:{_STRENGTHS}|{units_of('volume', 'time')})?$")
 _STRENGTH = re.compile(
-    r"\d+(?:[.,]\d+)*\s*(?:mg|mcg|ug|g|gm|iu|units?|meq|mmol|%)(?:\s*/\s*(?:\d+(?:\.\d+)?\s*)?(?:ml|l|hr|h|g|actuation|day))?",
+    rf"{_NUMBER}\s*(?:{_STRENGTHS})(?:\s*/\s*(?:{DECIMAL}\s*)?(?:{units_of('volume', 'time')}|g|actuation))?",
     re.IGNORECASE,
 )
 _GLUED = re.compile(rf"(?<=[a-z]{{3}})(?={_STRENGTH.pattern}(?![a-z]))", re.IGNORECASE)
