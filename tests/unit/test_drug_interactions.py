@@ -111,6 +111,7 @@ def test_a_shared_ingredient_is_noted() -> None:
 
 def test_quotes_come_by_severity_and_not_by_their_place() -> None:
     sentences = (
+        "Betadrug does not affect the pharmacokinetics of alphadrug.",
         "Betadrug raises the levels of alphadrug.",
         "Monitor blood pressure with betadrug.",
         "Limit the dose of alphadrug to 10 mg daily with betadrug.",
@@ -314,10 +315,30 @@ def test_the_label_of_the_named_brand_is_quoted_first() -> None:
         ("Monitor serum levels closely.", "monitor"),
         ("It raised the AUC by 58%.", "described"),
         ("It is not contraindicated with nitrates.", "described"),
+        ("No interaction with digoxin was observed.", "no effect stated"),
+        ("Its levels were unaffected.", "no effect stated"),
+        ("It did not change the INR, but bleeding increased.", "described"),
     ],
 )
 def test_severity_follows_the_wording(sentence: str, severity: str) -> None:
     assert severity_of(sentence, "interactions") == severity
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Alphadrug is contraindicated in hypersensitivity to alphadrug, betadrug or another agent.",
+        "Alphadrug is contraindicated after an anaphylactic reaction to betadrug.",
+        "Alphadrug is contraindicated in asthma without concomitant use of betadrug.",
+        "Rash was seen in betadrug-allergic patients.",
+    ],
+)
+def test_what_is_not_taken_with_the_medicine_is_no_interaction(sentence: str) -> None:
+    label = record("alphadrug", {"contraindications": (sentence,)})
+    assert pairs(check(label, record("betadrug")))[0]["mentions"] == 0
+    combined = sentence.removesuffix(".") + ", and with betadrug."
+    label = record("alphadrug", {"contraindications": (combined,)})
+    assert pairs(check(label, record("betadrug")))[0]["severity"] == "contraindicated"
 
 
 def test_figures_are_read_as_written() -> None:

@@ -37,6 +37,13 @@ _TOGETHER = re.compile(
     r"|\buse[ds]? with\b|\balso contain\w*|\bduplicat\w*|\binteract\w*",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r"\bwithout (?!\w+ing\b)(?!known|any |clinical|signific|evidence)[^,;.()]*"
+    r"|\b(?:hypersensitivity|allerg(?:y|ic)|anaphyla(?:xis|ctic)|reactions?)(?: reactions?)?\b[^.;]*?\b(?:to|of)\b"
+    r"[^.;]*?(?=,? (?:and |or )?(?:with|in|after|within)\b|[.;]|$)|\b[\w-]+-allergic\b",
+    re.IGNORECASE,
+)
+"""What is not taken together: what a medicine must not be used without, and what a patient is allergic to."""
 How = Literal["name", "class", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "shared risk")
 
@@ -94,7 +101,8 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
     others, or compares a combination, by its brand, with one of its ingredients.
     """
     for label, section, sentence in _sentences(of.record):
-        named, classed = about.named_in(sentence), about.classed_in(sentence)
+        taken = _ASIDE.sub(" ", sentence)
+        named, classed = about.named_in(taken), about.classed_in(taken)
         if not named and not classed:
             continue
         together = _TOGETHER.search(sentence) is not None or of.tells_apart(sentence)

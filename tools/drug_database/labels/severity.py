@@ -1,8 +1,8 @@
 """How strongly a label's sentence warns, by its wording alone.
 
 The levels follow the verbs of FDA's labeling guidance (21 CFR 201.57): a use that is contraindicated, one to avoid, one
-that needs another dose, and one to monitor. A sentence that only describes an effect is ``described``. The wording is
-general: no medicine is named here.
+that needs another dose, and one to monitor. A sentence that only describes an effect is ``described``; one that denies
+an effect is no warning. The wording is general: no medicine is named here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 
 from tools.drug_database.records import SectionName
 
-Severity = Literal["contraindicated", "avoid", "adjust dose", "monitor", "described"]
+Severity = Literal["contraindicated", "avoid", "adjust dose", "monitor", "described", "no effect stated"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 _NEVER = re.compile(
@@ -45,9 +45,20 @@ _NO_CHANGE = re.compile(
     re.IGNORECASE,
 )
 _MONITOR = re.compile(
-    r"\bmonitor\w*|\bcaution\w*|\bcareful\w*|\bclosely\b|\bobserv(?:e|ed|ation)\b|\bcheck\w*|\bmeasure[ds]?\b|\bwatch\b"
-    r"|\bperiodic\w*|\bsupervis\w*|\bassess\w*|\bshould be (?:considered|weighed|alert|aware)\b"
-    r"|\bwarn(?:ed)?\b|\brisks?\b|\bfrequent(?:ly)?\b|\büberwach\w*|\bVorsicht\b|\bkontrollier\w*",
+    r"\bmonitor\w*|\bcaution\w*|\bcareful\w*|\bclosely\b|\bobserv(?:e|ation)\b|\bbe observed\b|\bcheck\w*"
+    r"|\bmeasure[ds]?\b|\bwatch\b|\bperiodic\w*|\bsupervis\w*|\bassess\w*|\bfrequent(?:ly)?\b|\bwarn(?:ed)?\b|\brisks?\b"
+    r"|\bshould be (?:considered|weighed|alert|aware)\b|\büberwach\w*|\bVorsicht\b|\bkontrollier\w*",
+    re.IGNORECASE,
+)
+
+_NO_EFFECT = re.compile(
+    r"\b(?:no|not|without|neither|nor)\b[^.;,]{0,60}\b(?:affect|effect|interact|alter|chang|influenc|differ|modif|interfer)\w*"
+    r"|\bun(?:affected|altered|changed)\b",
+    re.IGNORECASE,
+)
+_EFFECT = re.compile(
+    r"\b(?:but|however|although|except|while|whereas|unless)\b|\b(?:rais|increas|elevat|lower|reduc|decreas|potentiat|enhanc"
+    r"|prolong|impair|antagoni[sz])\w*",
     re.IGNORECASE,
 )
 
@@ -60,4 +71,6 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
         return "avoid"
     if _DOSE.search(sentence) and not _NO_CHANGE.search(sentence):
         return "adjust dose"
-    return "monitor" if section == "boxed_warning" or _MONITOR.search(sentence) else "described"
+    if section == "boxed_warning" or _MONITOR.search(sentence):
+        return "monitor"
+    return "no effect stated" if _NO_EFFECT.search(sentence) and not _EFFECT.search(sentence) else "described"

@@ -29,6 +29,7 @@ INDICATORS: Final[dict[Severity, Indicator]] = {
     "adjust dose": "warning",
     "monitor": "info",
     "described": "info",
+    "no effect stated": "info",
 }
 _LONGEST_SUMMARY: Final = 139
 _QUOTES: Final = 3

@@ -102,9 +102,8 @@ def _statements(pairs: Sequence[tuple[Party, Party]]) -> tuple[tuple[PairFinding
     for one, other in pairs:
         said = pair_statements(one, other)
         stated = tuple(statement for statement in said if statement.how != "shared risk")
-        if stated:
+        if any(statement.severity != "no effect stated" for statement in stated):
             findings.append(PairFinding(one, other, stated))
-        else:
-            risks += said
+        risks += [statement for statement in said if statement.how == "shared risk" and not stated]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.statements[0].severity))
     return tuple(findings), tuple(risks)
