@@ -275,25 +275,31 @@ def test_quotes_that_answer_come_under_their_source_each_with_its_marker() -> No
     assert answer.text == "From the guidelines:\n\n- ACE inhibitors are contraindicated in pregnancy. [1]"
 
 
+IN_PREGNANCY = "ACE inhibitors are contraindicated in pregnancy."
+IN_ANGIOEDEMA = "ACE inhibitors are contraindicated in angioedema."
+
+
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("asked", "texts", "expected"),
     [
+        (" in pregnancy", (IN_PREGNANCY, IN_ANGIOEDEMA), "{} [1]\n\nMore from the sources:\n\n- ACE"),
+        ("", (f"{IN_PREGNANCY} {IN_ANGIOEDEMA}",), "From the guidelines:\n\n- {} [1]\n- ACE"),
         (
-            ("ACE inhibitors are contraindicated in pregnancy.", "ACE inhibitors are contraindicated in angioedema."),
-            "ACE inhibitors are contraindicated in pregnancy. [1]\n\nMore from the sources:\n\n- ACE inhibitors are "
-            "contraindicated in angioedema. [2]",
-        ),
-        (
-            ("ACE inhibitors are contraindicated in pregnancy. Except when ACE inhibitors are all there is.",),
-            "From the guidelines:\n\n- ACE inhibitors are contraindicated in pregnancy. [1]\n- Except when",
+            " in pregnancy",
+            (f"{IN_PREGNANCY} Except where nothing else helps.",),
+            "From the guidelines:\n\n- {} [1]\n- E",
         ),
     ],
+    ids=["best", "as good", "limited"],
 )
-def test_the_sentence_that_answers_best_comes_first_unless_the_next_one_limits_it(
-    texts: tuple[str, ...], expected: str
+def test_the_sentence_that_answers_best_comes_first_unless_another_is_as_good_or_limits_it(
+    asked: str, texts: tuple[str, ...], expected: str
 ) -> None:
-    answer = compose("When are ACE inhibitors contraindicated?", gather([guideline(*texts)]))
-    assert answer.text.startswith(expected)
+    known = [{"term": term, "weight": 2.0} for term in ("ace", "inhibitor", "contraindicated", "pregnancy")]
+    output = json.loads(guideline(*texts).output) | {"terms": known}
+    told = ToolOutput("search_clinical_guidelines", "{}", json.dumps(output))
+    answer = compose(f"When are ACE inhibitors contraindicated{asked}?", gather([told]))
+    assert answer.text.startswith(expected.format(IN_PREGNANCY))
 
 
 def test_where_no_quote_holds_most_of_the_question_the_closest_are_given_and_said_to_be_no_clear_answer() -> None:

@@ -117,11 +117,11 @@ def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:
-    """Return whether the first of several quotes is the best one and says it all without its title or a neighbour."""
+    """Return whether the first of several quotes is better than all others and can be read without its neighbours."""
     first, *others = quotes
     if not others or first.passage.title or first.unit.table or first.unit.leans or others[0].unit.limits:
         return False
-    return all(first.score >= other.score for other in others)
+    return all(first.score > other.score for other in others)
 
 
 def _open(draft: Draft, unit: Unit) -> None:
