@@ -133,6 +133,11 @@
     for (const part of document.querySelectorAll('.step > div > [id*="-part-"]')) {
       part.toggleAttribute('data-continues', part.closest('.step').previousElementSibling?.dataset.stepType === 'assistant_message');
     }
+    // What comes before the answer, such as the notice of an emergency, is a quote with nothing but strong words.
+    for (const words of document.querySelectorAll('.message-content blockquote .font-bold')) {
+      const quote = words.closest('blockquote');
+      quote.toggleAttribute('data-notice', quote.textContent.trim() === words.textContent);
+    }
     for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.rounded-3xl')?.setAttribute('data-empty', '');
     for (const node of document.querySelectorAll('#chat-settings [role="switch"]')) node.closest('.space-y-2')?.setAttribute('data-switch', '');
   }

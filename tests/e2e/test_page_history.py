@@ -196,8 +196,10 @@ async def test_a_dropped_guideline_is_taken_in_page_by_page_and_a_refused_one_sa
             ("fake.pdf", b"<html>", "not a PDF"),
             ("encrypted.pdf", pdf, "the file is encrypted"),
         ):
-            await ask_with_file(page, "say: next", name, content)
+            # A file without a question has no bubble.
+            await ask_with_file(page, "", name, content)
             await expect(page.locator(".ai-message [role='article']", has_text=reason)).to_be_visible()
+            await expect(page.locator("[data-step-type='user_message'] .rounded-3xl:visible")).to_have_count(1)
 
 
 async def test_several_files_are_taken_and_one_is_removed_and_the_settings_in_force_are_seen(

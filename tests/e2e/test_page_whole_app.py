@@ -94,6 +94,16 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         assert await page.locator(".asc-reference").count() >= 1
 
 
+async def test_the_notice_of_an_emergency_is_marked_as_one(browser: Browser, served: Served) -> None:
+    async with recorded(browser, "whole-emergency") as context:
+        page = await context.new_page()
+        await page.goto(served.url)
+        await ask(page, "My child drank bleach, what now?")
+        await answered(page)
+        await expect(page.locator("blockquote[data-notice]")).to_contain_text("This may be an emergency.")
+        await expect(page.locator("blockquote[data-notice]")).to_have_css("font-style", "normal")
+
+
 async def test_where_no_sentence_clearly_answers_the_page_says_so(browser: Browser, served: Served) -> None:
     async with recorded(browser, "whole-abstain") as context:
         page = await context.new_page()

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from PIL import Image
 
 from tests.support.page_sockets import seen, socket_of
 from tests.support.pdfs import write_pdf
@@ -125,6 +126,21 @@ async def test_a_file_answers_in_its_conversation_and_in_no_other(app: Served, l
             assert elsewhere.props["references"] == []
         shouted = await asked(app, cleo, letter.question, thread=answer.thread.upper())
         assert shouted.props["references"] == []
+
+
+async def test_a_scan_beside_the_question_is_said_to_be_unreadable_above_what_other_documents_answer(
+    app: Served, letter: Letter, tmp_path: Path
+) -> None:
+    scan = tmp_path / "scan.pdf"
+    Image.new("L", (200, 200), 255).save(scan)
+    async with user_of(app, "ana") as ana:
+        first = await asked(app, ana, letter.question, file=letter.pdf)
+        answer = await asked(app, ana, letter.question, thread=first.thread, file=scan.read_bytes(), name="scan.pdf")
+    plain, begins = answer.props["plain"], answer.props["answer_at"]
+    assert plain[:begins].startswith("No text could be read in")
+    assert "12 mg" in plain[begins:]
+    assert {card["document_id"] for card in answer.own} == {first.own[0]["document_id"]}
+    assert [file["state"] for file in answer.props["files"]] == ["own"]
 
 
 async def test_its_passage_page_and_file_are_open_to_its_owner_alone(app: Served, letter: Letter) -> None:

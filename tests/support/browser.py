@@ -108,8 +108,9 @@ async def _type(page: Page, question: str) -> None:
 
 
 async def ask_with_file(page: Page, question: str, name: str, content: bytes) -> None:
-    """Upload a PDF, then ask ``question``."""
-    await _type(page, question)
+    """Upload a PDF, then ask ``question``, which may be empty."""
+    if question:
+        await _type(page, question)
     # A file can be sent up once the page is connected.
     async with page.expect_response("**/project/file?*") as sent:
         upload = {"name": name, "mimeType": "application/pdf", "buffer": content}
