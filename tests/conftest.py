@@ -30,10 +30,8 @@ os.environ.setdefault("TESTS_RUN", str(os.getpid()))
 
 # Generated examples have no time limit, which would fail on a busy machine alone, and are the same in each run: a new
 # counterexample is found by `--hypothesis-profile=explore`, and not in the middle of somebody's change.
-settings.register_profile(
-    "explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False, max_examples=1_000
-)
-settings.register_profile("repeatable", settings.get_profile("explore"), derandomize=True, max_examples=100)
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
+settings.register_profile("repeatable", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("repeatable")
 
 PROJECT = Path(__file__).resolve().parent.parent

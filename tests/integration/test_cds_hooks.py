@@ -20,7 +20,7 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from pydantic import ValidationError
@@ -707,6 +707,7 @@ async def test_odd_requests_are_never_a_server_error(drug_index: tuple[str, str]
 
         caller = httpx.Client(base_url=running.url, timeout=60)
 
+        @settings(max_examples=150)
         @given(body=odd_bodies(), path=st.sampled_from(["order-sign", "order-select", "order-sign/feedback"]))
         def answered(body: Any, path: str) -> None:
             content = json.dumps(body).encode()

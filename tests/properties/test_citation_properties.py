@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 
+thorough = settings(max_examples=500, deadline=None)
 bracketed = st.lists(
     st.sampled_from(
         [
@@ -71,11 +72,13 @@ def parse(*pieces: str) -> list[str | Marker]:
     return joined
 
 
+@thorough
 @given(bracketed)
 def test_text_and_markers_joined_are_what_was_written(text: str) -> None:
     assert "".join(part.raw if isinstance(part, Marker) else part for part in parse(text)) == text
 
 
+@thorough
 @given(bracketed, st.lists(st.integers(0, 200), max_size=20))
 def test_markers_are_found_however_the_text_is_cut(text: str, points: list[int]) -> None:
     places = sorted({0, len(text), *(point % (len(text) + 1) for point in points)})
@@ -83,6 +86,7 @@ def test_markers_are_found_however_the_text_is_cut(text: str, points: list[int])
     assert parse(*pieces) == parse(text) == parse(*text)
 
 
+@thorough
 @given(bracketed)
 def test_every_marker_has_the_form_of_one(text: str) -> None:
     for part in parse(text):
@@ -93,6 +97,7 @@ def test_every_marker_has_the_form_of_one(text: str) -> None:
             assert part.ranges or list(part.numbers) == written
 
 
+@thorough
 @given(bracketed)
 def test_only_the_beginning_of_a_marker_is_held_back(text: str) -> None:
     parser = MarkerParser()

@@ -6,13 +6,14 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chat_app.agent.citations.citation_markers import Marker, MarkerParser
 
+thorough = settings(max_examples=500, deadline=None)
 LIST_MARK = re.compile(r"^\s*(?:[-+*]|\d+[.)])(?:\s|$)", re.MULTILINE)
 words = st.sampled_from(["drug {}", "{} drug", "{}"])
 small = st.sampled_from(["", "", "", " ", "  ", "   "])
@@ -40,6 +41,7 @@ def code_blocks(tokens: Sequence[Token]) -> Iterator[Token]:
     return (token for token in tokens if token.type in {"fence", "code_block"})
 
 
+@thorough
 @given(st.lists(lines, max_size=10), st.lists(st.integers(0, 150), max_size=8))
 def test_a_marker_is_code_where_commonmark_says_so(written: list[str], points: list[int]) -> None:
     text = numbered(written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.language.folding import fold, folded
@@ -12,6 +12,7 @@ from tools.language.quotes import cuts_word, find_span, marked_segments, quotes_
 from tools.language.sentences import sentence_spans, sentences
 from tools.language.word_lists import word_list
 
+thorough = settings(max_examples=500, deadline=None)
 PIECES = [
     "do",
     "not",
@@ -71,6 +72,7 @@ words = st.lists(st.sampled_from(PIECES), min_size=6, max_size=30)
 anything = clinical | st.text(max_size=200) | st.text(alphabet="abcXYZ .!?\"'()19–-\n•:", max_size=200)
 
 
+@thorough
 @given(anything)
 def test_sentences_and_the_white_space_between_them_are_the_text(text: str) -> None:
     at = 0
@@ -81,6 +83,7 @@ def test_sentences_and_the_white_space_between_them_are_the_text(text: str) -> N
     assert text[at:].strip() == ""
 
 
+@thorough
 @given(anything)
 def test_a_sentence_on_one_line_is_not_split_again(text: str) -> None:
     # Whether a line break only wraps depends on the whole line, which a sentence that was cut out has no more.
@@ -89,6 +92,7 @@ def test_a_sentence_on_one_line_is_not_split_again(text: str) -> None:
             assert sentences(sentence) == [sentence]
 
 
+@thorough
 @given(clinical)
 def test_no_sentence_ends_inside_a_number_or_behind_an_abbreviation(text: str) -> None:
     for start, end, _ in sentence_spans(text):
@@ -105,6 +109,7 @@ def test_white_space_and_hyphens_between_words_do_not_count(text: str) -> None:
     assert folded(" ".join(letters).replace("-", "\u2010")) == folded(letters)
 
 
+@thorough
 @given(anything)
 def test_each_folded_character_comes_from_its_place(text: str) -> None:
     plain, places = fold(text)
@@ -113,6 +118,7 @@ def test_each_folded_character_comes_from_its_place(text: str) -> None:
     assert folded(plain) == plain
 
 
+@thorough
 @given(words, st.data())
 def test_a_stretch_of_the_source_is_found_in_the_sources_own_words(words: list[str], data: st.DataObject) -> None:
     source = " ".join(words)
@@ -125,6 +131,7 @@ def test_a_stretch_of_the_source_is_found_in_the_sources_own_words(words: list[s
     assert folded(source[span.start : span.end]) == folded(candidate)
 
 
+@thorough
 @given(words, st.integers(0, 1_000), st.sampled_from(["never", "60", "contraindicated"]))
 def test_a_changed_word_is_no_quote(words: list[str], place: int, other: str) -> None:
     changed = list(words)
@@ -132,6 +139,7 @@ def test_a_changed_word_is_no_quote(words: list[str], place: int, other: str) ->
     assert find_span(" ".join(changed), " ".join(words)) is None
 
 
+@thorough
 @given(anything, anything)
 def test_whatever_is_called_a_quote_is_in_the_source(statement: str, source: str) -> None:
     for text in (statement, source, f"{source} {statement}"):
@@ -142,6 +150,7 @@ def test_whatever_is_called_a_quote_is_in_the_source(statement: str, source: str
 NEGATED = ["Do not", "Never", "It is wrong, if tired, to", "Without help", "In adults", "Nie", "You must not\n"]
 
 
+@thorough
 @given(st.sampled_from(NEGATED), st.lists(st.sampled_from(["approx.", "5", "mg", "e.g.", "once", "daily"]), min_size=8))
 def test_no_quote_loses_the_negation_before_it(negation: str, rest: list[str]) -> None:
     said = " ".join(rest)
@@ -149,6 +158,7 @@ def test_no_quote_loses_the_negation_before_it(negation: str, rest: list[str]) -
         assert quote.startswith(negation)
 
 
+@thorough
 @given(clinical, st.lists(clinical, max_size=3))
 def test_marked_stretches_are_the_text(text: str, quotes: list[str]) -> None:
     segments = marked_segments(text, quotes)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -117,6 +117,7 @@ def test_units_are_stretches_of_their_passage(text: str) -> None:
         assert all(re.sub(r"\s+", "", part) in whole for part in (unit.cells or (unit.text,)))
 
 
+@settings(max_examples=200)
 @given(TEXTS, st.lists(TEXTS, max_size=4), st.sampled_from(["strong", "weak", "none"]), TEXTS)
 def test_an_answer_holds_nothing_but_extracts(question: str, texts: list[str], match: str, name: str) -> None:
     passages = [{"cite": f"[{n}]", "document": "", "section": "", "page": "", "text": t} for n, t in enumerate(texts)]
@@ -204,6 +205,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(max_examples=300)
 @given(SCHEMAS, TEXTS)
 def test_filled_arguments_fit_their_schema(schema: Any, text: str) -> None:
     root = {"$defs": {"Drug": DRUG}, "allOf": [schema]}

@@ -6,7 +6,7 @@ import html
 import re
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.interface.markdown.markdown_fold import MarkdownFold
@@ -41,6 +41,7 @@ _PIECES = st.sampled_from(
 texts = st.lists(st.one_of(_PIECES, st.text(max_size=4)), max_size=40).map("".join)
 
 
+@settings(max_examples=400, deadline=None)
 @given(texts, st.lists(st.integers(0, 400), max_size=8))
 def test_the_result_does_not_depend_on_how_the_text_was_cut(text: str, cuts: list[int]) -> None:
     whole = MarkdownFold()
@@ -55,6 +56,7 @@ def _letters(text: str) -> str:
     return "".join(character for character in text if character.isalnum())
 
 
+@settings(max_examples=400, deadline=None)
 @given(texts)
 def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
     whole = MarkdownFold()
@@ -64,6 +66,7 @@ def test_every_letter_and_digit_is_written_in_its_order(text: str) -> None:
     assert _letters(html.unescape(shown) if "&" not in text else shown) == _letters(text)
 
 
+@settings(max_examples=200, deadline=None)
 @given(texts)
 def test_no_html_link_image_or_directive_is_left_outside_code(text: str) -> None:
     """Row 42."""
@@ -82,6 +85,7 @@ def _parts(markdown: str, places: list[int]) -> list[str]:
     return parts
 
 
+@settings(max_examples=400, deadline=None)
 @given(texts, st.lists(st.integers(0, 400), max_size=8))
 def test_a_long_answer_is_cut_at_the_same_places_however_it_came_and_loses_nothing(text: str, cuts: list[int]) -> None:
     fold = MarkdownFold()

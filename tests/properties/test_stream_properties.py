@@ -9,7 +9,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_app.agent.event_channel import MAX_CHARS, EventChannel
@@ -24,6 +24,7 @@ from chat_app.generation.updates import ReasoningUpdate, TextReplacement, TextUp
 from chat_app.response_events import parse_event
 from tests.support.scripted_server import Json, response_body
 
+thorough = settings(max_examples=300, deadline=None)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 """Any text that UTF-8 can carry, line separators and white space included."""
 newlines = st.sampled_from(["\n", "\r", "\r\n"])
@@ -120,6 +121,7 @@ def cut(data: bytes, points: Sequence[int]) -> list[bytes]:
 # --- slicing -----------------------------------------------------------------------------------------------------
 
 
+@thorough
 @given(st.lists(st.binary(max_size=40), max_size=12), st.lists(st.integers(0, 10_000), max_size=40))
 def test_the_decoder_gives_the_same_data_however_bytes_are_cut(blocks: list[bytes], points: list[int]) -> None:
     """Row 9: for any bytes at all."""
@@ -131,6 +133,7 @@ def test_the_decoder_gives_the_same_data_however_bytes_are_cut(blocks: list[byte
     assert [found for byte in data for found in single.feed(bytes([byte]))] == expected
 
 
+@thorough
 @given(items, newlines, st.booleans(), st.booleans(), st.booleans(), st.lists(st.integers(0, 10_000), max_size=60))
 async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
     chosen: list[tuple[Any, list[str]]], newline: str, comment: bool, named: bool, spread: bool, points: list[int]
@@ -168,6 +171,7 @@ def interleaved(streams: Sequence[Sequence[Json]], chance: random.Random) -> lis
     return [next(sources[turn]) for turn in turns]
 
 
+@thorough
 @given(items, chances, st.booleans())
 def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
     chosen: list[tuple[Any, list[str]]], chance: random.Random, numbered: bool
@@ -197,6 +201,7 @@ def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
     assert thought == fold.thinking
 
 
+@thorough
 @given(items, st.data())
 def test_a_stream_that_lost_an_event_is_never_complete_with_other_words(
     chosen: list[tuple[Any, list[str]]], data: st.DataObject
@@ -244,6 +249,7 @@ def shown_answer(bodies: Sequence[Json]) -> tuple[str, list[str]]:
     return answer, calls
 
 
+@thorough
 @given(items, st.data())
 def test_other_missing_and_repeated_ids_change_no_word_and_no_call(
     chosen: list[tuple[Any, list[str]]], data: st.DataObject
@@ -336,6 +342,7 @@ shaped = st.builds(
 )
 
 
+@settings(max_examples=1_000, deadline=None)
 @given(st.lists(anything | shaped, max_size=8))
 def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
     """Row 4."""
@@ -348,6 +355,7 @@ def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
     assert isinstance(fold.text, str)
 
 
+@thorough
 @given(
     st.binary(max_size=400)
     | st.lists(shaped, max_size=4).map(
@@ -371,6 +379,7 @@ async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
     assert fold.outcome.kind in {"completed", "incomplete", "failed", "refused"}
 
 
+@thorough
 @given(items, st.data())
 def test_a_damaged_field_gives_an_error_or_an_answer_but_no_crash(
     chosen: list[tuple[Any, list[str]]], data: st.DataObject
@@ -388,6 +397,7 @@ def test_a_damaged_field_gives_an_error_or_an_answer_but_no_crash(
 # --- delivery ----------------------------------------------------------------------------------------------------
 
 
+@thorough
 @given(
     st.lists(st.lists(st.text(max_size=3_000) | st.none(), max_size=30), min_size=1, max_size=3),
     chances,
