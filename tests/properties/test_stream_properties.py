@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 import random
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
@@ -25,9 +27,11 @@ from chat_app.response_events import parse_event
 from tests.support.scripted_server import Json, response_body
 
 thorough = settings(max_examples=300, deadline=None)
+varied = settings(max_examples=100, deadline=None)
+"""For tests that try each example in several ways: drawing one takes longer than trying it."""
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 """Any text that UTF-8 can carry, line separators and white space included."""
-newlines = st.sampled_from(["\n", "\r", "\r\n"])
+NEWLINES = ("\n", "\r", "\r\n")
 
 
 chances = st.integers(0, 2**32).map(random.Random)
@@ -113,44 +117,47 @@ def frame(body: Json, newline: str, *, comment: bool, named: bool, spread: bool)
     return (newline.join(lines) + newline * 2).encode()
 
 
-def cut(data: bytes, points: Sequence[int]) -> list[bytes]:
-    places = sorted({0, len(data), *(point % (len(data) + 1) for point in points)})
+def cut(data: bytes, chance: random.Random, most: int) -> list[bytes]:
+    places = sorted({0, len(data), *(chance.randint(0, len(data)) for _ in range(chance.randint(0, most)))})
     return [data[start:end] for start, end in itertools.pairwise(places)]
 
 
 # --- slicing -----------------------------------------------------------------------------------------------------
 
 
-@thorough
-@given(st.lists(st.binary(max_size=40), max_size=12), st.lists(st.integers(0, 10_000), max_size=40))
-def test_the_decoder_gives_the_same_data_however_bytes_are_cut(blocks: list[bytes], points: list[int]) -> None:
+@varied
+@given(st.lists(st.binary(max_size=40), max_size=12), chances)
+def test_the_decoder_gives_the_same_data_however_bytes_are_cut(blocks: list[bytes], chance: random.Random) -> None:
     """Row 9: for any bytes at all."""
     data = b"\n\n".join(blocks) + b"\r\n\r\n"
-    whole, sliced = SSEDecoder(), SSEDecoder()
-    expected = list(whole.feed(data))
-    assert [found for piece in cut(data, points) for found in sliced.feed(piece)] == expected
+    expected = list(SSEDecoder().feed(data))
+    for most in (1, 5, 40, len(data)):
+        sliced = SSEDecoder()
+        assert [found for piece in cut(data, chance, most) for found in sliced.feed(piece)] == expected
     single = SSEDecoder()
     assert [found for byte in data for found in single.feed(bytes([byte]))] == expected
 
 
-@thorough
-@given(items, newlines, st.booleans(), st.booleans(), st.booleans(), st.lists(st.integers(0, 10_000), max_size=60))
+@varied
+@given(items, chances, st.booleans(), st.booleans())
 async def test_any_slicing_of_a_stream_gives_the_same_events_and_the_same_text(
-    chosen: list[tuple[Any, list[str]]], newline: str, comment: bool, named: bool, spread: bool, points: list[int]
+    chosen: list[tuple[Any, list[str]]], chance: random.Random, comment: bool, named: bool
 ) -> None:
     """Row 9."""
     bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
-    data = b"".join(frame(body, newline, comment=comment, named=named, spread=spread) for body in bodies)
+    expected = [parse_event(body) for body in bodies]
 
-    async def chunks() -> AsyncIterator[bytes]:
-        for piece in cut(data, points):
+    async def chunks(data: bytes) -> AsyncIterator[bytes]:
+        for piece in cut(data, chance, 60):
             yield piece
 
-    until = asyncio.get_running_loop().time() + 60
-    events = [event async for batch in read_events(chunks(), idle=60, until=until, pace=PACE) for event in batch]
-    assert events == [parse_event(body) for body in bodies]
+    for newline, spread in itertools.product(NEWLINES, (False, True)):
+        data = b"".join(frame(body, newline, comment=comment, named=named, spread=spread) for body in bodies)
+        until = asyncio.get_running_loop().time() + 60
+        read = read_events(chunks(data), idle=60, until=until, pace=PACE)
+        assert [event async for batch in read for event in batch] == expected
     fold = ResponseFold()
-    for event in events:
+    for event in expected:
         fold.apply(event)
     assert fold.text == "".join("".join(said) for make, said in chosen if make is message_events)
     assert fold.outcome.kind == "completed"
@@ -171,51 +178,51 @@ def interleaved(streams: Sequence[Sequence[Json]], chance: random.Random) -> lis
     return [next(sources[turn]) for turn in turns]
 
 
-@thorough
+@varied
 @given(items, chances, st.booleans())
 def test_any_legal_order_of_items_gives_the_same_calls_texts_and_outcome(
     chosen: list[tuple[Any, list[str]]], chance: random.Random, numbered: bool
 ) -> None:
     streams = item_streams(chosen)
     straight = folded(enclosed([body for stream in streams for body in stream]))
-    mixed = enclosed(interleaved(streams, chance))
-    if not numbered:
-        mixed = [{k: v for k, v in body.items() if k != "sequence_number"} for body in mixed]
-    fold = ResponseFold()
-    said: dict[str, str] = {}
-    ready: list[str] = []
-    thought = ""
-    for body in mixed:
-        for update in fold.apply(parse_event(body)):
-            if isinstance(update, TextUpdate):
-                said[update.item_id] = said.get(update.item_id, "") + update.text
-            elif isinstance(update, ToolCallReady):
-                ready.append(update.item.call_id)
-            elif isinstance(update, ReasoningUpdate):
-                thought += update.text
-    expected = {f"item_{n}": "".join(p) for n, (make, p) in enumerate(chosen) if make is message_events}
-    assert said == {item_id: text for item_id, text in expected.items() if text}
-    assert sorted(ready) == sorted(call.call_id for call in straight.calls)
-    assert {c.call_id: c.arguments for c in fold.calls} == {c.call_id: c.arguments for c in straight.calls}
-    assert fold.outcome == straight.outcome
-    assert thought == fold.thinking
+    for _ in range(3):
+        mixed = enclosed(interleaved(streams, chance))
+        if not numbered:
+            mixed = [{k: v for k, v in body.items() if k != "sequence_number"} for body in mixed]
+        fold = ResponseFold()
+        said: dict[str, str] = {}
+        ready: list[str] = []
+        thought = ""
+        for body in mixed:
+            for update in fold.apply(parse_event(body)):
+                if isinstance(update, TextUpdate):
+                    said[update.item_id] = said.get(update.item_id, "") + update.text
+                elif isinstance(update, ToolCallReady):
+                    ready.append(update.item.call_id)
+                elif isinstance(update, ReasoningUpdate):
+                    thought += update.text
+        expected = {f"item_{n}": "".join(p) for n, (make, p) in enumerate(chosen) if make is message_events}
+        assert said == {item_id: text for item_id, text in expected.items() if text}
+        assert sorted(ready) == sorted(call.call_id for call in straight.calls)
+        assert {c.call_id: c.arguments for c in fold.calls} == {c.call_id: c.arguments for c in straight.calls}
+        assert fold.outcome == straight.outcome
+        assert thought == fold.thinking
 
 
-@thorough
-@given(items, st.data())
+@varied
+@given(items, st.booleans())
 def test_a_stream_that_lost_an_event_is_never_complete_with_other_words(
-    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+    chosen: list[tuple[Any, list[str]]], numbered: bool
 ) -> None:
     """Row 8: with or without numbers, what is called complete is complete, up to the white space around a message."""
     bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
-    lost = data.draw(st.integers(1, len(bodies) - 2), label="lost")
-    numbered = data.draw(st.booleans(), label="numbered")
-    damaged = [body for number, body in enumerate(bodies) if number != lost]
+    texts = texts_of(folded(bodies))
     if not numbered:
-        damaged = [{k: v for k, v in body.items() if k != "sequence_number"} for body in damaged]
-    fold, whole = folded(damaged), folded(bodies)
-    assert fold.outcome.kind == "completed"
-    assert texts_of(fold) == texts_of(whole)
+        bodies = [{k: v for k, v in body.items() if k != "sequence_number"} for body in bodies]
+    for lost in range(1, len(bodies) - 1):
+        fold = folded([*bodies[:lost], *bodies[lost + 1 :]])
+        assert fold.outcome.kind == "completed"
+        assert texts_of(fold) == texts
 
 
 # --- ids ---------------------------------------------------------------------------------------------------------
@@ -249,26 +256,29 @@ def shown_answer(bodies: Sequence[Json]) -> tuple[str, list[str]]:
     return answer, calls
 
 
-@thorough
-@given(items, st.data())
+@varied
+@given(items, chances, st.booleans())
 def test_other_missing_and_repeated_ids_change_no_word_and_no_call(
-    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+    chosen: list[tuple[Any, list[str]]], chance: random.Random, indexed: bool
 ) -> None:
     """Row 54: in a stream whose items have their own output index."""
     names = [f"item_{number}" for number in range(len(chosen))]
     streams = item_streams(chosen)
     valid = [{**body, "output_index": n} for n, stream in enumerate(streams) for body in stream]
-    indexed = data.draw(st.booleans(), label="indexed")
+    expected = shown_answer(enclosed(valid))
     # Without an index, the id of another message says that an event belongs to it.
-    wrong = st.sampled_from(["keep", "drop", "unknown", *(names if indexed else ())])
-    changed: list[Json] = []
-    for number, body in enumerate(valid):
-        choice = data.draw(wrong, label=f"id of {body['type']}")
-        new = (
-            body if choice == "keep" else with_ids(body, {"drop": None, "unknown": f"id_{number}"}.get(choice, choice))
-        )
-        changed.append(new if indexed else {key: value for key, value in new.items() if key != "output_index"})
-    assert shown_answer(enclosed(changed)) == shown_answer(enclosed(valid))
+    wrong = ["keep", "drop", "unknown", *(names if indexed else ())]
+    for _ in range(3):
+        changed: list[Json] = []
+        for number, body in enumerate(valid):
+            choice = chance.choice(wrong)
+            new = (
+                body
+                if choice == "keep"
+                else with_ids(body, {"drop": None, "unknown": f"id_{number}"}.get(choice, choice))
+            )
+            changed.append(new if indexed else {key: value for key, value in new.items() if key != "output_index"})
+        assert shown_answer(enclosed(changed)) == expected
 
 
 # --- garbage -----------------------------------------------------------------------------------------------------
@@ -329,37 +339,48 @@ FIELDS = [
     "message",
 ]
 ITEM_TYPES = ["message", "function_call", "file_search_call", "reasoning", "output_text", "refusal", "file_citation"]
-scalars = st.none() | st.booleans() | st.integers(-3, 2**70) | st.floats() | words | st.sampled_from(TYPES + ITEM_TYPES)
-anything = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | words, inner, max_size=5),
-    max_leaves=12,
-)
-shaped = st.builds(
-    lambda kind, fields: {**fields, "type": kind},
-    st.sampled_from(TYPES),
-    st.dictionaries(st.sampled_from(FIELDS), anything, max_size=8),
-)
+SCALARS = [None, True, False, -1, 0, 1, 2**70, 0.5, math.inf, math.nan, "words", "\u2028", *TYPES, *ITEM_TYPES]
 
 
-@settings(max_examples=1_000, deadline=None)
-@given(st.lists(anything | shaped, max_size=8))
-def test_no_event_raises_anything_but_our_own_errors(bodies: list[Any]) -> None:
-    """Row 4."""
-    fold = ResponseFold()
-    for body in bodies:
-        try:
-            fold.apply(parse_event(body))
-        except AsclepiusError:
-            continue
-    assert isinstance(fold.text, str)
+def anything(chance: random.Random, depth: int = 3) -> Any:
+    kind = chance.random()
+    if depth == 0 or kind < 0.5:
+        return chance.choice(SCALARS)
+    if kind < 0.7:
+        return [anything(chance, depth - 1) for _ in range(chance.randrange(4))]
+    return fields(chance, 5, depth - 1)
+
+
+def fields(chance: random.Random, most: int, depth: int = 3) -> Json:
+    return {chance.choice(FIELDS): anything(chance, depth) for _ in range(chance.randrange(most + 1))}
+
+
+def shaped(chance: random.Random) -> Json:
+    return {**fields(chance, 8), "type": chance.choice(TYPES)}
+
+
+@varied
+@given(chances)
+def test_no_event_raises_anything_but_our_own_errors(chance: random.Random) -> None:
+    """Row 4: in twenty streams of up to eight events."""
+    for _ in range(20):
+        fold = ResponseFold()
+        for _ in range(chance.randrange(9)):
+            body = chance.choice((anything, shaped))(chance)
+            try:
+                fold.apply(parse_event(body))
+            except AsclepiusError:
+                continue
+        assert isinstance(fold.text, str)
 
 
 @thorough
 @given(
     st.binary(max_size=400)
-    | st.lists(shaped, max_size=4).map(
-        lambda bodies: b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
+    | chances.map(
+        lambda chance: b"".join(
+            b"data: " + json.dumps(shaped(chance)).encode() + b"\n\n" for _ in range(chance.randrange(5))
+        )
     )
 )
 async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
@@ -379,19 +400,17 @@ async def test_no_bytes_raise_anything_but_our_own_errors(data: bytes) -> None:
     assert fold.outcome.kind in {"completed", "incomplete", "failed", "refused"}
 
 
-@thorough
-@given(items, st.data())
+@varied
+@given(items, chances)
 def test_a_damaged_field_gives_an_error_or_an_answer_but_no_crash(
-    chosen: list[tuple[Any, list[str]]], data: st.DataObject
+    chosen: list[tuple[Any, list[str]]], chance: random.Random
 ) -> None:
     bodies = enclosed([body for stream in item_streams(chosen) for body in stream])
-    victim = data.draw(st.sampled_from(bodies), label="event")
-    field = data.draw(st.sampled_from(sorted(victim)), label="field")
-    victim[field] = data.draw(anything, label="value")
-    try:
-        folded(bodies)
-    except AsclepiusError:
-        return
+    for _ in range(10):
+        victim = chance.randrange(len(bodies))
+        body = {**bodies[victim], chance.choice(sorted(bodies[victim])): anything(chance)}
+        with suppress(AsclepiusError):
+            folded([*bodies[:victim], body, *bodies[victim + 1 :]])
 
 
 # --- delivery ----------------------------------------------------------------------------------------------------
