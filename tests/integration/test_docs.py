@@ -23,6 +23,7 @@ import typer.main
 from chat_app.cli import app as cli
 from chat_app.settings import SECTIONS, variable_name
 from tests.support.fault_table import FAULTS, cited_rows, documented_rows, with_tests
+from tests.support.forked import forked_command
 from tests.support.served import Served, clean_environment, serve
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -63,7 +64,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.mark.parametrize("page", TESTED, ids=name_of)
 def test_the_examples_of_a_page_run(page: Path, app: Served, tmp_path: Path) -> None:
     environment = clean_environment(app.data_dir, PYTHONPATH=str(PROJECT))
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    (tmp_path / "bin").mkdir()
+    forked_command("asclepius", tmp_path / "bin")
+    environment["PATH"] = os.pathsep.join(
+        map(str, (tmp_path / "bin", Path(sys.executable).parent, environment["PATH"]))
+    )
     for block in blocks(page):
         text = block.text.replace("http://127.0.0.1:8000", app.url)
         saved = [word.removeprefix("file=") for word in block.info if word.startswith("file=")]

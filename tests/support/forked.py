@@ -2,7 +2,8 @@
 
 The tests start hundreds of processes, and importing takes each of them seconds. The server below imports once per test
 run what does not depend on Chainlit; a program is a fork of it that imports the rest, configures and runs the app.
-``python -m tests.support.forked FOLDER PID`` runs the server until the process ``PID`` has ended.
+``python -m tests.support.forked FOLDER PID`` runs the server until the process ``PID`` has ended, and ``python
+forked.py PROGRAM ...`` in the place of ``python PROGRAM ...`` has the server fork it.
 """
 
 from __future__ import annotations
@@ -217,5 +218,25 @@ def become(request: dict[str, Any], files: Sequence[int]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
+def forked_command(name: str, folder: Path) -> None:
+    """Write ``name`` into ``folder``: the environment's command of that name, forked, for shell scripts."""
+    program = Path(sys.executable).with_name(name)
+    command = folder / name
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {__file__} {program} "$@"\n')
+    command.chmod(0o755)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a program with this process's files to its end, and pass on what ends it."""
+    process = start(arguments, env=os.environ, cwd=Path.cwd(), stdin=0, stdout=1, stderr=2)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda sig, _: process.send_signal(sig))
+    return process.wait()
+
+
 if __name__ == "__main__":
-    become(*serve(Path(sys.argv[1]), int(sys.argv[2])))
+    if Path(sys.argv[1]).is_dir():
+        become(*serve(Path(sys.argv[1]), int(sys.argv[2])))
+    else:
+        code = run(sys.argv[1:])
+        sys.exit(code if code >= 0 else 128 - code)
