@@ -308,6 +308,17 @@ async def test_a_failing_model_server_is_an_outcome_of_the_turn(redis_url: str, 
     assert "Jane" not in response.text
 
 
+async def test_the_users_name_is_not_sent_to_the_model_server(redis_url: str, tmp_path: Path) -> None:
+    async with (
+        asked([text_reply("Yes.")], redis_url, tmp_path) as (running, server),
+        running.client("quuxley") as client,
+    ):
+        await ask(client)
+    (request,) = server.requests
+    assert b"quuxley" not in request.body + str(request.headers).encode()
+    assert len(request.json["safety_identifier"]) == 32
+
+
 async def test_options_reach_the_model(redis_url: str, tmp_path: Path) -> None:
     async with (
         asked([text_reply("Yes.")], redis_url, tmp_path, repeat=True, auth="demo") as (running, server),
