@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from chat_app.audit import AuditEntry, AuditFilter, DatabaseAuditLog
-from chat_app.errors import AsclepiusError, AuditUnavailable, SessionError
+from chat_app.errors import AsclepiusError, SessionError
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS
 from chat_app.interface.runtime import Runtime
 
@@ -71,7 +71,7 @@ async def purge(runtime: Runtime, now: datetime) -> int:
 async def keep_purging(runtime: Runtime) -> None:
     """Purge every hour, in one process at a time, until cancelled."""
     while True:
-        with suppress(AsclepiusError, AuditUnavailable, *HISTORY_ERRORS):
+        with suppress(AsclepiusError, *HISTORY_ERRORS):
             if await (await runtime.ready()).sessions.journal.claim("purge", seconds=_PURGE_SECONDS - 60):
                 await purge(runtime, datetime.now(UTC))
         await asyncio.sleep(_PURGE_SECONDS)

@@ -1,5 +1,7 @@
 """The audit log: every action is recorded or refused, and any change to the record is found."""
 
+# ruff: noqa: ASYNC210, ASYNC212 - the page is served by another process
+
 from __future__ import annotations
 
 import asyncio
@@ -9,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy import text
 
@@ -18,6 +21,8 @@ from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.errors import AuditUnavailable
 from chat_app.settings import Settings
+from tests.support.page_server import fake_page
+from tests.support.page_sockets import asked, asking, seen, socket_of
 from tests.support.served import asclepius
 
 
@@ -121,6 +126,34 @@ async def test_an_action_that_cannot_be_recorded_anywhere_is_refused_unless_it_i
                 await log.record("question", "ada")
             assert log.failures == 1
             await executed(database, "ALTER TABLE away RENAME TO audit")
+
+
+async def test_the_app_refuses_what_it_cannot_record_except_a_log_out(tmp_path: Path, redis_url: str) -> None:
+    settings = {"ASCLEPIUS_AUTH": "header", "REDIS_URL": redis_url}
+    with (
+        fake_page(tmp_path, environment=settings) as page,
+        httpx.Client(base_url=page.url, headers={"x-forwarded-user": "ana"}, timeout=60) as client,
+    ):
+        client.post("/auth/header").raise_for_status()
+        thread, run, _ = await asked(page, client, "say: hello")
+        async with socket_of(page, client) as (socket, events, _):
+            await executed(f"sqlite:///{page.data_dir / 'history.sqlite3'}", "ALTER TABLE audit RENAME TO away")
+            (page.data_dir / "audit-waiting.jsonl").mkdir()
+            refused = [
+                client.post("/api/v1/consult", json={"message": "say: hello", "stream": False}),
+                client.get(f"/api/v1/threads/{thread}/export.md"),
+                client.put("/feedback", json={"feedback": {"forId": run, "value": 1}}),
+                client.request("DELETE", "/project/thread", json={"threadId": thread}),
+                httpx.post(f"{page.url}/auth/header", headers={"x-forwarded-user": "bert"}, timeout=60),
+            ]
+            assert [answer.status_code for answer in refused] == [503] * 5
+            await socket.emit("client_message", asking("say: hello"))
+            shown = (await seen(events, "element"))[0]["props"]
+            assert (shown["outcome"]["kind"], shown["plain"]) == ("failed", "")
+        assert client.get(f"/project/thread/{thread}").status_code == 200, "it was not deleted"
+        cookies = dict(client.cookies)
+        assert client.post("/logout").status_code == 200
+        assert httpx.get(f"{page.url}/user", cookies=cookies, timeout=60).status_code == 401
 
 
 async def test_each_entry_is_copied_to_a_file_and_to_syslog_or_refused(tmp_path: Path) -> None:

@@ -134,7 +134,10 @@ class RequestGuard:
         await app(scope, body.receive, body.unless_refused(page.send))
 
     async def _record(self, admission: Admission, *, logs_out: bool) -> None:
-        """Record a login by the proxy, a logout and the use of a key. Raises ``AuditUnavailable``."""
+        """Record a login by the proxy, the use of a key and a logout, which alone is never refused.
+
+        Raises ``AuditUnavailable``.
+        """
         if admission.login is None:
             return
         if admission.key:
@@ -142,7 +145,8 @@ class RequestGuard:
         if admission.is_new:
             await self._audit.record("login", admission.login.user, detail="proxy")
         if logs_out:
-            await self._audit.record("logout", admission.login.user)
+            with suppress(AuditUnavailable):
+                await self._audit.record("logout", admission.login.user)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if not self._host_is_ours(headers.get("host", "")):
