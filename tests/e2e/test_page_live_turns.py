@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.integration.test_replicas import pair
+from tests.integration.test_take_over import model_server
 from tests.support.browser import answer_text, answered, ask, recorded
+from tests.support.nginx import balancer
 from tests.support.page_server import ServedPage, fake_page
 
 
@@ -116,6 +121,36 @@ async def test_a_network_blip_leaves_no_gap(browser: Browser, fake: ServedPage) 
         await context.set_offline(False)
         await answered(page)
         assert await _numbers(page) == list(range(1, 161))
+
+
+async def test_an_answer_whose_server_is_killed_goes_on_at_the_other_replica_without_a_reload(
+    browser: Browser, redis_url: str, tmp_path: Path
+) -> None:
+    async with model_server() as model:
+        settings = {"ASCLEPIUS_BACKGROUND": "true", "TESTS_MODEL_SERVER": model.base_url}
+        with (
+            pair(tmp_path, redis_url, **settings) as replicas,
+            balancer([urlsplit(each.url).netloc for each in replicas], tmp_path / "nginx", user="ana") as url,
+        ):
+            async with recorded(browser, "killed") as context:
+                page = await _open(await context.new_page(), url)
+                await ask(page, "How much?")
+                await expect(page.locator(".ai-message").last).to_contain_text("once daily")
+                asking = [each for each in replicas if _is_connected(each, to=model.base_url)]
+                assert len(asking) == 1
+                asking[0].process.kill()
+                await answered(page)
+                assert "Start metformin at 500 mg once daily" in await answer_text(page)
+                assert (await answer_text(page)).count("Start") == 1
+                await expect(page.locator(".ai-message").last, "the search is above it").to_contain_text("with food")
+                await expect(page.locator(".asc-outcome")).to_have_count(0)
+                await expect(page.locator("#stop-button")).to_have_count(0)
+
+
+def _is_connected(replica: ServedPage, *, to: str) -> bool:
+    port = urlsplit(to).port
+    connections = psutil.Process(replica.process.pid).net_connections("tcp")
+    return any(each.raddr and each.raddr.port == port for each in connections)
 
 
 async def test_an_answer_that_ended_while_nobody_looked_is_there(browser: Browser, fake: ServedPage) -> None:

@@ -255,7 +255,8 @@ class TurnKeeper:
             return
         found[1].stop(INTERRUPTED if left else ELSEWHERE)
         steps, elements = rendered_turn(*found)
-        thread["steps"] = merged(thread["steps"], steps)
+        # In the order in which the history would return them: a tool's step comes before the answer.
+        thread["steps"] = sorted(merged(thread["steps"], steps), key=lambda step: step["createdAt"] or "")
         thread["elements"] = merged(thread["elements"], elements)
 
     async def _finish(self, sessions: SessionStore, turn_id: str) -> None:
