@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 import tomllib
 import typing
 from collections.abc import Iterator
@@ -13,6 +15,9 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft7Validator
+from packaging.requirements import Requirement
+from packaging.tags import Tag, sys_tags
+from packaging.utils import parse_wheel_filename
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
@@ -141,6 +146,36 @@ def test_a_replica_may_drain_before_it_is_killed() -> None:
     unit = re.findall(r"TimeoutStopSec=(\d+)", (DEPLOY / "systemd/asclepius.service").read_text("utf-8"))
     assert max(drain) + 15 <= int(COMPOSE["services"]["app-1"]["stop_grace_period"].removesuffix("s"))
     assert max(drain) + 15 <= int(unit[0])
+
+
+def test_all_that_the_wheelhouse_is_to_hold_has_a_checksum_and_fits_this_machine(tmp_path: Path) -> None:
+    uv = PROJECT / ".uv/bin/uv"
+    if not uv.exists():
+        pytest.skip("`make install` fetches uv")
+    plan = subprocess.run(["make", "-n", "wheelhouse"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    assert "pip wheel --quiet --require-hashes -r build/wheelhouse/requirements.txt" in plan
+    assert "sha256sum * > ../SHA256SUMS" in plan
+    export = next(line for line in plan.splitlines() if line.endswith("/requirements.txt") and " export " in line)
+    *command, _ = shlex.split(export)
+    written = tmp_path / "requirements.txt"
+    subprocess.run([*command, str(written), "--offline"], cwd=PROJECT, capture_output=True, check=True)
+    lock = tomllib.loads((PROJECT / "uv.lock").read_text("utf-8"))["package"]
+    locked = {f"{package['name']}=={package['version']}": package for package in lock if "version" in package}
+    fitting = frozenset(sys_tags())
+    blocks = re.split(r"^(?=\w)", written.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert len(blocks) > 100
+    for block in blocks:
+        requirement = Requirement(block.partition("\\")[0])
+        if requirement.marker is None or requirement.marker.evaluate():
+            package = locked[f"{requirement.name}{requirement.specifier}"]
+            # What has no wheel at all is made into one from its source, by the same command.
+            files = package.get("wheels") or [package["sdist"]]
+            usable = {file["hash"] for file in files if _fits(file["url"].rpartition("/")[2], fitting)}
+            assert usable & set(re.findall(r"--hash=(\S+)", block)), requirement.name
+
+
+def _fits(file: str, tags: frozenset[Tag]) -> bool:
+    return not file.endswith(".whl") or bool(parse_wheel_filename(file)[3] & tags)
 
 
 def rendered(**values: Any) -> dict[str, Any]:
