@@ -213,6 +213,8 @@ PLACES = (
         ("Switch patients with a stable INR from warfarin to a DOAC.", "negation"),
         ("Drugs such as alpha must not be stopped gradually.", "negation"),
         ("Drugs such as alpha must be continued abruptly.", ""),
+        ("Ivabradine may be started 6 weeks after an ACE inhibitor was stopped.", "name"),
+        ("An ARB may be started 6 weeks after an ACE inhibitor was halted.", ""),
         ("Patients with an unstable INR are switched from warfarin to a DOAC.", ""),
         ("1000 to 2000 mg are given in 2 doses, at most 4 g every 24 hours.", ""),
     ],

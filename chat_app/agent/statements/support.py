@@ -13,13 +13,15 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from chat_app.agent.statements.alignment import changes_places, other_number, substitutions
+from chat_app.agent.statements.alignment import Substitution, changes_places, other_number, substitutions
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
 from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
+from tools.language.stemming import stem
 from tools.language.terms import clean, terms
+from tools.language.vocabulary.common_words import is_ordinary
 from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]
@@ -37,6 +39,10 @@ _VERBATIM: Final = 0.85
 _RESEMBLES: Final = 0.6
 _FEWEST_TERMS: Final = 4
 _UNRELATED: Final = 0.25
+_SHORT: Final = 2
+"""Words that a substitution of a name has at most."""
+_RARE: Final = 5
+"""Letters that a word which is no common one has at least."""
 
 
 class Problem(NamedTuple):
@@ -100,7 +106,7 @@ def unsupported(
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
     elif is_english and repeated and not found:
-        found += _misplaced(plain, repeated)
+        found += _misplaced(plain, repeated, sources)
     known = frozenset().union(*(source.terms for source in sources))
     if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
         found.append(Problem("wording", plain))
@@ -125,16 +131,24 @@ def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Uni
     return problems
 
 
-def _misplaced(statement: str, repeated: Sequence[_Unit]) -> list[Problem]:
+def _misplaced(statement: str, repeated: Sequence[_Unit], sources: Sequence[_Source]) -> list[Problem]:
     """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
     problems: list[Problem] = []
     for unit in repeated:
         changes = substitutions(statement, unit.text)
-        numbers = [Problem("number", number) for one in changes if (number := other_number(one))]
-        problems = numbers or [Problem("wording", statement)] * changes_places(changes)
+        problems = [Problem("number", number) for one in changes if (number := other_number(one))]
+        problems += [Problem("name", word) for one in changes for word in one.said if _is_foreign(word, one, sources)]
+        problems = problems or [Problem("wording", statement)] * changes_places(changes)
         if not problems:
             return []
     return problems
+
+
+def _is_foreign(word: str, change: Substitution, sources: Sequence[_Source]) -> bool:
+    """Return whether the rare ``word``, in the place of one or two others, is in none of the sources."""
+    if max(map(len, change)) > _SHORT or len(word) < _RARE or is_ordinary(word) or is_ordinary(stem(word)):
+        return False
+    return not any(source.terms.issuperset(terms(word)) for source in sources)
 
 
 def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[str]:
