@@ -7,7 +7,7 @@ from pathlib import Path
 
 import chainlit
 
-from chat_app.interface.page.page_code import CORRECTIONS, GAPS, corrected
+from chat_app.interface.page.page_code import CORRECTIONS, GAPS, HIGHLIGHTED, LANGUAGE, corrected
 
 
 def test_every_correction_has_its_place_in_the_installed_script() -> None:
@@ -16,6 +16,11 @@ def test_every_correction_has_its_place_in_the_installed_script() -> None:
     changed = corrected(code)
     assert [place for place in CORRECTIONS if code.count(place) != 1] == []
     assert [replacement for replacement in CORRECTIONS.values() if changed.count(replacement) != 1] == []
+    kept = dict(LANGUAGE.findall(changed))
+    assert sorted(kept) == sorted(HIGHLIGHTED)
+    left_out = {function for _, function in LANGUAGE.findall(code)} - set(kept.values())
+    assert len(left_out) > 100
+    assert left_out & set(re.findall(r"[\w$]+", changed)) == set()
 
 
 def test_no_rule_of_the_style_is_for_a_sibling_without_a_name() -> None:

@@ -14,7 +14,7 @@ from chat_app.interface.page.page_code import GAPS, VERSION, corrected
 
 _FOREVER = "public, max-age=31536000, immutable"
 _COMPRESSED = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
-_LEVEL = 6
+_LEVEL = 9
 
 
 def asset_router(folder: Path) -> APIRouter:

@@ -7,6 +7,7 @@ corrections need to be adapted.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Final
 
 CORRECTIONS: Final = {
@@ -43,14 +44,25 @@ CORRECTIONS: Final = {
 GAPS: Final = (">:not([hidden])~:not([hidden])", ">:not(:first-child)")
 """The selector of the gaps in Chainlit's style, and ours. For a sibling without a name, a browser computes the style of
 the whole conversation again when a message comes or goes."""
-VERSION: Final = hashlib.sha256(repr((CORRECTIONS, GAPS)).encode()).hexdigest()[:12]
+HIGHLIGHTED: Final = ("json", "plaintext")
+"""Languages whose code the page highlights, of 190 that are a fifth of Chainlit's script."""
+LANGUAGE: Final = re.compile(r'[\w$]+\.registerLanguage\("([^"]+)",([\w$]+)\(\)\);')
+_MODULE: Final = re.compile(
+    r"var ([\w$]+),([\w$]+);function ([\w$]+)\(\)\{if\(\2\)return \1;\2=1;.*?return \1=[\w$]+,\1\}", re.DOTALL
+)
+VERSION: Final = hashlib.sha256(repr((CORRECTIONS, GAPS, HIGHLIGHTED)).encode()).hexdigest()[:12]
 """Part of the address of both, so that a browser that keeps them loads them again when their corrections change."""
 
 
 def corrected(code: str) -> str:
-    """Return ``code`` with all corrections, or unchanged when one of their places is not there exactly once."""
+    """Return ``code`` with all corrections and few languages to highlight.
+
+    It is unchanged when the place of a correction is not there exactly once.
+    """
     if any(code.count(place) != 1 for place in CORRECTIONS):
         return code
     for place, replacement in CORRECTIONS.items():
         code = code.replace(place, replacement)
-    return code
+    unused = {function for language, function in LANGUAGE.findall(code) if language not in HIGHLIGHTED}
+    code = LANGUAGE.sub(lambda call: "" if call[2] in unused else call[0], code)
+    return _MODULE.sub(lambda module: "" if module[3] in unused else module[0], code)
