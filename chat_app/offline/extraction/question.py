@@ -39,7 +39,8 @@ _FORBIDDEN: Final = "contraindicated"
 """A question for what must not be done asks for this, in words that carry no weight of their own."""
 _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b",
-     r"\bchild(?:ren)?\b|\binfants?\b|\bpa?ediatric|\bneonat|\bnewborns?\b|\badolescents?\b|\bteenagers?\b|\bkids?\b|\btoddlers?\b"),
+     r"\bchild(?:ren)?\b|\binfants?\b|\bpa?ediatric|\bneonat|\bnewborns?\b|\badolescents?\b|\bteenagers?\b|\bkids?\b|\btoddlers?\b"
+     r"|\b(?:[1-9]|1[0-7])[ -]?(?:y/?o|(?:yr|year)s?[ -]old)\b"),
     (r"\bnon-?severe\b", r"(?<!non-)(?<!non)\bsevere\b"),
 )  # fmt: skip
 _SIDES: Final = tuple(

@@ -17,6 +17,7 @@ from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
 from tools.language.inn_stems import names_medicine
 from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
+from tools.language.vocabulary.patient_values import fits_patient
 
 
 class Features(NamedTuple):
@@ -90,7 +91,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
     Left out are repeats, and what is said of other patients.
     """
-    candidates = _candidates(question, passages)
+    candidates = _of_the_patient(question, _candidates(question, passages))
     others = _others(question, candidates)
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
@@ -129,6 +130,15 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 own = question.held(term_set(unit.text))
                 found.append(_Candidate(unit, passage, above, own, question.held(term_set(above))))
     return found
+
+
+def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+    """Leave out bounds without the asked age, weight or kidney function, where others about the subject hold it."""
+    fits = [fits_patient(question.text, each.unit.text) for each in candidates]
+    others = _others(question, candidates) if any(fits) else frozenset[int]()
+    if not any(fit for place, fit in enumerate(fits) if place not in others):
+        return candidates
+    return [each for each, fit in zip(candidates, fits, strict=True) if fit is not False]
 
 
 def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], shares: Sequence[float]) -> bool:
