@@ -5,6 +5,7 @@ it with Last-Event-ID. The events that it received are compared with the history
 a separate host name, so that it counts as another machine. Replicas are forked from a process that has loaded the code.
 
     python -m tests.benchmarks.drill_replicas kill --times 20 --users 12     kill -9 of one of them, at random moments
+    python -m tests.benchmarks.drill_replicas kill --background              the other one goes on with its answers
     python -m tests.benchmarks.drill_replicas restart --times 2 --users 12   SIGTERM of one after the other
 """
 
@@ -113,6 +114,7 @@ class Shown:
     at: str = ""
     text: str = ""
     outcome: str = ""
+    replaced: bool = False
     recoveries: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     _broke: float = 0.0
@@ -131,6 +133,8 @@ class Shown:
             elif line.startswith("data: "):
                 event = json.loads(line[6:])
                 self.text += event["text"] if event["type"] == "text_delta" else ""
+                if event["type"] == "text_replaced":
+                    self.text, self.replaced = "", True
                 if event["type"] == "turn_ended":
                     self.outcome = event["outcome"]["code"]
 
@@ -185,7 +189,7 @@ class User:
 
 
 @asynccontextmanager
-async def cluster(folder: Path) -> AsyncIterator[tuple[str, str, Sequence[Replica]]]:
+async def cluster(folder: Path, *, background: bool) -> AsyncIterator[tuple[str, str, Sequence[Replica]]]:
     """Run everything; yield the balancer's address, the database's and the replicas."""
     with ExitStack() as running:
         database = running.enter_context(postgres_server())
@@ -199,7 +203,8 @@ async def cluster(folder: Path) -> AsyncIterator[tuple[str, str, Sequence[Replic
             "MILVUS_URI": running.enter_context(milvus_lite_server(folder / "milvus")),
             "OPENAI_BASE_URL": running.enter_context(replay_server()),
             "OPENAI_API_KEY": "drill",
-            "ASCLEPIUS_MODEL": f"clinic:{WORDS}:{EVERY_MS}",
+            "ASCLEPIUS_MODEL": f"{'kept' if background else 'clinic'}:{WORDS}:{EVERY_MS}",
+            "ASCLEPIUS_BACKGROUND": str(background),
         }
         os.environ["CHAINLIT_APP_ROOT"] = str(prepare_page_root(folder / "forking"))
         _FORKING.set_forkserver_preload(["chat_app.bootstrap", "chat_app.interface.chainlit_setup"])
@@ -254,10 +259,10 @@ async def restart(replicas: Sequence[Replica], times: int, until: float) -> int:
     return times
 
 
-async def drill(how: str, times: int, seconds: float, users: int) -> bool:
+async def drill(how: str, times: int, seconds: float, users: int, *, background: bool) -> bool:
     seen: list[Shown] = []
     with tempfile.TemporaryDirectory(prefix="asc-drill-") as name:
-        async with cluster(Path(name)) as (url, database, replicas):
+        async with cluster(Path(name), background=background) as (url, database, replicas):
             over = asyncio.Event()
             asking = [asyncio.create_task(User(url, f"user{n}", seen).run(over)) for n in range(users)]
             await asyncio.sleep(5)
@@ -292,6 +297,7 @@ def _report(what: str, seen: Sequence[Shown], stored: dict[str, dict[str, Any]],
     outcomes = Counter(shown.outcome for shown in asked)
     print(f"{what}: {len(seen)} questions, outcomes {dict(outcomes)}, not taken {dict(refused)}")
     print(f"  answers that differ from what was shown: {len(lost)}; without an end: {len(unended)}, {len(unmarked)}")
+    print(f"  answers of which text was taken back: {sum(shown.replaced for shown in asked)}")
     if recoveries:
         middle, late = recoveries[len(recoveries) // 2], recoveries[int(len(recoveries) * 0.95)]
         print(
@@ -315,8 +321,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=600, help="begin none later than this")
     parser.add_argument("--users", type=int, default=12)
+    parser.add_argument("--background", action="store_true", help="ask for background responses")
     given = parser.parse_args()
-    sys.exit(not asyncio.run(drill(given.how, given.times, given.seconds, given.users)))
+    drilled = drill(given.how, given.times, given.seconds, given.users, background=given.background)
+    sys.exit(not asyncio.run(drilled))
 
 
 if __name__ == "__main__":

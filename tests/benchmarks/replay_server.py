@@ -4,6 +4,7 @@ It prints its port. The model's name says what it plays:
 
     burst:N            N text deltas as fast as they go
     paced:N:MS         N text deltas, one every MS milliseconds, each the time at which it was sent
+    kept:N:MS          the same as background responses, which can be read again
     open:N             N text deltas, then silence until the client leaves
     clinic:N:MS        a guideline search, then N text deltas as above, of distinct words
     gap                two calls at once, then text until one second has passed; the next request is answered at once
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -91,6 +93,23 @@ async def _clinic(request: dict[str, Any], count: int, milliseconds: float) -> A
             yield step.encode()
 
 
+async def _kept(response_id: str) -> AsyncIterator[bytes]:
+    """A background response. All of it follows from its id, so that it is the same each time it is read."""
+    _, kind, count, milliseconds, began = response_id.split("_")
+    words = [f"{began}-{number} " for number in range(int(count))]
+    search = ("call_1", "search_clinical_guidelines", json.dumps({"question": "Which drugs are contraindicated?"}))
+    steps = (
+        text_reply(*words, response_id=response_id) if kind == "text" else calls_reply(search, response_id=response_id)
+    )
+    due = int(began) / 1000
+    for step in steps:
+        if isinstance(step, Event) and isinstance(step.body, dict):
+            if step.body["type"] == "response.output_text.delta":
+                due += float(milliseconds) / 1000
+                await asyncio.sleep(due - time.monotonic())
+            yield step.encode()
+
+
 async def _open(count: int) -> AsyncIterator[bytes]:
     yield begin()
     for number in range(count):
@@ -134,6 +153,11 @@ def _play(request: dict[str, Any]) -> AsyncIterator[bytes]:
             return _paced(int(numbers[0]), float(numbers[1]))
         case "clinic":
             return _clinic(request, int(numbers[0]), float(numbers[1]))
+        case "kept":
+            answered = any(item.get("type") == "function_call_output" for item in request["input"])
+            return _kept(
+                "_".join(("resp", "text" if answered else "search", *numbers, str(int(time.monotonic() * 1000))))
+            )
         case "open":
             return _open(int(numbers[0]))
         case _:
@@ -147,14 +171,17 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     with suppress(ConnectionError, RuntimeError, asyncio.IncompleteReadError):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            if head.startswith("get "):
+            method, path, _ = head.split(" ", 2)
+            length = next((line for line in head.split("\r\n") if line.startswith("content-length:")), ":0")
+            body = await reader.readexactly(int(length.partition(":")[2]))
+            reads = re.search(r"/responses/(\w+)\?stream=true", path)
+            if path.endswith("/cancel") or (method == "get" and reads is None):
                 # Asked whether it keeps a response: any of them.
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
                 continue
-            length = next(line for line in head.split("\r\n") if line.startswith("content-length:"))
-            request = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+            playing = _kept(reads[1]) if reads else _play(json.loads(body))
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-            async for piece in _play(request):
+            async for piece in playing:
                 writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 await writer.drain()
             writer.write(b"0\r\n\r\n")
