@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+from tests.support.forked import FOLDER
 
 PROJECT = Path(__file__).resolve().parent.parent
 # One more than there are cores: while a server or a browser starts, its test waits.
@@ -25,10 +28,15 @@ NO_TESTS = 5
 COMPILING_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
+_FORKS = tempfile.TemporaryDirectory(prefix="asclepius-forks-")
+ONE_FORK_SERVER = {FOLDER: _FORKS.name, "TESTS_RUN": str(os.getpid())}
+"""All passes share it."""
+
+
 def run_pytest(*options: str) -> bool:
     """Run pytest; return whether every selected test passed."""
     command = [sys.executable, "-m", "pytest", *options]
-    code = subprocess.run(command, cwd=PROJECT, env=COMPILING_ONCE, check=False).returncode
+    code = subprocess.run(command, cwd=PROJECT, env=COMPILING_ONCE | ONE_FORK_SERVER, check=False).returncode
     return code in {0, NO_TESTS}
 
 
