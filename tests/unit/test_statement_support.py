@@ -48,6 +48,11 @@ def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement
     assert reasons(statement) == []
 
 
+def test_nothing_is_said_of_a_single_word_or_without_a_passage() -> None:
+    assert reasons("**Amoxicillin**") == []
+    assert unsupported("The maximum is 4 g per day.", []) == ()
+
+
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
