@@ -14,14 +14,23 @@ from tests.unit.test_page_painter import ENDED, STARTED, painter
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
 
+MOST_ALARMS = {
+    "blind": 0.06,
+    "doses": 0.01,
+    "pairs": 0.04,
+    "unseen": 0.005,
+    "toxicology": 0.02,
+    "toxicology later": 0.03,
+}
+"""Share of the ordinary questions of each group that may be taken for an emergency."""
+
 
 def test_unseen_questions_are_judged_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
-    assert {one.group for one in report.groups} == {"blind", "doses", "pairs", "unseen"}
+    assert {one.group for one in report.groups} == set(MOST_ALARMS)
     for one in report.groups:
         assert one.recognised >= 0.95 * one.emergencies, report.missed
-        most = {"blind": 0.07, "doses": 0.01, "pairs": 0.02, "unseen": 0.005}[one.group]
-        assert one.false_alarms <= most * one.ordinary, report.alarmed
+        assert one.false_alarms <= MOST_ALARMS[one.group] * one.ordinary, report.alarmed
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
