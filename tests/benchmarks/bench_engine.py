@@ -131,7 +131,7 @@ async def _delays(texts: Callable[[], AsyncIterator[str]], streams: int, millise
         async for text in texts():
             now = time.monotonic_ns()
             if begun == streams:
-                delays.extend((now - int(sent)) / 1e6 for sent in text.split())
+                delays.extend((now - int(sent.lstrip("t"))) / 1e6 for sent in text.split())
             begun += first
             first = False
 
