@@ -141,9 +141,8 @@ class Delivery:
                 self._response_id = event.response_id or self._response_id
             self._started = True
             self._said = self._said or not _says_nothing(event)
-        if batch:
-            self._number = batch[-1].sequence_number
-            self._ended = isinstance(batch[-1], _LAST)
+            self._number = event.sequence_number
+            self._ended = isinstance(event, _LAST)
         return batch
 
     async def _check_chain(self, event: ResponseLifecycleEvent) -> None:
