@@ -20,12 +20,12 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import psutil
@@ -36,7 +36,7 @@ from tests.benchmarks.bench_page import percentile, plain_chainlit
 from tests.benchmarks.replay_server import begin, delta, replay_server
 from tests.support.page_server import PROJECT
 from tests.support.page_sockets import asking, socket_of
-from tests.support.served import serve
+from tests.support.served import COMMAND, serve
 from tests.support.services import accepts, free_port, running
 
 EVERY_MS = int(os.environ.get("BENCH_EVERY_MS", "20"))
@@ -157,7 +157,25 @@ async def _on_page(url: str, cookie: str, load: Load) -> None:
             await socket.emit("stop")
 
 
-async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lockstep) -> str:
+class Figures(NamedTuple):
+    """Processor time in µs for each token, the share of a core, delays in ms, and memory in MB."""
+
+    own: float
+    services: float
+    busy: float
+    delays: list[float]
+    memory: float
+    idle: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.own:6.0f} µs a token, {self.services:4.0f} µs in its services; {self.busy:4.0%} busy, "
+            f"delay p50 {percentile(self.delays, 0.5):6.0f} ms, p99 {percentile(self.delays, 0.99):6.0f} ms; "
+            f"{len(self.delays):,} tokens; memory {self.memory:.0f} MB, before {self.idle:.0f} MB"
+        )
+
+
+async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lockstep) -> Figures:
     load, process = Load(lockstep), psutil.Process(pid)
     idle = process.memory_info().rss / 1e6
     async with httpx.AsyncClient(base_url=url, timeout=60) as visitor:
@@ -179,11 +197,7 @@ async def measure(url: str, pid: int, streams: int, client: Client, lockstep: Lo
         async with httpx.AsyncClient(base_url=url, headers={"cookie": cookie}, timeout=60) as visitor:
             await asyncio.gather(*(visitor.delete(f"/api/v1/turns/{turn}") for turn in load.turns))
     own, children = ((b - a) / len(delays) * 1e6 for a, b in zip(before, after, strict=True))
-    return (
-        f"{own:6.0f} µs a token, {children:4.0f} µs in its services; {(after[0] - before[0]) / SECONDS:4.0%} busy, "
-        f"delay p50 {percentile(delays, 0.5):6.0f} ms, p99 {percentile(delays, 0.99):6.0f} ms; "
-        f"{len(delays):,} tokens; memory {memory:.0f} MB, before {idle:.0f} MB"
-    )
+    return Figures(own, children, (after[0] - before[0]) / SECONDS, delays, memory, idle)
 
 
 def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
@@ -193,7 +207,7 @@ def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
 
 
 @contextmanager
-def ours(folder: Path, *, at_once: int = 1_000) -> Iterator[tuple[str, int]]:
+def ours(folder: Path, *, at_once: int = 1_000, program: Sequence[str] = (COMMAND,)) -> Iterator[tuple[str, int]]:
     settings = {
         "ASCLEPIUS_LOAD_DEMO": "false",
         "ASCLEPIUS_QUESTIONS_PER_MINUTE": "100000",
@@ -201,7 +215,7 @@ def ours(folder: Path, *, at_once: int = 1_000) -> Iterator[tuple[str, int]]:
         "ASCLEPIUS_TURNS_AT_ONCE": str(at_once),
         **{name: os.environ[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASCLEPIUS_MODEL")},
     }
-    with serve(folder / "data", **settings) as served:
+    with serve(folder / "data", program=program, **settings) as served:
         yield served.url, served.process.pid
 
 

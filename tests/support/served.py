@@ -12,7 +12,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,21 +79,25 @@ def new_data(data_dir: Path) -> None:
 
 
 @contextmanager
-def serve(data_dir: Path, *, loaded: bool = True, **environment: str) -> Iterator[Served]:
+def serve(
+    data_dir: Path, *, loaded: bool = True, program: Sequence[str] = (COMMAND,), **environment: str
+) -> Iterator[Served]:
     """Serve on a free port until the block ends; with ``loaded``, wait for the content first."""
     if loaded and not data_dir.exists():
         new_data(data_dir)
-    with _serve(data_dir, loaded=loaded, environment=environment) as served:
+    with _serve(data_dir, loaded=loaded, environment=environment, program=program) as served:
         yield served
 
 
 @contextmanager
-def _serve(data_dir: Path, *, loaded: bool, environment: dict[str, str]) -> Iterator[Served]:
+def _serve(
+    data_dir: Path, *, loaded: bool, environment: dict[str, str], program: Sequence[str] = (COMMAND,)
+) -> Iterator[Served]:
     log = data_dir.parent / f"{data_dir.name}-serve.log"
     with log.open("ab") as output, Path(os.devnull).open() as nothing:
         begun = log.read_text().count("Asclepius is at")
         process = start(
-            [COMMAND, "serve", "--port", "0"],
+            [*program, "serve", "--port", "0"],
             env=clean_environment(data_dir, **environment),
             cwd=data_dir.parent,
             stdin=nothing.fileno(),
