@@ -32,7 +32,7 @@ def conversations(running: Served) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_backup_of_a_running_app_is_restored_and_answers(tmp_path: Path) -> None:
-    first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "backup.tar.gz"
+    first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "backup.zip"
     with serve(first) as running:
         before = asked(running, message=QUESTION)
         done = asclepius("backup", str(file), data_dir=first)
@@ -53,7 +53,7 @@ def test_a_backup_of_a_running_app_is_restored_and_answers(tmp_path: Path) -> No
 
 
 def test_what_is_no_backup_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    file = tmp_path / "backup.tar.gz"
+    file = tmp_path / "backup.zip"
     file.write_bytes(b"no archive")
     done = asclepius("restore", str(file), data_dir=tmp_path / "data")
     assert done.returncode == 1

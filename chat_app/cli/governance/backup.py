@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import tarfile
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -28,7 +27,7 @@ _REDIS: Final = "redis.jsonl"
 _MANIFEST: Final = "asclepius-backup.json"
 _COPIES: Final = 5
 
-File = Annotated[Path, typer.Argument(help="The backup, a .tar.gz file.", dir_okay=False)]
+File = Annotated[Path, typer.Argument(help="The backup, a .zip file.", dir_okay=False)]
 
 
 async def backup(file: File) -> None:
@@ -40,7 +39,8 @@ async def backup(file: File) -> None:
     if not data_dir.is_dir():
         raise ConfigurationError(f"There is nothing to back up in {data_dir}: set ASCLEPIUS_DATA_DIR.")
     with tempfile.TemporaryDirectory(prefix="asclepius-backup-", dir=file.absolute().parent) as folder:
-        copy = Path(folder)
+        copy = Path(folder) / "content"
+        copy.mkdir()
         async with embedded_services(settings) as services:
             await _record(settings, "backup", str(file))
             if settings.storage.redis_url is None:
@@ -48,11 +48,7 @@ async def backup(file: File) -> None:
             _copy_files(data_dir, copy / "data")
         manifest = {"version": __version__, "not_included": _external(settings)}
         (copy / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        written = copy / "backup.tar.gz"
-        with tarfile.open(written, "w:gz") as archive:
-            for name in (_MANIFEST, _REDIS, "data"):
-                if (copy / name).exists():
-                    archive.add(copy / name, arcname=name)
+        written = Path(shutil.make_archive(str(Path(folder) / "backup"), "zip", copy))
         written.chmod(0o600)
         written.replace(file)
     typer.echo(f"Wrote {file} ({file.stat().st_size / 1e6:,.1f} MB).")
@@ -73,10 +69,9 @@ async def restore(file: File) -> None:
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".asclepius-restore-", dir=data_dir.parent) as folder:
         try:
-            with tarfile.open(file) as archive:
-                archive.extractall(folder, filter="data")
+            shutil.unpack_archive(file, folder, "zip")
             manifest: dict[str, Any] = json.loads((Path(folder) / _MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError, tarfile.TarError) as error:
+        except (OSError, ValueError) as error:
             raise ConfigurationError(f"{file} is not a backup that can be read ({type(error).__name__}).") from None
         shutil.rmtree(data_dir, ignore_errors=True)
         (Path(folder) / "data").rename(data_dir)
