@@ -68,8 +68,8 @@ from chat_app.response_objects import (
 )
 
 logger = logging.getLogger(__name__)
-_JOINED = 64
-"""Most deltas in one update."""
+_JOINED = 512
+"""Characters from which on a delta begins another update."""
 
 
 @dataclass(slots=True)
@@ -135,18 +135,19 @@ class ResponseFold:
         if len(events) == 1:
             return self.apply(events[0])
         updates: list[Update] = []
-        at, text = Place(""), list[str]()
+        at, text, size = Place(""), list[str](), 0
         for event in events:
             if self.ended or not isinstance(event, OutputTextDelta):
                 updates += self._streamed(at, text)
                 updates += self.apply(event)
                 continue
             place = _place(event)
-            if place != at or len(text) >= _JOINED:
+            if place != at or size >= _JOINED:
                 updates += self._streamed(at, text)
-                at = place
+                at, size = place, 0
             if not self._is_duplicate(event):
                 text.append(event.delta)
+                size += len(event.delta)
         return updates + self._streamed(at, text)
 
     def apply(self, event: ResponseEvent) -> list[Update]:  # noqa: C901, PLR0912 - one arm for each event

@@ -78,10 +78,10 @@ def test_a_whole_answer_is_folded_once() -> None:
 
 def test_the_deltas_of_one_read_are_few_updates_however_many_they_are() -> None:
     fold = ResponseFold()
-    events = [parse_event(delta("a", sequence_number=number)) for number in range(100)]
+    events = [parse_event(delta("a" * 8, sequence_number=number)) for number in range(100)]
     updates = fold.apply_all([*events[:50], events[49], *events[50:], parse_event(delta("b", "n"))])
-    assert texts(updates) == [("m", "a" * 64), ("m", "a" * 36), ("n", "b")]
-    assert fold.text == "a" * 100 + "b"
+    assert texts(updates) == [("m", "a" * 512), ("m", "a" * 288), ("n", "b")]
+    assert fold.text == "a" * 800 + "b"
 
 
 def test_nothing_counts_after_the_end() -> None:
