@@ -16,15 +16,20 @@ from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.evaluation.naive_ranker import naive_quotes
 from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
+from chat_app.offline.extraction.phrases import CLOSEST, said
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import folded
+from tools.language.vocabulary.common_words import LANGUAGES
 from tools.types import Frozen
 
 _UNCLEAR = re.compile(
-    r"\bno (?:sentence |passage )?clear(?:ly)?\b|\bclosest passages?\b|\bkeine klare\b|\bnothing (?:was )?found\b",
+    "|".join(
+        [r"\bno clear\b", r"\bclosest passages?\b", r"\bkeine klare\b", r"\bnothing (?:was )?found\b"]
+        + [re.escape(said(CLOSEST, language)) for language in LANGUAGES]
+    ),
     re.IGNORECASE,
 )
-"""The words by which an answer says that it has no clear answer; the offline model's, and those of the instructions."""
+"""The words by which an answer says that it has no clear answer: those of the instructions, and the offline model's."""
 _TABLE = re.compile(r"-{3,}|(?<!\\)[|*`]|\\(?=[\[\]|])")
 
 

@@ -154,10 +154,11 @@ def test_answers_prints_facts_denials_and_claims(served: Served, tmp_path: Path)
             "any": True,
         },
         {"question": "Which enzyme replacement suits Kawasaki syndrome in astronauts?", "answerable": False},
+        {"question": "Welcher Zielwert gilt beim Kawasaki-Syndrom?", "answerable": False},
     ]
     file.write_text("".join(json.dumps(question) + "\n" for question in questions))
     found = report(served, "answers", str(file))
-    assert (found["answerable"], found["unanswerable"], found["failed"]) == (3, 1, 0)
+    assert (found["answerable"], found["unanswerable"], found["failed"]) == (3, 2, 0)
     assert found["fact_in_answer"] == pytest.approx(2 / 3)
     assert found["fact_in_cited_passage"] == pytest.approx(2 / 3)
     assert (found["falsely_denied"], found["unanswerable_handled"]) == (0.0, 1.0)
