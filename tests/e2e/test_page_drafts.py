@@ -134,7 +134,7 @@ async def test_each_conversation_keeps_what_was_typed_in_it_also_before_it_had_i
         socket = HeldSocket('"asclepius_thread"')
         await socket.attach(page)
         await page.goto(fake.url)
-        await ask(page, "say: the quokka answer")
+        await ask(page, "say: the numbat answer")
         box = page.locator("#chat-input")
         await expect(page.locator("#welcome-screen")).to_have_count(0)
         await box.fill("half a question")
@@ -145,7 +145,7 @@ async def test_each_conversation_keeps_what_was_typed_in_it_also_before_it_had_i
         await expect(box).to_have_value("")
         # A conversation that opens closes the sidebar, so it is opened last.
         await page.locator("#header #sidebar-trigger-button").click()
-        await page.locator("#thread-history a", has_text="quokka").click()
+        await page.locator("#thread-history a", has_text="numbat").click()
         await answered(page)
         await expect(box).to_have_value("half a question")
 

@@ -1,7 +1,7 @@
-"""Provide Chromium for the end-to-end tests: ``python -m tests.support.install_browser``.
+"""Provide Chromium for the end-to-end tests, and curl for the documents: ``python -m tests.support.install_browser``.
 
-Use an installed Chromium, or install Debian's package if permitted. Otherwise print what to install; the
-end-to-end tests are then skipped by name.
+Use what is installed, or install Debian's packages if permitted. Otherwise print what to install; the tests that need it
+are then skipped by name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def driver_runs() -> bool:
 
 def main() -> int:
     named = "ASCLEPIUS_CHROMIUM" in os.environ
+    if not shutil.which("curl"):
+        install_packages("curl")
     if not driver_runs():
         install_packages("libatomic1")
     if not named and not shutil.which(SHELL):
