@@ -48,9 +48,7 @@ async def backup(file: File) -> None:
             _copy_files(data_dir, copy / "data")
         manifest = {"version": __version__, "not_included": _external(settings)}
         (copy / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        written = Path(shutil.make_archive(str(Path(folder) / "backup"), "zip", copy))
-        written.chmod(0o600)
-        written.replace(file)
+        _pack(copy, file)
     typer.echo(f"Wrote {file} ({file.stat().st_size / 1e6:,.1f} MB).")
     _tell_external(manifest)
 
@@ -92,6 +90,13 @@ async def _copy_redis(url: str, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         async for line in dumped(url):
             file.write(line + "\n")
+
+
+def _pack(content: Path, file: Path) -> None:
+    """Write ``content`` as one file that only its owner can read."""
+    written = Path(shutil.make_archive(str(content.with_name("backup")), "zip", content))
+    written.chmod(0o600)
+    written.replace(file)
 
 
 def _copy_files(source: Path, target: Path) -> None:
