@@ -1,4 +1,4 @@
-"""Provide Chromium for the end-to-end tests, and curl for the documents': ``python -m tests.support.install_browser``.
+"""Provide Chromium for the end-to-end tests, and curl for the documents: ``python -m tests.support.install_browser``.
 
 Use what is installed, or install Debian's packages if permitted. Otherwise print what to install; the tests that need
 it are then skipped by name.
