@@ -154,7 +154,7 @@ def without(steps: Iterable[Step], *fields: str) -> list[Step]:
 
 
 def using(steps: Iterable[Step], **usage: Any) -> list[Step]:
-    """Let the terminal event tell of this usage, beside 10 tokens of input and 5 of output."""
+    """Add these details to the usage in the terminal event, which is 10 tokens of input and 5 of output."""
     *rest, end = steps
     counts = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15, **usage}
     return [*rest, Event({**body(end), "response": {**body(end)["response"], "usage": counts}})]

@@ -43,7 +43,7 @@ _ASIDE = re.compile(
     r"[^.;]*?(?=,? (?:and |or )?(?:with|in|after|within)\b|[.;]|$)|\b[\w-]+-allergic\b",
     re.IGNORECASE,
 )
-"""What is not taken together: what a medicine must not be used without, and what a patient is allergic to."""
+"""Mentions of a medicine that is not taken: one that must be taken too, and one that the patient is allergic to."""
 How = Literal["name", "class", "shared risk", "own section"]
 _HOW_ORDER: Final[tuple[How, ...]] = ("name", "own section", "class", "shared risk")
 
