@@ -50,7 +50,7 @@ class ExtractiveModel:
             yield Answer(phrases.IMAGE if turns and turns[-1].has_image else phrases.EMPTY)
             return
         current = turns[-1]
-        question = standalone(turns)
+        question = standalone(turns, [function.name for function in prompt.functions])
         small_talk = _small_talk(current)
         computed, alone = calculations(prompt.functions, turns)
         calls = [] if small_talk and not prompt.forced else _calls(question, current, prompt, computed, alone=alone)

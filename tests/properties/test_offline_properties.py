@@ -145,7 +145,7 @@ def test_a_file_citation_stands_right_after_its_sentence(question: str, texts: l
 
 @given(st.lists(TEXTS, max_size=5))
 def test_any_conversation_can_be_read(questions: list[str]) -> None:
-    standalone([Exchange(question, answer="Did you mean metformin?") for question in questions])
+    standalone([Exchange(question, answer="Did you mean metformin?") for question in questions], ())
 
 
 LEAVES = st.sampled_from(
@@ -240,5 +240,5 @@ ATTRIBUTES = st.dictionaries(st.sampled_from(["year", "issuer"]), st.one_of(st.i
 @given(st.lists(CONDITIONS, min_size=1, max_size=3), ATTRIBUTES)
 def test_filters_combine_as_logic_does(conditions: list[ComparisonFilter], attributes: Json) -> None:
     single = [matches_filter(condition, attributes) for condition in conditions]
-    assert matches_filter(CompoundFilter(type="and", filters=conditions), attributes) is all(single)
-    assert matches_filter(CompoundFilter(type="or", filters=conditions), attributes) is any(single)
+    assert matches_filter(CompoundFilter(type="and", filters=[*conditions]), attributes) is all(single)
+    assert matches_filter(CompoundFilter(type="or", filters=[*conditions]), attributes) is any(single)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -38,6 +38,15 @@ _PRONOUN: Final = re.compile(
 _INTERROGATIVE: Final = re.compile(
     r"^\s*(?:what|which|when|who|how|why|where|is|are|do|does|can|should)\b", re.IGNORECASE
 )
+_CLAUSE: Final = re.compile(
+    r"^\s*(?:what |which |when |who |how |why |where )?(?:is|are|do|does|can|should)\b(?!.*\bthe\b)", re.IGNORECASE
+)
+"""A question with a verb and no definite article, which points at what was said before."""
+_EXPLETIVE: Final = re.compile(
+    r"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!(?:in|for|with|during|after|before|if|when|on|at|under|without)\b)(?=\w))",
+    re.IGNORECASE,
+)
+"""An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen"."""
 _PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
 _PATIENT: Final = re.compile(
     r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
@@ -52,20 +61,26 @@ _FEW: Final = 5
 """Terms of a question that only narrows the one before."""
 
 
-def standalone(turns: Sequence[Exchange]) -> str:
-    """The last question of a conversation as one that can be searched for without the others."""
+def standalone(turns: Sequence[Exchange], offered: Collection[str]) -> str:
+    """Return the last question of a conversation as one that can be searched for without the others.
+
+    ``offered`` names the functions of that question. One that only leaves words out leans on a question that was
+    searched for with some of them: after the answer to an emergency, which has tools of its own, it stands alone.
+    """
     resolved = answer = topic = ""
-    evidence = Evidence()
+    evidence, searched = Evidence(), frozenset[str]()
     for turn in turns:
         question = turn.question.strip()
         # A follow-up of everyday words with a pronoun asks about a calculation's result; any other has a topic itself.
-        on_result = _PRONOUN.search(question) and all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
-        before = resolved if on_result else topic
+        on_result = _PRONOUN.search(question) and not _unusual(question)
+        used = frozenset(output.name for output in turn.outputs)
+        alike = searched.intersection(offered if turn is turns[-1] else used) or not searched
+        before = resolved if on_result else topic if alike or _refers(question) else ""
         resolved = _confirmed(question, resolved, answer) or _resolve(question, before, evidence)
         answer = turn.answer
         found = gather(turn.outputs)
         if not found.calculations or found.searched_documents or found.lookups:
-            topic = resolved
+            topic, searched = resolved, used
             evidence = found if turn.outputs else evidence
     return resolved
 
@@ -152,13 +167,28 @@ def _ways(text: str) -> list[str]:
 
 
 def is_follow_up(question: str) -> bool:
-    """True when ``question`` leans on what was asked before."""
-    if _LEAD.match(question) or _CONNECTIVE.match(question):
+    """Return whether ``question`` leans on what was asked before."""
+    if _refers(question):
         return True
-    if len(terms(question)) <= _FEW and (_PLACE.match(question.strip()) or _PRONOUN.search(question)):
+    if _CLAUSE.match(question) and _unusual(question):
+        return False
+    if len(terms(question)) <= _FEW and _PLACE.match(question.strip()):
         return True
     most = 1 if _INTERROGATIVE.match(question) else 2
     return only_parts(question) or (1 <= len(terms(question)) <= most and len(question.split()) <= _FEW)
+
+
+def _refers(question: str) -> bool:
+    """Return whether ``question`` says that it goes on from the one before."""
+    if _LEAD.match(question) or _CONNECTIVE.match(question):
+        return True
+    pronoun = _PRONOUN.search(question) and not (_EXPLETIVE.search(question) and _unusual(question))
+    return bool(pronoun) and len(terms(question)) <= _FEW
+
+
+def _unusual(question: str) -> bool:
+    """Return whether ``question`` has a word that is not an everyday one, such as the name of its subject."""
+    return not all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
 
 
 def _replaced(before: str, known: Sequence[str], named: str) -> str:
