@@ -103,6 +103,25 @@ def test_an_opposite_in_the_place_of_a_word_is_not_supported(statement: str, rea
     assert reasons(statement, MORE) == ([reason] if reason else [])
 
 
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Examplor was teratogenic in rabbits.", "negation"),
+        ("Higher doses generally produce greater effects.", "negation"),
+        ("Treat for at least 3 months in all.", "negation"),
+        ("Loperamide: up to 16 mg per day.", ""),
+    ],
+)
+def test_short_statements_and_bounds_are_compared_with_the_sentence_that_they_resemble(
+    statement: str, reason: str
+) -> None:
+    text = (
+        "Examplor was not teratogenic in rabbits. Higher doses do not generally produce greater effects. Treat all for "
+        "no more than 3 months. Reassess in 1-3 months. Give loperamide, not to exceed 16 mg per day."
+    )
+    assert reasons(statement, text) == ([reason] if reason else [])
+
+
 def test_a_brand_is_supported_by_its_ingredient_and_another_drug_is_not() -> None:
     known = {"examplor": frozenset({"example"}), "example": frozenset({"example"}), "other": frozenset({"other"})}
 

@@ -79,7 +79,7 @@ _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BEFORE: Final = re.compile(
     r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
-    r"|younger than|not exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal))"
+    r"|younger than|not (?:to |be )*exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal))"
     r"|(?P<up>≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
     r"|longer than|über|mindestens|mehr als))|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
     rf" ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"

@@ -25,7 +25,7 @@ _NEGATORS: Final = re.compile(
 """Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
 _NO_NEGATION: Final = re.compile(
     r"\b(?:with or without|whether or not|not only|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
-    r"|not exceed\w*|not be exceeded"
+    r"|not (?:to |be )*exceed\w*"
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )

@@ -21,7 +21,7 @@ from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
 from tools.language.terms import clean, terms
-from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.common_words import is_ordinary, language_of
 from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]
@@ -32,8 +32,6 @@ _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
 """The name of an enzyme, a gene or a score, such as CYP3A4."""
-_ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
-"""A statement without any of these is in another language, or no sentence: only its figures and names are compared."""
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
@@ -90,7 +88,7 @@ def unsupported(
 ) -> tuple[Problem, ...]:
     """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
     plain = clean(_LEAD.sub("", _MARKUP.sub(" ", statement)))
-    is_english = _ENGLISH.search(plain) is not None
+    is_english = language_of(plain) == "en"
     if not is_english:
         plain = with_decimal_points(plain)
     said = frozenset(terms(plain))
@@ -102,7 +100,7 @@ def unsupported(
     best = max(shares, default=0.0)
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
-    found = [*_figures(plain, sources, repeated), *_names(plain, sources, repeated, ingredients)]
+    found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
     elif is_english and repeated and not found:
@@ -116,15 +114,17 @@ def unsupported(
 _source = lru_cache(maxsize=512)(_Source)
 
 
-def _figures(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[Problem]:
+def _figures(
+    statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], alike: Sequence[_Unit]
+) -> list[Problem]:
     said = figures(statement)
     problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
     if not said:
         return problems
-    near = [figure for unit in repeated for figure in figures(unit.text, words=True)]
+    near = [figure for unit in alike for figure in figures(unit.text, words=True)]
     for figure in said:
         difference = compare(figure, near)
-        if not near or (difference == "number" and _adds_figures(statement, repeated)):
+        if difference in {"number", "unit"} and (not repeated or not near or _adds_figures(statement, repeated)):
             difference = compare(figure, [figure for source in sources for figure in source.figures])
         if difference != "same":
             problems.append(Problem(_REASONS[difference], str(figure)))
