@@ -168,6 +168,8 @@ def test_a_statement_that_adds_a_figure_takes_it_from_another_sentence() -> None
         ("höchstens 4 g", [Figure(4, "g", "", "down")]),
         ("500 mg twice daily", [Figure(500, "mg")]),
         ("CHA2DS2-VASc and HbA1c", []),
+        ("75 µg for 5 days", [Figure(75, "µg"), Figure(5, "days")]),
+        ("75 \u03bcg", [Figure(75, "µg")]),
     ],
 )
 def test_figures_with_units_and_bounds(text: str, found: list[Figure]) -> None:
@@ -215,6 +217,52 @@ def test_hyper_and_hypo_are_opposites_but_a_name_without_either_is_not() -> None
 )
 def test_rates_in_other_words_are_equal(one: str, other: str) -> None:
     assert [rate.daily for rate in rates(one)] == pytest.approx([rate.daily for rate in rates(other)])
+
+
+SHARES = (
+    "Among adults, 28 % have mild symptoms and 3.5 % have severe symptoms. In patients receiving alpha alone, exposure "
+    "increased by 27 %. In patients receiving alpha in combination with beta, exposure increased by 30 %. Rats treated "
+    "with 75 mg/kg demonstrated decreased fertility, while those treated with 25 mg/kg did not. Reduce the daily dose "
+    "by 50 % when the clearance is below 50 mL/min and by 75 % when it is below 25 mL/min."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("About 28 % of adults have severe symptoms.", "number"),
+        ("Exposure increased by 30 % in patients receiving alpha alone.", "number"),
+        ("Rats treated with 25 mg/kg demonstrated decreased fertility.", "number"),
+        ("The daily dose is reduced by 75 % with a clearance below 50 mL/min.", "number"),
+        ("Severe symptoms occurred in 3.5 % of adults, and mild ones in 28 %.", ""),
+        ("Alpha alone raised exposure by 27 %, and with beta by 30 %.", ""),
+        ("At 75 mg/kg the fertility of rats decreased.", ""),
+        ("Half the dose is given below 50 mL/min, and 75 % less below 25 mL/min.", ""),
+    ],
+)
+def test_a_figure_of_another_group_is_not_supported(statement: str, reason: str) -> None:
+    assert reasons(statement, SHARES) == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("statement", "reverse"),
+    [
+        ("Alpha was not carcinogenic when it was fed to mice for 100 weeks.", False),
+        ("Lesions occur in 40 of 100 with alpha, against fewer than 1 with beta.", False),
+        ("Of members interviewed within three months, 44 % had pain.", False),
+        ("Interviewed members of the sample were treatment-seeking.", True),
+        ("Lesions do not occur in 40 of 100 with alpha.", True),
+        ("There was evidence of carcinogenesis in mice fed alpha.", True),
+    ],
+)
+def test_a_negation_covers_its_words_and_their_families(statement: str, reverse: bool) -> None:
+    sources = [
+        "There was no evidence of drug-related carcinogenesis in mice fed alpha for up to 100 weeks.",
+        "Lesions occur in 40 of 100 with alpha compared to less than 1 with beta.",
+        "In a sample of non-treatment-seeking members interviewed within three months, 44 % reported pain.",
+    ]
+    nearest = max(sources, key=lambda one: len(set(one.casefold().split()) & set(statement.casefold().split())))
+    assert reverses(statement, [nearest]) == reverse
 
 
 def test_a_range_of_intervals_has_two_rates_and_a_duration_none() -> None:

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import product
-from typing import Final, Literal, NamedTuple
+from itertools import product, zip_longest
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 DECIMAL: Final = r"\d+(?:\.\d+)?"
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -16,6 +16,14 @@ _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 """How often a day, as prescriptions write it."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def fold(text: str) -> str:
+    """Return ``text`` in lower case with one spelling for micro and degree signs and for thousands."""
+    return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
+
+
 _KINDS: Final = {
     "mass": "ng=1e-6; µg|mcg|ug|microgram|micrograms=1e-3; mg|milligram|milligrams=1; g|gm|gram|grams=1e3"
             "; kg|kgs|kilo|kilos|kilogram|kilograms=1e6; lb|lbs|pound|pounds=453592.37",
@@ -47,8 +55,8 @@ UNITS: Final[dict[str, tuple[str, float]]] = {}
 for kind, units in _KINDS.items():
     for unit in units.split("; "):
         names, _, factor = unit.partition("=")
-        _SPELLINGS[names.partition("|")[0]] = names.casefold().split("|")
-        UNITS.update(dict.fromkeys(names.casefold().split("|"), (kind, float(factor))))
+        _SPELLINGS[names.partition("|")[0]] = fold(names).split("|")
+        UNITS.update(dict.fromkeys(fold(names).split("|"), (kind, float(factor))))
 
 
 def spellings(unit: str) -> list[str]:
@@ -75,8 +83,7 @@ _FIGURE: Final = re.compile(
     rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
 _WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(COUNTS)})\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
-_RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?$")
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 _BEFORE: Final = re.compile(
     r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
     r"|younger than|not (?:to |be )*exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal))"
@@ -130,25 +137,34 @@ class Figure(NamedTuple):
         return f"{self.value:g} {self.unit}".strip()
 
 
-def fold(text: str) -> str:
-    """``text`` in lower case with one spelling for micro and degree signs and for thousands."""
-    return _THOUSANDS.sub("", text.casefold().replace("\u03bc", "µ").replace("\u00a0", " "))
+_Found = TypeVar("_Found")
+
+
+class Placed(NamedTuple, Generic[_Found]):
+    """A figure or rate and its place in the folded text."""
+
+    start: int
+    end: int
+    value: _Found
+
+
+def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
+    """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
+    return tuple(one.value for one in placed_figures(fold(text), words=words))
 
 
 @lru_cache(maxsize=4_096)
-def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of ``text`` but its rates; number words only before a unit, or all with ``words``."""
-    folded = fold(text)
+def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure], ...]:
+    """Return the figures of a text that ``fold`` returned, each with its place."""
     often = [match.span() for match in _rates(folded)]
     found = [
-        (match.start(), _figure(folded, match, float(COUNTS.get(match["number"]) or match["number"])))
+        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"]) or match["number"])))
         for pattern in (_FIGURE, _WORD_FIGURE)
         for match in pattern.finditer(folded)
         if (pattern is _FIGURE or words or match["unit"])
         and not any(start <= match.start("number") < end for start, end in often)
     ]
-    found.sort(key=lambda each: each[0])
-    return tuple(_ranged(folded, found))
+    return tuple(_ranged(folded, sorted(found)))
 
 
 def units_of(*kinds: str) -> str:
@@ -175,12 +191,18 @@ class Rate(NamedTuple):
     words: str
 
 
-@lru_cache(maxsize=4_096)
 def rates(text: str) -> tuple[Rate, ...]:
     """Return how often ``text`` says that something is done; ``every 12 hours`` is ``twice daily``."""
+    return tuple(one.value for one in placed_rates(fold(text)))
+
+
+@lru_cache(maxsize=4_096)
+def placed_rates(folded: str) -> tuple[Placed[Rate], ...]:
+    """Return the rates of a text that ``fold`` returned, each with its place."""
     return tuple(
-        Rate(round(daily, 4), match[0].strip()) for match in _RATE.finditer(fold(text)) for daily in _daily(match)
-    )
+        Placed(*match.span(), Rate(round(daily, 4), match[0].strip()))
+        for match in _rates(folded) for daily in _daily(match)
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1_024)
@@ -212,24 +234,30 @@ def _figure(text: str, match: re.Match[str], value: float) -> Figure:
     return Figure(value, unit or "", per.strip(" /").removeprefix("per "), side)
 
 
-def _ranged(text: str, found: list[tuple[int, Figure]]) -> Iterable[Figure]:
+def _ranged(text: str, found: Sequence[Placed[Figure]]) -> Iterable[Placed[Figure]]:
     """Give the first figure of ``5 to 10 mg`` the unit of the second."""
-    for (start, figure), following in zip(found, [*found[1:], None], strict=False):
-        if following is not None and not figure.unit and _RANGE.search(text[start : following[0]]):
-            yield figure._replace(unit=following[1].unit, per=following[1].per)
+    for one, following in zip_longest(found, found[1:]):
+        if following is not None and not one.value.unit and joins(text[one.end : following.start]):
+            yield one._replace(value=one.value._replace(unit=following.value.unit, per=following.value.per))
         else:
-            yield figure
+            yield one
+
+
+def joins(text: str) -> bool:
+    """Return whether ``text``, between two figures, joins them to a span."""
+    return _RANGE.fullmatch(text) is not None
 
 
 def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit", "bound", "number"]:
     """Return whether ``sources`` hold ``figure``, or in what the nearest of them differs."""
-    equal = [source for source in sources if _is_equal(figure, source)]
+    equal = [source for source in sources if equals(figure, source)]
     if equal:
         return "bound" if all({figure.bound, source.bound} == {"up", "down"} for source in equal) else "same"
     return "unit" if any(source.value == figure.value for source in sources) else "number"
 
 
-def _is_equal(one: Figure, other: Figure) -> bool:
+def equals(one: Figure, other: Figure) -> bool:
+    """Return whether the figures are the same amount; ``one`` may be approximate."""
     if one.per and other.per and UNITS[one.per] != UNITS[other.per]:
         return False
     (kind, factor), (other_kind, other_factor) = (

@@ -43,9 +43,10 @@ def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
     normal = unicodedata.normalize("NFKC", text).lower()
     stop = word_list("stop")
-    return [_term(token) for token in _TOKEN.findall(normal) if token not in stop]
+    return [term(token) for token in _TOKEN.findall(normal) if token not in stop]
 
 
 @lru_cache(maxsize=200_000)
-def _term(token: str) -> str:
+def term(token: str) -> str:
+    """Return the term of one lower-case word."""
     return stem(usual_form(token))

@@ -19,7 +19,7 @@ _NEGATORS: Final = re.compile(
     r"|(?P<around>contraindicat(?:ed|ion)|avoid(?:ed|ance)|withheld|unnecessary|inappropriate|unsafe|prohibited"
     r"|un(?:affected|altered|changed|clear|known|likely)"
     r"|(?:not|never|cannot)(?= (?:be |been )?[a-z]+(?:ed|en)\b))"
-    r"|no|not|never|cannot|none|avoid\w*|against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
+    r"|no|not|never|cannot|none|avoid\w*|(?<!, )against|withhold\w*|refrain\w*|prohibit\w*|ineffective|instead of"
     r"|rather than)\b|n['’]t\b"
 )
 """Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
@@ -43,10 +43,8 @@ _LIMIT: Final = re.compile(
 """The words of a bound, which belong to its figure."""
 _OPPOSED_PARTS: Final = (("hyper", "hypo"), ("tachy", "brady"), ("poly", "oligo"), ("poly", "olig"), ("macro", "micro"),
     ("uni", "bi"), ("pre", "post"), ("intra", "extra"), ("cytosi", "cytopenia"), ("philia", "penia"))  # fmt: skip
-
-
-_FEW: Final = 0.1
-"""Share of the common terms that a negation must turn."""
+_FAMILY: Final = 7
+"""Letters of a term that its family shares: "carcinogenic", "carcinogenesis"."""
 
 
 class Polarity(NamedTuple):
@@ -68,16 +66,21 @@ def polarity(sentence: str) -> Polarity:
         covered: list[range] = []
         start = 0
         for found in _NEGATORS.finditer(clause):
-            words += terms(clause[start : found.start()])
-            near = len(terms(clause[found.end() :].partition(",")[0])) if found["near"] else _SCOPE
+            words += _families(clause[start : found.start()])
+            follows = clause[found.end() :].lstrip(" -").partition(" " if found[0] == "non" else ",")[0]
+            near = len(terms(follows)) if found["near"] else _SCOPE
             first = len(words) - _SCOPE if found["around"] else len(words)
             covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
             start = found.end()
-        words += terms(clause[start:])
+        words += _families(clause[start:])
         scopes += [frozenset(words[max(scope.start, 0) : scope.stop]) for scope in covered]
         for place, word in enumerate(words):
             signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
     return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes))
+
+
+def _families(text: str) -> list[str]:
+    return [one[:_FAMILY] for one in terms(text)]
 
 
 def reverses(statement: str, sources: Sequence[str]) -> bool:
@@ -99,8 +102,7 @@ def _denies(one: Polarity, other: Polarity) -> bool:
     negations = [sum(not scope.isdisjoint(shared) for scope in each.scopes) for each in (one, other)]
     if sum(negations) % 2 == 0:
         return False
-    kept = (one.denied & other.denied) | (one.affirmed & other.affirmed)
-    return len(shared - kept) > _FEW * len(shared)
+    return not shared <= (one.denied & other.denied) | (one.affirmed & other.affirmed)
 
 
 def opposites(statement: str, source: str) -> frozenset[str]:

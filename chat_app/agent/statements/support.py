@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import Substitution, changes_places, other_number, substitutions
+from chat_app.agent.statements.bindings import misbound
 from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
 from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
@@ -101,6 +102,8 @@ def unsupported(
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
+    if not found:
+        found += [Problem("number", one) for one in misbound(plain, [unit.text for unit in units])]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
     elif is_english and repeated and not found:

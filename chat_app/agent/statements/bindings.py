@@ -1,0 +1,122 @@
+"""Amounts that a statement gives to something else than its source: the dose of one arm, the share of another group.
+
+An amount belongs to the words of its part of the sentence, and to the parts that hold no amount of its kind. In a part
+with several of them each word belongs to the nearest. Amounts of other kinds count as words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tools.language.figures import UNITS, fold, joins, placed_figures, placed_rates
+from tools.language.terms import term
+from tools.language.word_lists import word_list
+
+_CLAUSE: Final = re.compile(r"[;:]|\.(?= )|\b(?:but|however|although|whereas|while)\b")
+_PART: Final = re.compile(r"[,()]|\b(?:and|or|then)\b")
+_WORD: Final = re.compile(r"[^\W_]+")
+_RATE: Final = "rate"
+
+
+class _Amount(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    name: str
+    words: str
+
+
+class Binding(NamedTuple):
+    """Amounts that are written as one span, in the usual unit of their kind, and the terms that they belong to."""
+
+    kind: str
+    amounts: frozenset[str]
+    words: str
+    terms: frozenset[str]
+
+
+def misbound(statement: str, sentences: Iterable[str]) -> list[str]:
+    """Return the amounts whose terms the sentences have beside another amount, and fewer of them beside this one."""
+    said = bindings(statement)
+    found = [one for sentence in sentences for one in bindings(sentence)] if said else []
+    return [one.words for one in said if is_elsewhere(one, [other for other in found if other.kind == one.kind])]
+
+
+def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:
+    """Return whether an amount of ``found`` other than that of ``said`` has more of its terms."""
+    own = [one.terms for one in found if said.amounts <= one.amounts]
+    here = said.terms.intersection(frozenset().union(*own))
+    others = [one.terms for one in found if said.amounts.isdisjoint(one.amounts)] if own else []
+    return any(said.terms & other > here for other in others)
+
+
+@lru_cache(maxsize=4_096)
+def bindings(sentence: str) -> tuple[Binding, ...]:
+    """Return the figures of ``sentence`` that have a unit, with the terms that they belong to."""
+    text = fold(sentence)
+    amounts = sorted(_amounts(text))
+    inside = [(one.start, other.start) for one, other in pairwise(amounts) if joins(text[one.end : other.start])]
+    return tuple(
+        one
+        for start, end in _split(_CLAUSE, text, 0, len(text), inside)
+        if (here := [amount for amount in amounts if start <= amount.start < end])
+        for one in _of_clause(text, list(_split(_PART, text, start, end, inside)), here, inside)
+    )
+
+
+def _amounts(text: str) -> Iterator[_Amount]:
+    for start, end, figure in placed_figures(text, words=True):
+        if figure.unit:
+            kind, factor = UNITS[figure.unit]
+            yield _Amount(start, end, kind, f"{figure.value * factor:g} {kind}", str(figure))
+    for start, end, rate in placed_rates(text):
+        yield _Amount(start, end, _RATE, f"{rate.daily:g} {_RATE}", rate.words)
+
+
+def _of_clause(
+    text: str, parts: Sequence[tuple[int, int]], amounts: Sequence[_Amount], inside: Sequence[tuple[int, int]]
+) -> Iterator[Binding]:
+    words = [
+        [
+            (word.start(), term(word[0]))
+            for word in _WORD.finditer(text, *part)
+            if word[0] not in word_list("stop") and not any(one.start <= word.start() < one.end for one in amounts)
+        ]
+        for part in parts
+    ]
+    for kind in {one.kind for one in amounts} - {_RATE}:
+        spans: list[list[_Amount]] = []
+        for one in amounts:
+            if one.kind == kind and spans and (spans[-1][-1].start, one.start) in inside:
+                spans[-1].append(one)
+            elif one.kind == kind:
+                spans.append([one])
+        near: list[set[str]] = [set() for _ in spans]
+        for (start, end), of_part in zip(parts, words, strict=True):
+            held = [place for place, span in enumerate(spans) if start <= span[0].start < end]
+            others = ((one.start, one.name) for one in amounts if one.kind != kind and start <= one.start < end)
+            for at, word in (*of_part, *others):
+                nearest = min(held, key=lambda each: _distance(at, spans[each]), default=None)
+                for terms in near if nearest is None else (near[nearest],):
+                    terms.add(word)
+        for span, terms in zip(spans, near, strict=True):
+            yield Binding(kind, frozenset(one.name for one in span), span[0].words, frozenset(terms))
+
+
+def _distance(at: int, span: Sequence[_Amount]) -> int:
+    return max(span[0].start - at, at - span[-1].end)
+
+
+def _split(
+    pattern: re.Pattern[str], text: str, start: int, end: int, inside: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the text between the matches of ``pattern`` that are not inside a span of figures."""
+    for match in pattern.finditer(text, start, end):
+        if not any(first < match.start() < last for first, last in inside):
+            yield start, match.start()
+            start = match.end()
+    yield start, end
