@@ -265,6 +265,11 @@ def test_a_negation_covers_its_words_and_their_families(statement: str, reverse:
     assert reverses(statement, [nearest]) == reverse
 
 
+def test_zero_is_a_number() -> None:
+    assert figures("on day zero", words=True) == (Figure(0),)
+    assert reasons("Give 5 mg on day zero to all.", "On day zero give 5 mg, and zero times a day 7 mg.") == []
+
+
 def test_a_range_of_intervals_has_two_rates_and_a_duration_none() -> None:
     assert [rate.daily for rate in rates("every 6 to 8 hours")] == [4, 3]
     assert rates("within a week, for 3 days") == ()

@@ -158,7 +158,7 @@ def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure],
     """Return the figures of a text that ``fold`` returned, each with its place."""
     often = [match.span() for match in _rates(folded)]
     found = [
-        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"]) or match["number"])))
+        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"], match["number"]))))
         for pattern in (_FIGURE, _WORD_FIGURE)
         for match in pattern.finditer(folded)
         if (pattern is _FIGURE or words or match["unit"])
@@ -221,7 +221,8 @@ def _daily(match: re.Match[str]) -> Iterable[float]:
 
 
 def _count(words: str) -> float:
-    return COUNTS.get(words) or _TIMES.get(words) or (2.0 if words in {"other", "second"} else float(words) or 1.0)
+    counts = {**COUNTS, **_TIMES, "other": 2, "second": 2}
+    return float(counts.get(words, words)) or 1.0
 
 
 def _figure(text: str, match: re.Match[str], value: float) -> Figure:
