@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, client_address
+from chat_app.batches import Batches
 from chat_app.database.database_engine import lock_database
 from chat_app.errors import AuditUnavailable
 from tools.types import Frozen
@@ -105,7 +106,7 @@ class DatabaseAuditLog:
         self._keep_text = keep_text
         self._required = required
         self._sinks = sinks
-        self._lock = asyncio.Lock()
+        self._entries: Batches[AuditEntry, None] = Batches(self._write)
         self.failures = 0
         """Entries of this process that could not be written, or not to every sink."""
 
@@ -133,7 +134,7 @@ class DatabaseAuditLog:
             text=text.replace("\0", "\ufffd") if self._keep_text else "",
         )
         try:
-            await self._write(entry)
+            await self._entries.do(entry)
             for sink in self._sinks:
                 await asyncio.to_thread(sink, entry.model_dump_json(exclude={"seq", "previous", "hash"}))
         except OSError as error:
@@ -155,7 +156,7 @@ class DatabaseAuditLog:
             if not await self._appended(entries):
                 taken.rename(path)
                 return
-            for late in _read_waiting(taken)[len(entries) :]:
+            if late := _read_waiting(taken)[len(entries) :]:
                 _append_waiting(self._waiting, late)
             taken.unlink()
 
@@ -214,11 +215,11 @@ class DatabaseAuditLog:
             await connection.execute(text('UPDATE audit_ends SET "first" = :first, "before" = :before'), values)
             return first - int(ends["first"])
 
-    async def _write(self, entry: AuditEntry) -> None:
-        """Append the entry to the table, or while the database is down to the file. Raises ``OSError``."""
-        async with self._lock:
-            if not await self._appended([entry]):
-                await asyncio.to_thread(_append_waiting, self._waiting, entry)
+    async def _write(self, entries: Sequence[AuditEntry]) -> Sequence[None]:
+        """Append entries to the table, or while the database is down to the file. Raises ``OSError``."""
+        if not await self._appended(entries):
+            await asyncio.to_thread(_append_waiting, self._waiting, entries)
+        return [None] * len(entries)
 
     async def _appended(self, entries: Sequence[AuditEntry]) -> bool:
         try:
@@ -226,10 +227,12 @@ class DatabaseAuditLog:
                 await lock_database(connection, _LOCK)
                 ends = await _ends(connection)
                 last, previous = int(ends["last"]), str(ends["hash"])
+                placed = []
                 for entry in entries:
-                    placed = entry.hashed(last + 1, previous)
-                    await connection.execute(text(_INSERT), placed.model_dump())
-                    last, previous = placed.seq, placed.hash
+                    placed.append(entry.hashed(last + 1, previous))
+                    last, previous = placed[-1].seq, placed[-1].hash
+                if placed:
+                    await connection.execute(text(_INSERT), [entry.model_dump() for entry in placed])
                 values = {"last": last, "hash": previous}
                 await connection.execute(text('UPDATE audit_ends SET "last" = :last, "hash" = :hash'), values)
         except (SQLAlchemyError, OSError, TimeoutError) as error:
@@ -261,9 +264,9 @@ def _read_waiting(path: Path) -> list[AuditEntry]:
     return found
 
 
-def _append_waiting(path: Path, entry: AuditEntry) -> None:
+def _append_waiting(path: Path, entries: Sequence[AuditEntry]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(entry.model_dump_json() + "\n")
+        file.writelines(f"{entry.model_dump_json()}\n" for entry in entries)
         file.flush()
         os.fsync(descriptor)

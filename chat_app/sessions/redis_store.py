@@ -1,9 +1,9 @@
 """The session store in Redis.
 
 Every command is one atomic script on the keys of one conversation, with a time limit of ``CONNECT_SECONDS +
-COMMAND_SECONDS``. A command runs in its own task: its caller may be cancelled at any moment, and the reply is still
-read from its connection, so that it cannot be mistaken for another's. A connection whose command timed out is closed.
-Nothing is retried, because a command that was sent may have succeeded.
+COMMAND_SECONDS``. Commands that wait together share a pipeline; its task reads all replies, so that a caller who is
+cancelled cannot leave a reply to be mistaken for another's. A connection whose command timed out is closed. Nothing is
+retried, because a command that was sent may have succeeded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionStoreUnavailable
 from chat_app.sessions import redis_scripts
+from chat_app.sessions.batched_redis import BatchedRedis
 from chat_app.sessions.ended_logins import EndedLogins
 from chat_app.sessions.held_files import HeldFiles
 from chat_app.sessions.redis_keys import session_key
@@ -93,16 +94,16 @@ class RedisSessionStore:
             )
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
-        self._redis: Redis = Redis.from_pool(self._pool)
+        self._redis = BatchedRedis(self._pool)
         self._scripts = {text: self._redis.register_script(text) for text in redis_scripts.ALL}
         self._ttl = ttl
-        self._index = UserIndex(self._redis, self._bounded, ttl)
-        self.journal = TurnJournal(self._redis, self._bounded, max(ttl, _JOURNAL_SECONDS))
-        self.ended_logins = EndedLogins(self._redis, self._bounded, _LOGIN_SECONDS)
-        self.tallies = RedisTallies(self._redis, self._bounded)
-        self.held_files = HeldFiles(self._redis, self._bounded, self.journal.writer)
+        self._index = UserIndex(self._redis, _bounded, ttl)
+        self.journal = TurnJournal(self._redis, _bounded, max(ttl, _JOURNAL_SECONDS))
+        self.ended_logins = EndedLogins(self._redis, _bounded, _LOGIN_SECONDS)
+        self.tallies = RedisTallies(self._redis, self._to_its_end)
+        self.held_files = HeldFiles(self._redis, self._to_its_end, self.journal.writer)
         self._corrupt = 0
-        self._commands: set[asyncio.Task[Any]] = set()
+        self._transactions: set[asyncio.Task[Any]] = set()
 
     @property
     def corrupt_records(self) -> int:
@@ -215,7 +216,7 @@ class RedisSessionStore:
         return text.decode() if text is not None else None
 
     def lock(self, session_id: str, *, wait: float) -> AbstractAsyncContextManager[None]:
-        return session_lock(self._redis, self._bounded, session_key(session_id, "lock"), wait=wait)
+        return session_lock(self._redis, _bounded, session_key(session_id, "lock"), wait=wait)
 
     async def delete(self, session_id: str, user_id: str) -> bool:
         if not is_session_id(session_id):
@@ -227,24 +228,25 @@ class RedisSessionStore:
 
     async def compact(self) -> None:
         try:
-            await self._bounded(self._redis.bgrewriteaof)
+            await _bounded(self._redis.bgrewriteaof)
         except SessionStoreUnavailable:
             # One is running already, or the server forbids it: it rewrites its file when that has grown.
             _logger.info("Redis did not rewrite its file after a deletion")
 
     async def ping(self) -> None:
-        await self._bounded(self._redis.ping)
+        await _bounded(self._redis.ping)
 
     async def version(self) -> str:
-        info = await self._bounded(lambda: self._redis.info("server"))
+        info = await _bounded(lambda: self._redis.info("server"))
         # Valkey also reports the version of Redis with which it is compatible.
         valkey = info.get("valkey_version")
         return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 
     async def aclose(self) -> None:
-        if self._commands:
-            await asyncio.wait(set(self._commands), timeout=CONNECT_SECONDS + COMMAND_SECONDS)
-        await self._redis.aclose()
+        await self._redis.batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
+        if self._transactions:
+            await asyncio.wait(set(self._transactions), timeout=CONNECT_SECONDS + COMMAND_SECONDS)
+        await self._redis.aclose(close_connection_pool=True)
 
     async def _write(self, script: str, session_id: str, *arguments: str | int) -> list[Any]:
         """Run a script that writes to a conversation; return its reply after the status."""
@@ -257,7 +259,7 @@ class RedisSessionStore:
         keys = [session_key(session_id, part) for part in redis_scripts.PARTS]
         keys += [f"{key}:aside" for key in keys]
         call = self._scripts[script]
-        moved, *reply = await self._bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
+        moved, *reply = await _bounded(lambda: call(keys=keys, args=[self._ttl, *arguments]))
         if moved:
             self._corrupt += int(moved)
             _logger.warning("%d session record(s) could not be read; they were moved aside", moved)
@@ -273,14 +275,14 @@ class RedisSessionStore:
     async def _put_aside(self, session_id: str, part: str, field: bytes, value: bytes) -> None:
         await self._run(redis_scripts.PUT_ENTRY_ASIDE, session_id, redis_scripts.PARTS.index(part) + 1, field, value)
 
-    async def _bounded(self, command: Callable[[], Awaitable[T]]) -> T:
-        task = asyncio.ensure_future(_within_limits(command))
-        self._commands.add(task)
-        task.add_done_callback(self._commands.discard)
+    async def _to_its_end(self, command: Callable[[], Awaitable[T]]) -> T:
+        task = asyncio.ensure_future(_bounded(command))
+        self._transactions.add(task)
+        task.add_done_callback(self._transactions.discard)
         return await asyncio.shield(task)
 
 
-async def _within_limits(command: Callable[[], Awaitable[T]]) -> T:
+async def _bounded(command: Callable[[], Awaitable[T]]) -> T:
     try:
         async with asyncio.timeout(CONNECT_SECONDS + COMMAND_SECONDS):
             return await command()

@@ -11,9 +11,8 @@ import time
 from functools import partial
 from typing import Any, Final
 
-from redis.asyncio import Redis
-
 from chat_app.sessions import redis_scripts
+from chat_app.sessions.batched_redis import BatchedRedis
 from chat_app.sessions.redis_keys import session_key
 from chat_app.sessions.session_lock import Bounded
 
@@ -25,11 +24,10 @@ _PAGE: Final = 100
 class UserIndex:
     """The indexes of all users. ``ttl`` is the expiry of a conversation after its last use, in seconds."""
 
-    def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
+    def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded = redis, bounded
         self._kept = ttl + _SLACK_SECONDS
         self._remember = redis.register_script(redis_scripts.REMEMBER)
-        self._peek = redis.register_script(redis_scripts.PEEK)
 
     async def remember(self, user_id: str, session_id: str) -> None:
         """Record that ``session_id`` is used now."""
@@ -58,14 +56,11 @@ class UserIndex:
         return found[:limit]
 
     async def _peek_all(self, user_id: str, ids: list[bytes]) -> list[list[Any]]:
-        async def ask() -> list[list[Any]]:
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for name in ids:
-                    keys = [session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
-                    await self._peek(keys=keys, args=[user_id], client=pipe)
-                return list(await pipe.execute())
-
-        return list(await self._bounded(ask))
+        pipeline = self._redis.pipeline(transaction=False)
+        for name in ids:
+            keys = [session_key(name.decode(), part) for part in redis_scripts.PARTS[:2]]
+            pipeline.eval(redis_scripts.PEEK, len(keys), *keys, user_id)
+        return list(await self._bounded(partial(self._redis.execute_together, pipeline)))
 
 
 def _key(user_id: str) -> str:

@@ -5,7 +5,6 @@ A tally is a number and a time. While Redis cannot be reached, this process coun
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -17,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 
+from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable
 from chat_app.sessions.session_lock import Bounded
 
@@ -37,29 +37,56 @@ NewTallies = Callable[[Sequence[Tally]], Sequence[Tally]]
 """Returns the new values of tallies, or raises to leave them unchanged. It may be called more than once."""
 
 
+class TallyChange(NamedTuple):
+    """A change of the tallies ``names``, which last for so many seconds."""
+
+    names: Sequence[str]
+    new: NewTallies
+    lasts: int
+
+
+Changed = tuple[dict[str, tuple[Tally, int]], list[Exception | None]]
+"""The changed tallies by name, each with the seconds for which it lasts, and what each change raised."""
+
+
+def _applied(changes: Sequence[TallyChange], known: dict[str, Tally]) -> Changed:
+    """Make the changes one after the other; one that raises changes nothing."""
+    changed: dict[str, tuple[Tally, int]] = {}
+    raised: list[Exception | None] = []
+    for names, new, lasts in changes:
+        try:
+            tallies = dict(zip(names, new([known.get(name, Tally()) for name in names]), strict=True))
+        except Exception as error:  # noqa: BLE001 - the caller gets it
+            raised.append(error)
+            continue
+        known |= tallies
+        changed |= {name: (tally, lasts) for name, tally in tallies.items()}
+        raised.append(None)
+    return changed, raised
+
+
 class RedisTallies:
     """The tallies in Redis."""
 
     def __init__(self, redis: Redis, bounded: Bounded) -> None:
         self._redis, self._bounded = redis, bounded
 
-    async def change(self, names: Sequence[str], new: NewTallies, lasts: int) -> Sequence[Tally]:
-        """Replace tallies by ``new`` of them, at once for all processes; raises like ``new``.
+    async def change(self, changes: Sequence[TallyChange]) -> Changed:
+        """Make the changes at once for all processes. Raises ``SessionStoreUnavailable``."""
+        keys = {name: f"asclepius:tally:{name}" for change in changes for name in change.names}
 
-        Raises ``SessionStoreUnavailable``.
-        """
-        keys = [f"asclepius:tally:{name}" for name in names]
-
-        async def changed(pipeline: Pipeline) -> Sequence[Tally]:
-            tallies = new([_read(text) for text in await pipeline.mget(keys)])
+        async def change(pipeline: Pipeline) -> Changed:
+            found = dict(zip(keys, map(_read, await pipeline.mget(keys.values())), strict=True))
+            changed, raised = _applied(changes, found)
             pipeline.multi()  # type: ignore[no-untyped-call]
-            for key, tally in zip(keys, tallies, strict=True):
-                pipeline.set(key, json.dumps(tally), ex=lasts)
-            return tallies
+            for name, (tally, lasts) in changed.items():
+                pipeline.set(keys[name], json.dumps(tally), ex=lasts)
+            return changed, raised
 
-        transaction = partial(self._redis.transaction, changed, *keys, value_from_callable=True)
-        tallies: Sequence[Tally] = await self._bounded(transaction)
-        return tallies
+        made: Changed = await self._bounded(
+            partial(self._redis.transaction, change, *keys.values(), value_from_callable=True)
+        )
+        return made
 
 
 class Tallies:
@@ -69,34 +96,33 @@ class Tallies:
         self._shared = shared
         self._known: dict[str, tuple[float, Tally]] = {}
         self._ask_again = 0.0
-        # Redis repeats transactions that meet at one key, so this process begins one after the other.
-        self._one_at_a_time = asyncio.Lock()
+        self._changes: Batches[TallyChange, None] = Batches(self._change_together)
 
     async def change(self, names: Sequence[str], new: NewTallies, lasts: int) -> None:
         """Replace the tallies ``names`` by ``new`` of them, for ``lasts`` seconds; raises like ``new``."""
         hashed = [hashlib.sha256(name.encode()).hexdigest() for name in names]
-        async with self._one_at_a_time:
-            tallies = await self._changed_in_redis(hashed, new, lasts)
-            if tallies is None:
-                tallies = new([self._known.get(name, (0.0, Tally()))[1] for name in hashed])
-            self._remember(hashed, tallies, time.time() + lasts)
+        await self._changes.do(TallyChange(hashed, new, lasts))
 
-    async def _changed_in_redis(self, names: Sequence[str], new: NewTallies, lasts: int) -> Sequence[Tally] | None:
+    async def _change_together(self, changes: Sequence[TallyChange]) -> Sequence[Exception | None]:
+        made = await self._changed_in_redis(changes)
+        names = {name for change in changes for name in change.names} & self._known.keys()
+        changed, raised = made or _applied(changes, {name: self._known[name][1] for name in names})
+        now = time.time()
+        if len(self._known) >= _FORGET_BEYOND:
+            self._known = {name: known for name, known in self._known.items() if known[0] > now}
+        self._known |= {name: (now + lasts, tally) for name, (tally, lasts) in changed.items()}
+        return raised
+
+    async def _changed_in_redis(self, changes: Sequence[TallyChange]) -> Changed | None:
         shared = self._shared()
         if shared is None or time.monotonic() < self._ask_again:
             return None
         try:
-            return await shared.change(names, new, lasts)
+            return await shared.change(changes)
         except SessionStoreUnavailable:
             self._ask_again = time.monotonic() + _RETRY_SECONDS
             _logger.warning("Questions and logins are counted in each process while Redis cannot be reached.")
             return None
-
-    def _remember(self, names: Sequence[str], tallies: Sequence[Tally], until: float) -> None:
-        if len(self._known) >= _FORGET_BEYOND:
-            now = time.time()
-            self._known = {name: known for name, known in self._known.items() if known[0] > now}
-        self._known |= {name: (until, tally) for name, tally in zip(names, tallies, strict=True)}
 
 
 def _read(text: Any) -> Tally:

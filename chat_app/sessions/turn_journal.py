@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from redis.asyncio import Redis
-
 from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
+from chat_app.sessions.batched_redis import BatchedRedis
 from chat_app.sessions.session_lock import Bounded
 from tools.types import Frozen
 
@@ -79,7 +78,7 @@ class _Append(NamedTuple):
 class TurnJournal:
     """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
 
-    def __init__(self, redis: Redis, bounded: Bounded, ttl: int) -> None:
+    def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded, self._ttl = redis, bounded, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
         self._waiting: list[_Append] = []
@@ -95,7 +94,7 @@ class TurnJournal:
         pipeline.expire(_thread(thread_id), self._ttl)
         pipeline.rpush(_key(turn_id), header)
         pipeline.expire(_key(turn_id), self._ttl)
-        await self._run(pipeline.execute)
+        await self._run(partial(self._redis.execute_together, pipeline))
 
     async def append(self, turn_id: str, events: Sequence[str]) -> bool:
         """Append events; return False when the journal no longer exists.
@@ -150,7 +149,7 @@ class TurnJournal:
         pipeline.hdel(_OPEN, turn_id)
         pipeline.srem(_STOPS, turn_id)
         pipeline.delete(_claim(turn_id))
-        await self._run(pipeline.execute)
+        await self._run(partial(self._redis.execute_together, pipeline))
 
     async def erase(self, thread_id: str) -> None:
         """Delete the journals of a conversation."""
@@ -211,7 +210,7 @@ class TurnJournal:
         pipeline.set(_writer(_key(turn_id)), self.writer, ex=self._ttl)
         pipeline.hset(_OPEN, turn_id, opened.model_dump_json())
         pipeline.delete(_claim(turn_id))
-        await self._run(pipeline.execute)
+        await self._run(partial(self._redis.execute_together, pipeline))
 
     async def unclaim(self, turn_id: str) -> None:
         """Give back a claim."""

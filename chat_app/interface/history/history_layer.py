@@ -6,6 +6,7 @@ ownership of feedback and threads, and errors without questions. ``save_turn`` w
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -22,12 +23,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from chat_app.batches import Batches
 from chat_app.database.database_engine import database_engine, database_url
 from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import (
-    ELEMENT_COLUMNS,
-    STEP_COLUMNS,
     decoded_value,
     element_of,
     hit,
@@ -44,12 +44,13 @@ from chat_app.interface.history.history_statements import (
     SEARCH,
     STEPS,
     UPSERT_FEEDBACK,
-    claim_thread,
+    TurnRows,
     like,
     now,
     rows_of,
-    upsert,
-    upsert_thread,
+    thread_values,
+    upsert_threads,
+    write_turns,
 )
 from chat_app.interface.security.identity import NotOwner, require_owner
 
@@ -62,7 +63,7 @@ without_messages: ContextVar[bool] = ContextVar("without_messages", default=Fals
 """Whether a conversation is read without its messages, to see whose it is."""
 
 _MOST_THREADS = 100
-
+_WRITE_SECONDS = 5.0
 
 BeforeDeletion = Callable[[str, Sequence[str], str], Awaitable[None]]
 """Called with a thread, its conversations in the session store, and its owner, before the thread is deleted."""
@@ -86,6 +87,7 @@ class History(SQLAlchemyDataLayer):
         chainlit_logger.setLevel(level)
         self.engine: AsyncEngine = database_engine(address)
         self.async_session.configure(bind=self.engine)
+        self._turns: Batches[TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
         self._warned = False
         self.before_deletion: BeforeDeletion | None = None
         self.before_reading: BeforeReading | None = None
@@ -109,13 +111,13 @@ class History(SQLAlchemyDataLayer):
     ) -> None:
         # A closing socket writes back the metadata it read on opening; the agent conversation may have changed since.
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
+        values = thread_values(TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
         async with self.engine.begin() as connection:
-            await upsert_thread(connection, thread_id, name=name, user_id=user_id, metadata=kept, tags=tags)
+            await upsert_threads(connection, [values])
 
     async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
         """Set the agent conversation that this one continues; None for a new one."""
-        async with self.engine.begin() as connection:
-            await upsert_thread(connection, thread_id, metadata={MAIN: conversation_id})
+        await self.save_turn(thread_id, [], [], {MAIN: conversation_id})
 
     async def claim_thread(self, thread_id: str, owner: str, *, name: str | None = None) -> None:
         """Create the conversation for ``owner`` if needed, before anything else is stored for it.
@@ -124,13 +126,11 @@ class History(SQLAlchemyDataLayer):
 
         Raises ``NotOwner`` for another user's conversation.
         """
-        async with self.engine.begin() as connection:
-            await claim_thread(connection, thread_id, owner, name)
+        await self.save_turn(thread_id, [], [], owner=owner, name=name)
 
     async def update_conversations(self, thread_id: str, conversations: Mapping[str, str | None]) -> None:
         """Set the agent conversation that each model continues; see ``branches``."""
-        async with self.engine.begin() as connection:
-            await upsert_thread(connection, thread_id, metadata=dict(conversations))
+        await self.save_turn(thread_id, [], [], conversations)
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
         found = await self._thread(thread_id)
@@ -258,23 +258,22 @@ class History(SQLAlchemyDataLayer):
         thread_id: str,
         steps: Sequence[Mapping[str, Any]],
         elements: Sequence[Mapping[str, Any]],
-        metadata: dict[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         owner: str | None = None,
         name: str | None = None,
     ) -> None:
-        """Write a whole turn in one transaction.
+        """Write a whole turn, with others that wait to be written, in one transaction.
 
         With ``owner``, create their conversation as ``claim_thread`` does.
 
         Raises ``NotOwner``, ``SQLAlchemyError`` or ``OSError``.
         """
-        async with self.engine.begin() as connection:
-            if owner is not None:
-                await claim_thread(connection, thread_id, owner, name)
-            await upsert_thread(connection, thread_id, metadata=metadata)
-            await upsert(connection, "steps", STEP_COLUMNS, steps)
-            await upsert(connection, "elements", ELEMENT_COLUMNS, elements)
+        await self._turns.do(TurnRows(thread_id, steps, elements, metadata, owner, name))
+
+    async def _write(self, turns: Sequence[TurnRows]) -> Sequence[Exception | None]:
+        async with asyncio.timeout(_WRITE_SECONDS), self.engine.begin() as connection:
+            return await write_turns(connection, turns)
 
     async def create_step(self, step_dict: StepDict) -> None:
         """Write a step; log a failure once, because Chainlit calls this in the background."""

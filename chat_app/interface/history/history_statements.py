@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from chat_app.interface.history.history_rows import Row, encoded_json, encoded_value, kept
-from chat_app.interface.security.identity import require_owner
+from chat_app.interface.history.history_rows import (
+    ELEMENT_COLUMNS,
+    STEP_COLUMNS,
+    Row,
+    encoded_json,
+    encoded_value,
+    kept,
+)
+from chat_app.interface.security.identity import NotOwner, require_owner
+
+# Parsing a statement takes longer than running most of them.
+statement: Final = lru_cache(maxsize=256)(text)
 
 # Steps of the same millisecond follow what contains them: the page drops a step that comes before its parent.
 STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."comment" AS feedback_comment
@@ -46,18 +57,24 @@ DELETE_STEP = (
 UPSERT_FEEDBACK = """INSERT INTO feedbacks ("id", "forId", "threadId", "value", "comment", "createdAt")
     VALUES (:id, :for, :thread, :value, :comment, :at)
     ON CONFLICT ("forId") DO UPDATE SET "value" = :value, "comment" = :comment RETURNING "id" """
-UPSERT_USER = """INSERT INTO users ("id", "identifier", "metadata", "createdAt") VALUES (:id, :owner, '{}', :at)
-    ON CONFLICT ("identifier") DO UPDATE SET "identifier" = EXCLUDED."identifier" RETURNING "id" """
-NAME_THREAD = 'UPDATE threads SET "name" = :name WHERE "id" = :id AND "name" IS NULL'
+_ADD_USER = """INSERT INTO users ("id", "identifier", "metadata", "createdAt") VALUES (:id, :owner, '{}', :at)
+    ON CONFLICT ("identifier") DO NOTHING"""
 _LONGEST_NAME = 120
-# An owner never changes, so that nobody can take over a thread by naming it.
+# An owner never changes, so that nobody can take over a thread by naming it; who claims it as ``owner`` changes nothing
+# of another user's.
 _UPSERT_THREAD = """INSERT INTO threads
     ("id", "createdAt", "updatedAt", "name", "userId", "userIdentifier", "tags", "metadata")
-    VALUES (:id, :now, :now, :name, :user, (SELECT "identifier" FROM users WHERE "id" = :user), :tags, :metadata)
+    VALUES (:id, :now, :now, COALESCE(:name, :title),
+        COALESCE(:user, (SELECT "id" FROM users WHERE "identifier" = :owner)),
+        COALESCE(:owner, (SELECT "identifier" FROM users WHERE "id" = :user)), :tags, :metadata)
     ON CONFLICT ("id") DO UPDATE SET "updatedAt" = :now,
-        "name" = COALESCE(:name, threads."name"), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
+        "name" = COALESCE(:name, threads."name", :title), "userId" = COALESCE(threads."userId", EXCLUDED."userId"),
         "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
-        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}"""
+        "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}
+    WHERE :owner IS NULL OR COALESCE(threads."userIdentifier", :owner) = :owner"""
+_OWNERS_OF = text('SELECT "id", "userIdentifier" FROM threads WHERE "id" IN :ids').bindparams(
+    bindparam("ids", expanding=True)
+)
 # In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
 _MERGED = {
     "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
@@ -68,58 +85,89 @@ _MERGED = {
 
 async def rows_of(connection: AsyncConnection, query: str, **parameters: Any) -> list[Row]:
     """Run ``query`` and return its rows by column name."""
-    result = await connection.execute(text(query), parameters)
+    result = await connection.execute(statement(query), parameters)
     return [dict(row) for row in result.mappings()]
 
 
-async def upsert_thread(
-    connection: AsyncConnection,
-    thread_id: str,
-    *,
-    name: str | None = None,
-    user_id: str | None = None,
-    metadata: dict[str, Any] | None = None,
-    tags: list[str] | None = None,
-) -> None:
-    """Insert or update a conversation; a key whose value is None is removed from its metadata."""
-    patch = metadata or {}
-    values = {
-        "id": thread_id,
+class TurnRows(NamedTuple):
+    """What the history stores of a turn: rows of its thread, which is made ``owner``'s unless that is None."""
+
+    thread_id: str
+    steps: Sequence[Mapping[str, Any]]
+    elements: Sequence[Mapping[str, Any]]
+    metadata: Mapping[str, Any] | None = None
+    owner: str | None = None
+    title: str | None = None
+    """Names a conversation that has no name yet."""
+
+
+async def write_turns(connection: AsyncConnection, turns: Sequence[TurnRows]) -> list[Exception | None]:
+    """Write turns with a few statements; return ``NotOwner`` for each that names another user's conversation."""
+    owners = sorted({turn.owner for turn in turns if turn.owner is not None})
+    if owners:
+        users = [{"id": str(uuid4()), "owner": owner, "at": now()} for owner in owners]
+        await connection.execute(statement(_ADD_USER), users)
+    await upsert_threads(connection, [thread_values(turn) for turn in turns])
+    known: dict[str, str] = {}
+    if owners:
+        found = await connection.execute(_OWNERS_OF, {"ids": list({turn.thread_id for turn in turns})})
+        known = {row.id: row.userIdentifier for row in found}
+    refused: list[Exception | None] = [_refusal(turn, known) for turn in turns]
+    written = [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]
+    await _upsert(connection, "steps", STEP_COLUMNS, (row for turn in written for row in turn.steps))
+    await _upsert(connection, "elements", ELEMENT_COLUMNS, (row for turn in written for row in turn.elements))
+    return refused
+
+
+def _refusal(turn: TurnRows, owners: Mapping[str, str]) -> NotOwner | None:
+    try:
+        if turn.owner is not None:
+            require_owner(turn.owner, owners[turn.thread_id])
+    except NotOwner as refusal:
+        return refusal
+    return None
+
+
+def thread_values(turn: TurnRows, *, name: str | None = None, user: str | None = None, tags: Any = None) -> Row:
+    """Return the values to insert or update a conversation; a metadata key whose value is None is removed."""
+    patch = turn.metadata or {}
+    return {
+        "id": turn.thread_id,
         "now": now(),
-        "user": user_id,
+        "user": user,
+        "owner": turn.owner,
+        "title": kept(turn.title),
         "name": " ".join(kept(name).split())[:_LONGEST_NAME] if name else None,
         "tags": encoded_json(tags) if tags is not None else None,
         "metadata": encoded_json({key: value for key, value in patch.items() if value is not None}),
         "patch": encoded_json(patch),
     }
-    statement = _UPSERT_THREAD.replace("{merged}", _MERGED[connection.dialect.name])
-    await connection.execute(text(statement), values)
 
 
-async def claim_thread(connection: AsyncConnection, thread_id: str, owner: str, name: str | None) -> None:
-    """Create a conversation for ``owner`` if needed, named ``name`` unless it has a name.
-
-    Raises ``NotOwner`` for another user's conversation.
-    """
-    known = await rows_of(connection, UPSERT_USER, owner=owner, id=str(uuid4()), at=now())
-    await upsert_thread(connection, thread_id, user_id=known[0]["id"])
-    await connection.execute(text(NAME_THREAD), {"id": thread_id, "name": kept(name)})
-    owners = await rows_of(connection, OWNERS["thread"], id=thread_id)
-    require_owner(owner, owners[0]["owner"])
+async def upsert_threads(connection: AsyncConnection, rows: Sequence[Row]) -> None:
+    """Insert or update conversations; one of another user than its ``owner`` stays as it is."""
+    merged = _MERGED[connection.dialect.name]
+    # In one order, so that two writers never wait for each other.
+    ordered = sorted(rows, key=lambda row: str(row["id"]))
+    await connection.execute(statement(_UPSERT_THREAD.replace("{merged}", merged)), ordered)
 
 
-async def upsert(
-    connection: AsyncConnection, table: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
+async def _upsert(
+    connection: AsyncConnection, table: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> None:
     """Insert or update rows with those of ``columns`` that each has; a row never moves to another thread."""
-    encoded = [{name: encoded_value(name, row[name]) for name in columns if name in row} for row in rows]
-    for given, alike in groupby(encoded, key=tuple):
+    last: dict[tuple[Any, Any], Row] = {}
+    for row in rows:
+        encoded = {name: encoded_value(name, row[name]) for name in columns if name in row}
+        key = (encoded.get("threadId"), encoded["id"])
+        last[key] = last.get(key, {}) | encoded
+    for given, alike in groupby(sorted(last.values(), key=tuple), key=tuple):
         names = ", ".join(f'"{column}"' for column in given)
         marks = ", ".join(f":{column}" for column in given)
         updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in given if column != "id")
-        statement = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
-        statement += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
-        await connection.execute(text(statement), list(alike))
+        query = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
+        query += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
+        await connection.execute(statement(query), list(alike))
 
 
 def like(words: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import ValidationError
 
+from chat_app.batches import Batches
 from chat_app.errors import AsclepiusError
 from chat_app.events import Outcome, agent_event_adapter
 from chat_app.interface.keeping.page_question import TurnHeader
@@ -84,6 +86,7 @@ class FollowedTurns:
         self._sessions, self._own = sessions, own
         self._followed: dict[str, FollowedTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._counted: Batches[str, int] = Batches(self._count)
 
     async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
         """Return the turns of ``owner`` in that conversation that other processes write, by question."""
@@ -105,10 +108,13 @@ class FollowedTurns:
 
     async def running_of(self, owner: str) -> int:
         """Return how many answers other processes are writing for ``owner``."""
-        if (sessions := self._sessions()) is None:
-            return 0
-        opened = (await sessions.journal.written_elsewhere()).values()
-        return sum(turn.owner == owner for turn in opened)
+        return await self._counted.do(owner)
+
+    async def _count(self, owners: Sequence[str]) -> Sequence[int]:
+        sessions = self._sessions()
+        opened = await sessions.journal.written_elsewhere() if sessions is not None else {}
+        running = Counter(turn.owner for turn in opened.values())
+        return [running[owner] for owner in owners]
 
     async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""

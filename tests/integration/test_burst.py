@@ -1,0 +1,98 @@
+"""What a question costs when many are asked at once, in counts: time on a busy machine says nothing.
+
+The bounds are a little above what was counted, so that few statements, round trips or tasks more of each question fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from redis.asyncio import Redis
+from sqlalchemy import event
+from sqlalchemy.exc import SQLAlchemyError
+
+from chat_app.audit import DatabaseAuditLog
+from chat_app.interface.history.history_layer import History
+from chat_app.interface.security.identity import NotOwner
+from chat_app.sessions import RedisSessionStore
+from tests.support.api_server import api, ask, text_of
+from tests.support.engine import clinic
+from tests.support.scripted_server import ScriptedServer, text_reply
+
+QUESTIONS = 40
+
+
+async def test_questions_asked_at_once_share_transactions_and_round_trips(redis_url: str, tmp_path: Path) -> None:
+    store, counts = RedisSessionStore(redis_url), Counter[str]()
+    loop = asyncio.get_running_loop()
+
+    def counted(loop: asyncio.AbstractEventLoop, coroutine: Any, **how: Any) -> asyncio.Task[Any]:
+        counts[coroutine.__qualname__.partition(".")[0]] += 1
+        return asyncio.Task(coroutine, loop=loop, **how)
+
+    async with (
+        ScriptedServer([text_reply("Take ", "it ", "with food.")], repeat=True) as server,
+        clinic(server, redis_url, store=store) as agent,
+        api(agent, tmp_path / "data", sessions=store, concurrent_turns=99, questions_per_minute=99) as running,
+        Redis.from_url(redis_url) as redis,
+        running.client() as client,
+    ):
+        assert text_of(await ask(client)) == "Take it with food."
+        statements: list[str] = []
+
+        def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            statements.append(statement)
+
+        event.listen(running.runtime.history.engine.sync_engine, "before_cursor_execute", executed)
+        before = (await redis.info("stats"))["total_reads_processed"]
+        loop.set_task_factory(counted)
+        answers = await asyncio.gather(*(ask(client) for _ in range(QUESTIONS)))
+        loop.set_task_factory(None)
+        await running.runtime.keeper.drain(60)
+        reads = (await redis.info("stats"))["total_reads_processed"] - before
+        assert {text_of(answer) for answer in answers} == {"Take it with food."}
+        audit, stored = running.runtime.audit, await running.runtime.history.threads_of("ana")
+        assert isinstance(audit, DatabaseAuditLog)
+        assert await audit.verify() == (QUESTIONS + 1, [])
+    assert len(stored) == QUESTIONS + 1
+    each = {"statements": len(statements), "round trips": reads, "tasks": counts.total()}
+    most = {"statements": 4, "round trips": 4, "tasks": 24}
+    assert {name: count / QUESTIONS for name, count in each.items() if count > most[name] * QUESTIONS} == {}, counts
+
+
+@pytest.fixture
+async def history(database: str) -> AsyncIterator[History]:
+    store = History(database)
+    await store.setup()
+    yield store
+    await store.close()
+
+
+def step(thread: str) -> dict[str, Any]:
+    return {"id": str(uuid4()), "threadId": thread, "name": "Asclepius", "type": "run", "createdAt": "2026-01-01"}
+
+
+async def test_turns_that_are_written_together_cost_each_other_nothing(history: History) -> None:
+    threads, foreign = [str(uuid4()) for _ in range(8)], str(uuid4())
+    await history.claim_thread(foreign, "eve")
+    before, committed = await history.get_thread(foreign), list[object]()
+    event.listen(history.engine.sync_engine, "commit", committed.append)
+    writes = [history.save_turn(thread, [step(thread)], [], owner="ada", name=thread) for thread in threads]
+    taken = history.save_turn(foreign, [step(foreign)], [], {"conversation_id": "x"}, owner="ada", name="mine")
+    results = await asyncio.gather(*writes[:4], taken, *writes[4:], return_exceptions=True)
+    assert [type(result) for result in results] == [type(None)] * 4 + [NotOwner] + [type(None)] * 4
+    assert len(committed) == 1
+    more = [history.save_turn(thread, [step(thread)], []) for thread in threads]
+    refused = history.save_turn(threads[0], [step(threads[0]), step(threads[0]) | {"name": None}], [])
+    results = await asyncio.gather(*more, refused, return_exceptions=True)
+    assert [isinstance(result, SQLAlchemyError) for result in results] == [False] * 8 + [True]
+    found = [await history.get_thread(thread) or {} for thread in threads]
+    shown = [(thread.get("name"), thread.get("userIdentifier"), len(thread.get("steps") or [])) for thread in found]
+    assert shown == [(thread, "ada", 2) for thread in threads]
+    assert await history.get_thread(foreign) == before
