@@ -19,6 +19,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import aiohttp
 import httpx2
 import openai
 import orjson
@@ -36,6 +37,8 @@ from chat_app.generation.stream_reader import ReadPace, read_events
 
 _CONNECT_TIMEOUT = 10.0
 _PING_TIMEOUT = 5.0
+_MOST_BYTES = 16_384
+"""Most bytes of one read."""
 _SIDE_TIMEOUT = 2.0
 """Limit in seconds of requests beside the stream, which must not delay the turn."""
 _UNSUPPORTED = re.compile(r"not (?:support|implement)|unsupported|unknown (?:field|parameter)", re.IGNORECASE)
@@ -127,8 +130,9 @@ class ResponseAPIAdapter:
             raise _provider_error(error, chained=chained) from None
         try:
             _check_content_type(raw.headers.get("content-type", ""))
-            chunks = raw.http_response.aiter_bytes()
-            async with aclosing(read_events(chunks, idle=self._idle, until=until, pace=self._pace)) as events:
+            chunks, transport = _arriving(raw.http_response)
+            reading = read_events(chunks, idle=self._idle, until=until, pace=self._pace, transport=transport)
+            async with aclosing(reading) as events:
                 yield events
         finally:
             await opening.__aexit__(None, None, None)
@@ -161,6 +165,19 @@ class ResponseAPIAdapter:
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+
+def _arriving(response: httpx2.Response) -> tuple[AsyncIterator[bytes], asyncio.ReadTransport | None]:
+    """Return the response's body and the connection that it comes from.
+
+    The SDK's own iterator passes each read through six generators, so aiohttp is asked, unless the body is compressed.
+    """
+    inner = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+    if not isinstance(inner, aiohttp.ClientResponse):
+        return response.aiter_bytes(), None
+    compressed = "content-encoding" in response.headers
+    chunks = response.aiter_bytes() if compressed else inner.content.iter_chunked(_MOST_BYTES)
+    return chunks, inner.connection.transport if inner.connection else None
 
 
 def _is_json(body: bytes) -> bool:

@@ -1,16 +1,19 @@
 """The body of a streamed response as batches of events, with its time limits and the pace of its reads.
 
 Events that arrived together are one batch. While the process is idle, each read is handled at once. The more its thread
-computes, the longer streams wait between reads, so that one pass through the app carries several deltas.
+computes, the longer a stream's bytes stay in the system's buffer, so that one pass through the HTTP client and the app
+carries several deltas.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Final
+from typing import Any, Final
 
+import aiohttp
 import httpx2
 import orjson
 
@@ -30,6 +33,7 @@ can would otherwise start no further answer.
 """
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
+_BROKEN: Final = (httpx2.HTTPError, aiohttp.ClientError)
 
 
 class ReadPace:
@@ -57,19 +61,73 @@ class ReadPace:
             self._since, self._before = now, busy
         return max(0.0, self._pause - (now + self._pause) % _TICK)
 
+    def hold(self, transport: asyncio.ReadTransport | None) -> float:
+        """Leave what arrives during the pause to the system, which joins it; return the pause in seconds."""
+        if transport is None or not transport.is_reading() or not (pause := self.pause()):
+            return 0.0
+        transport.pause_reading()
+        asyncio.get_running_loop().call_later(pause, transport.resume_reading)
+        return pause
+
 
 def _share(load: float, least: float, most: float) -> float:
     """Return how far ``load`` is between ``least`` and ``most``, from 0 to 1."""
     return min(1.0, max(0.0, (load - least) / (most - least)))
 
 
+class _Limit:
+    """A time limit that moves with each event.
+
+    ``asyncio.timeout`` sets a timer with each move, which takes longer than all else that a read does with time.
+    """
+
+    def __init__(self, at: float) -> None:
+        self._at = at
+        self._loop = asyncio.get_running_loop()
+        self._timeout = asyncio.timeout(None)
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> _Limit:
+        await self._timeout.__aenter__()
+        self.move(self._at)
+        return self
+
+    async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._cancel()
+        await self._timeout.__aexit__(kind, error, trace)
+
+    def move(self, at: float) -> None:
+        self._at = at
+        if at < math.inf and (self._timer is None or at < self._timer.when()):
+            self._cancel()
+            self._timer = self._loop.call_at(at, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._at > self._loop.time():
+            self.move(self._at)
+        else:
+            self._timeout.reschedule(self._at)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 async def read_events(
-    chunks: AsyncIterator[bytes], *, idle: float, until: float, pace: ReadPace
+    chunks: AsyncIterator[bytes],
+    *,
+    idle: float,
+    until: float,
+    pace: ReadPace,
+    transport: asyncio.ReadTransport | None = None,
 ) -> AsyncGenerator[EventBatch, None]:
     """Yield the events of a body, up to the terminal one.
 
     Args:
         chunks: The body.
+        transport: Where the body comes from; without it there are no pauses.
         idle: Seconds without an event, not counting comments, after which the stream has stalled.
         until: When the response must have ended, on the event loop's clock.
         pace: Decides how soon the next read follows.
@@ -81,24 +139,23 @@ async def read_events(
     decoder = SSEDecoder()
     deadline = min(now() + idle, until)
     try:
-        async with asyncio.timeout_at(deadline) as limit:
+        async with _Limit(deadline) as limit:
             while True:
                 chunk = await anext(chunks, None)
                 # Some servers omit the last blank line; a partial event is a broken connection.
                 batch, violation = _decoded(decoder, b"\n\n" if chunk is None else chunk)
                 if batch:
-                    # The reader's own pace counts against neither deadline.
-                    limit.reschedule(None)
-                    given = now()
+                    # The reader's own pace and the pause count against neither deadline.
+                    limit.move(math.inf)
+                    given, ended = now(), isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent)
+                    pause = 0.0 if ended else pace.hold(transport)
                     yield batch
-                    if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
+                    if ended:
                         await _read_to_end(chunks)
                         return
-                    if pause := pace.pause():
-                        await asyncio.sleep(pause)
-                    until += now() - given
-                    deadline = min(now() + idle, until)
-                    limit.reschedule(deadline)
+                    until += max(pause, now() - given)
+                    deadline = min(max(given + pause, now()) + idle, until)
+                    limit.move(deadline)
                 if violation is not None and chunk is not None:
                     raise violation
                 if chunk is None:
@@ -107,7 +164,7 @@ async def read_events(
         raise StreamStalled(
             "The model server stopped sending. The answer may be incomplete.", time_is_up=deadline >= until
         ) from None
-    except httpx2.HTTPError:
+    except _BROKEN:
         raise StreamTruncated("The connection to the model server broke off.") from None
 
 
@@ -131,7 +188,7 @@ async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(_END_OF_STREAM_WAIT):
             async for _ in chunks:
                 pass
-    except (TimeoutError, httpx2.HTTPError):
+    except (TimeoutError, *_BROKEN):
         return
 
 

@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """The one file that knows the SDK: what goes over the wire, and which of our errors each failure becomes."""
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
@@ -27,7 +29,7 @@ from chat_app.errors import (
 )
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
-from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _provider_error
+from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _arriving, _provider_error
 from chat_app.generation.stream_reader import LONGEST_PAUSE, OVERLOAD_PAUSE, ReadPace, read_events
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.certificates import server_certificate
@@ -398,6 +400,11 @@ async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
             sizes = [len(batch) async for batch in events]
     assert sum(sizes) == len(steps)
     assert len(sizes) < len(steps) - 5, "one batch for what came meanwhile"
+
+
+async def test_a_body_that_is_not_aiohttps_is_read_by_its_own_iterator() -> None:
+    chunks, transport = _arriving(httpx2.Response(200, content=b"text"))
+    assert ([chunk async for chunk in chunks], transport) == ([b"text"], None)
 
 
 async def test_the_readers_own_time_counts_against_neither_limit(monkeypatch: pytest.MonkeyPatch) -> None:
