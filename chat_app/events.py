@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import uuid4
 
+import orjson
 from pydantic import Field, JsonValue, SerializeAsAny, TypeAdapter
 
 from chat_app.errors import ErrorCode
-from chat_app.response_events import StreamEvent
+from chat_app.response_events import OutputTextDelta, ResponseEvent, StreamEvent
 from chat_app.response_objects import Usage
 from tools.types import Frozen, Function, FunctionOutput, Passage, ToolPresentation, ToolProgress
 
@@ -37,6 +38,11 @@ class RawResponsesStreamEvent(Frozen):
 
     type: Literal["raw_response_event"] = "raw_response_event"
     data: SerializeAsAny[StreamEvent]
+
+    @classmethod
+    def of(cls, event: ResponseEvent) -> RawResponsesStreamEvent:
+        """Return ``event`` as one of the turn."""
+        return cls(data=StreamEvent.model_validate(event.body) if isinstance(event, OutputTextDelta) else event)
 
 
 class RunItem(Frozen):
@@ -349,3 +355,10 @@ AgentEvent = Annotated[
 ]
 
 agent_event_adapter: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent)
+
+
+def event_json(event: AgentEvent) -> bytes:
+    """Return ``event`` as JSON; text, which is most of them, without the search for its type."""
+    if isinstance(event, TextDelta):
+        return b'{"type":"text_delta","text":%b}' % orjson.dumps(event.text)
+    return agent_event_adapter.dump_json(event)

@@ -10,7 +10,7 @@ Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import Field, ValidationError
 
@@ -53,12 +53,22 @@ class ContentPartEvent(StreamEvent):
     part: ContentPart
 
 
-class OutputTextDelta(StreamEvent):
-    type: Literal["response.output_text.delta"]
+class _TextDelta(StreamEvent):
     item_id: str = ""
     output_index: int | None = None
     content_index: int | None = None
     delta: str
+
+
+class OutputTextDelta(NamedTuple):
+    """The next characters of a message: the kind of most events, and a model takes several times as long to make."""
+
+    sequence_number: int | None
+    item_id: str
+    output_index: int | None
+    content_index: int | None
+    delta: str
+    body: Mapping[str, Any]
 
 
 class OutputTextDone(StreamEvent):
@@ -151,12 +161,11 @@ class UnknownEvent(StreamEvent):
     raw: dict[str, Any] = Field(default_factory=dict)
 
 
-ResponseEvent = (
+ModelEvent = (
     ResponseLifecycleEvent
     | ResponseTerminalEvent
     | OutputItemEvent
     | ContentPartEvent
-    | OutputTextDelta
     | OutputTextDone
     | AnnotationAdded
     | RefusalDelta
@@ -170,14 +179,17 @@ ResponseEvent = (
     | ErrorEvent
     | UnknownEvent
 )
+ResponseEvent = ModelEvent | OutputTextDelta
+E = TypeVar("E", bound=StreamEvent)
 
 
-def _types(event: type[ResponseEvent]) -> tuple[str, ...]:
+def _types(event: type[ModelEvent]) -> tuple[str, ...]:
     """Return the types that an event's class represents; none for unknown types."""
     return get_args(event.model_fields["type"].annotation)
 
 
-_EVENTS: dict[str, type[ResponseEvent]] = {kind: event for event in get_args(ResponseEvent) for kind in _types(event)}
+_EVENTS: dict[str, type[ModelEvent]] = {kind: event for event in get_args(ModelEvent) for kind in _types(event)}
+_NUMBERS = frozenset({int, type(None)})
 
 
 _TEXTS = frozenset({"delta", "text", "arguments", "refusal"})
@@ -202,17 +214,37 @@ def parse_event(body: object, name: str = "") -> ResponseEvent:
         body = {**body, "type": kind}
     if not isinstance(kind, str):
         raise ProtocolViolation("The model server sent an event without a type.")
+    if kind == "response.output_text.delta":
+        return _text_delta(body, kind)
     model = _EVENTS.get(kind)
     if model is None:
         number = body.get("sequence_number")
         return UnknownEvent(type=kind, raw=body, sequence_number=number if isinstance(number, int) else None)
+    return _validated(model, kind, body)
+
+
+def _text_delta(body: Mapping[str, Any], kind: str) -> OutputTextDelta:
+    number, item_id, at, part = map(body.get, ("sequence_number", "item_id", "output_index", "content_index"))
+    if (
+        type(text := body.get("delta")) is str
+        and type(item_id) is str
+        and {type(number), type(at), type(part)} <= _NUMBERS
+    ):
+        return OutputTextDelta(number, item_id, at, part, text, body)
+    event = _validated(_TextDelta, kind, body)
+    return OutputTextDelta(
+        event.sequence_number, event.item_id, event.output_index, event.content_index, event.delta, body
+    )
+
+
+def _validated(model: type[E], kind: str, body: Mapping[str, Any]) -> E:
     try:
         return model.model_validate(body)
     except ValidationError:
         return _repaired(model, kind, _error(body) if model is ErrorEvent else _without_nulls(body))
 
 
-def _repaired(model: type[ResponseEvent], kind: str, body: object) -> ResponseEvent:
+def _repaired(model: type[E], kind: str, body: object) -> E:
     try:
         return model.model_validate(body)
     except ValidationError as error:

@@ -142,7 +142,7 @@ class StreamManager:
             updates = fold.apply_all(events)
             if include_raw:
                 text = await self._flushed(text)
-                await self._channel.put(RawResponsesStreamEvent(data=events[0]))
+                await self._channel.put(RawResponsesStreamEvent.of(events[0]))
             for update in updates:
                 if self._reasoning and not isinstance(update, ReasoningUpdate):
                     text = await self._flushed(text)

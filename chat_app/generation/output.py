@@ -100,7 +100,7 @@ class GeneratorOutput(Generic[T]):
                         continue
                     for event in batch:
                         self.fold.apply(event)
-                        yield RawResponsesStreamEvent(data=event)
+                        yield RawResponsesStreamEvent.of(event)
         except ProviderError as error:
             failure = error
         finally:

@@ -71,7 +71,7 @@ class JournalRecord(Frozen):
 
 class _Append(NamedTuple):
     turn_id: str
-    events: Sequence[str]
+    events: Sequence[bytes]
     done: asyncio.Future[bool]
 
 
@@ -96,7 +96,7 @@ class TurnJournal:
         pipeline.expire(_key(turn_id), self._ttl)
         await self._run(partial(self._redis.execute_together, pipeline))
 
-    async def append(self, turn_id: str, events: Sequence[str]) -> bool:
+    async def append(self, turn_id: str, events: Sequence[bytes]) -> bool:
         """Append events; return False when the journal no longer exists.
 
         Raises ``TurnTakenOver`` when another process writes the turn now.
@@ -113,7 +113,7 @@ class TurnJournal:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             keys = [name for key in (_key(append.turn_id) for append in batch) for name in (key, _writer(key))]
-            lines = [part for append in batch for part in (str(len(append.events)), *append.events)]
+            lines = [part for append in batch for part in (b"%d" % len(append.events), *append.events)]
             try:
                 lengths: list[Any] = await self._run(
                     partial(self._redis.eval, _APPEND, len(keys), *keys, self.writer, *lines)

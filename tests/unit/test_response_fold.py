@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """One response's events become text, calls, citations and one outcome, each once."""
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ import pytest
 
 from chat_app.agent.run_state import RunState
 from chat_app.agent.run_types import RunRequest
-from chat_app.events import CitationReceived
+from chat_app.errors import ProtocolViolation
+from chat_app.events import CitationReceived, RawResponsesStreamEvent, TextDelta, agent_event_adapter, event_json
 from chat_app.generation.response_fold import ResponseFold
 from chat_app.generation.text_buffer import TextBuffer
 from chat_app.generation.updates import (
@@ -21,7 +23,7 @@ from chat_app.generation.updates import (
     ToolCallReady,
     Update,
 )
-from chat_app.response_events import UnknownEvent, parse_event
+from chat_app.response_events import OutputTextDelta, UnknownEvent, parse_event
 from chat_app.response_objects import OtherItem
 from tests.support.engine import body
 from tests.support.scripted_server import Json, calls_reply, response_body, text_reply
@@ -309,7 +311,23 @@ def test_an_unknown_event_keeps_its_body() -> None:
 def test_typed_events_can_be_read_again_from_their_own_json() -> None:
     for step in (*text_reply("a"), *calls_reply(("c", "f", "{}"))):
         event = parse_event(body(step))
-        assert parse_event(event.model_dump()) == event
+        assert parse_event(RawResponsesStreamEvent.of(event).data.model_dump()) == event
+
+
+def test_text_is_taken_in_every_shape_that_its_model_allows() -> None:
+    given = {"type": "response.output_text.delta", "delta": "a", "logprobs": [1]}
+    for item_id, index in (("m", 1), (None, "1"), (None, 1.0)):
+        event = parse_event({**given, "item_id": item_id, "output_index": index})
+        assert isinstance(event, OutputTextDelta)
+        assert event[:5] == (None, item_id or "", 1, None, "a")
+        assert RawResponsesStreamEvent.of(event).model_dump()["data"]["logprobs"] == [1]
+    with pytest.raises(ProtocolViolation, match=r"malformed response.output_text.delta event \(fields: output_index\)"):
+        parse_event({**given, "output_index": "one"})
+
+
+@pytest.mark.parametrize("text", ["", 'a "b" \\ c', "µ ⇒ 𝛼\n\t\x00\x7f\u2028"])
+def test_text_has_the_json_of_its_model(text: str) -> None:
+    assert event_json(TextDelta(text=text)) == agent_event_adapter.dump_json(TextDelta(text=text))
 
 
 def test_a_buffer_joins_what_it_holds() -> None:

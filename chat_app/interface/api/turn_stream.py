@@ -17,7 +17,7 @@ from uuid import uuid4
 from fastapi.responses import StreamingResponse
 
 from chat_app.agent.comparison import ModelEvent
-from chat_app.events import AgentEvent, agent_event_adapter
+from chat_app.events import AgentEvent, event_json
 from chat_app.interface.security.identity import require_owner
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -152,7 +152,7 @@ def _new_frames(question: AskedQuestion, cursors: Cursors) -> Iterator[bytes]:
 
 def _frame(question: AskedQuestion, model: str, event: AgentEvent, event_id: str) -> bytes:
     if question.compared:
-        kind, data = "model_event", ModelEvent(model=model, event=event).model_dump_json()
+        kind, data = "model_event", ModelEvent(model=model, event=event).model_dump_json().encode()
     else:
-        kind, data = str(event.type), agent_event_adapter.dump_json(event).decode()
-    return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n".encode()
+        kind, data = event.type, event_json(event)
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event_id.encode(), kind.encode(), data)

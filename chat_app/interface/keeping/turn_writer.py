@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from chat_app.errors import AsclepiusError, TurnTakenOver
-from chat_app.events import AgentEvent, TextDelta, TurnEnded, agent_event_adapter
+from chat_app.events import AgentEvent, TextDelta, TurnEnded, event_json
 from chat_app.interface.keeping.page_question import PageQuestion, TurnHeader
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.interface.turns.turn_log import Cursor
@@ -36,7 +36,7 @@ class TurnWriter:
         self.question, self.header, self._turn, self._opened = question, header, turn, opened
         self.taken_over = False
         """Whether another process writes the turn now and will store it, because this one seemed dead."""
-        self._waiting: list[str] = []
+        self._waiting: list[bytes] = []
         # A turn without a question has a journal already: it was begun by another process.
         self._begun = question is None
         self._ended = False
@@ -106,9 +106,9 @@ class TurnWriter:
         self._begun = True
 
 
-def lines_of(events: Sequence[AgentEvent]) -> list[str]:
+def lines_of(events: Sequence[AgentEvent]) -> list[bytes]:
     """Encode events as lines of a journal."""
-    return [agent_event_adapter.dump_json(event).decode() for event in events]
+    return list(map(event_json, events))
 
 
 def _joined(events: Sequence[AgentEvent]) -> list[AgentEvent]:
