@@ -7,7 +7,8 @@ import pytest
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import scored
-from tools.language.vocabulary.patient_values import fits_patient
+from chat_app.offline.extraction.selection import select
+from tools.language.vocabulary.patient_values import fits_patient, without_values
 
 
 @pytest.mark.parametrize(
@@ -30,10 +31,76 @@ from tools.language.vocabulary.patient_values import fits_patient
         ("82yo 75 kg on zorbium", "At 80 years or older and a weight of 60 kg or less it is halved.", False),
         ("atrial fibrillation for 3 years", "At 12 years and older 2 inhalations are taken.", None),
         ("zorbium", "CrCl < 50 mL/min", None),
+        ("zorbium eGFR 40", "When the eGFR is 30 to below 45 mL/min/1.73 m2 50 mg is given.", True),
+        ("zorbium eGFR 20", "When the eGFR is 30 to below 45 mL/min/1.73 m2 50 mg is given.", False),
+        ("zorbium eGFR < 30", "eGFR 30-44 mL/min/1.73 m2: 50 mg", False),
+        ("zorbium eGFR 20", "Zorbium must not be given below an eGFR of 30.", True),
+        ("zorbium CrCl 12", "At CrCl of 60 mL/min or less reduce: 2 g at 30 to 60, 1 g below 30 mL/min.", True),
+        ("zorbium for an 80-year-old", "Below age 75 give 30 mg.", False),
+        ("zorbium for an 80-year-old", "From age 75 give 0.75 mg/kg.", True),
+        ("zorbium INR 5.2", "INR 4.0-6.0: 35 units/kg", True),
+        ("zorbium INR 5.2", "INR above 6.0: 50 units/kg", False),
+        ("zorbium INR above 10", "For an INR of 4.5 to 10 it is not needed.", False),
+        ("zorbium K 5.2", "Potassium 4.9-5.5 mmol/L: continue", True),
+        ("zorbium Kalium 5,8", "Potassium 4.9-5.5 mmol/L: continue", False),
+        ("zorbium, glucose 48 mg/dL", "At a glucose < 70 mg/dL (3.9 mmol/L) and ≥ 54 mg/dL (3.0 mmol/L)", False),
+        ("zorbium, sugar 3.2", "At a glucose < 70 mg/dL (3.9 mmol/L) and ≥ 54 mg/dL (3.0 mmol/L)", True),
+        ("zorbium, sugar 2.8", "At a glucose below 54 mg/dL (3.0 mmol/L)", True),
+        ("zorbium, glucose 280 mg/dL", "The glucose goal is below 180 mg/dL.", None),
+        ("zorbium, creatinine 150", "A serum creatinine of 1.5 mg/dL or higher", True),
+        ("zorbium, creatinine clearance 20", "A serum creatinine of 1.5 mg/dL or higher", None),
+        ("potassium chloride 20 mEq", "Potassium > 5.5 mmol/L: hold", None),
     ],
 )
 def test_the_bounds_of_a_text_hold_the_patients_values_or_not(question: str, text: str, fits: bool | None) -> None:
     assert fits_patient(question, text) is fits
+
+
+@pytest.mark.parametrize(("egfr", "fits"), [(38, True), (20, True), (60, False)])
+def test_a_row_gives_bounds_of_what_the_header_of_their_column_names(egfr: int, fits: bool) -> None:
+    cells = ("Drug Zorbium", "Reduced kidney function (eGFR, mL/min/1.73 m2) 30-44: 50 mg; < 30: 25 mg")
+    assert fits_patient(f"zorbium, eGFR {egfr}", cells) is fits
+
+
+def test_the_numbers_of_a_patients_values_are_left_out_of_a_question() -> None:
+    assert without_values("Zorbium for a 10 year old child, CrCl 20?").split() == [
+        "zorbium",
+        "for",
+        "a",
+        "child,",
+        "crcl",
+        "?",
+    ]
+
+
+def _zorbium(question: str, *texts: str) -> list[str]:
+    asked = read_question(question, subjects=["zorbium"], medicines=["zorbium"])
+    return [each.unit.text for each in select(asked, [*map(EvidencePassage, texts)]).quotes]
+
+
+def test_the_sentence_whose_bound_holds_the_patients_value_comes_first() -> None:
+    usual = "For clot prophylaxis zorbium 40 mg is given once daily."
+    reduced = "In patients with a creatinine clearance below 30 mL/min half of the dose of zorbium is given."
+    assert _zorbium("zorbium clot prophylaxis CrCl 20", usual, reduced)[0] == reduced
+    assert _zorbium("zorbium clot prophylaxis CrCl 70", usual, reduced)[0] == usual
+
+
+def test_a_sentence_without_bounds_needs_more_of_the_question() -> None:
+    reduced = "The dose of zorbium is reduced when the CrCl is below 30 mL/min."
+    usual = "One tablet of zorbium a day is the usual dose for gout."
+    assert _zorbium("zorbium dose for gout CrCl 20", usual, reduced) == [reduced]
+
+
+def test_a_number_of_the_patient_is_no_number_of_a_dose() -> None:
+    texts = "Zorbium is a white tablet.", "Zorbium is a 20 mg tablet."
+    assert _zorbium("zorbium, 20 kg", *texts)[0] == texts[0]
+
+
+def test_a_sentence_with_more_of_the_question_repeats_no_other() -> None:
+    first = "Zorbium treatment dose at a creatinine clearance below 30 mL/min: 1 mg/kg once daily."
+    second = "For treatment or prophylaxis at a creatinine clearance below 30 mL/min zorbium 1 mg/kg once daily."
+    assert _zorbium("zorbium dose, creatinine clearance 20", first, second) == [first]
+    assert _zorbium("zorbium dose, prophylaxis, creatinine clearance 20", first, second) == [first, second]
 
 
 def test_bounds_for_other_patients_are_left_out_only_where_some_hold_the_value() -> None:

@@ -84,18 +84,22 @@ _FIGURE: Final = re.compile(
 )
 _WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(COUNTS)})\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
+BELOW: Final = (
+    r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
+    r"|younger than|not (?:to |be )*exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal)"
+)
+ABOVE: Final = (
+    r"≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
+    r"|longer than|über|mindestens|mehr als)"
+)
 _BEFORE: Final = re.compile(
-    r"(?:(?P<down>≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
-    r"|younger than|not (?:to |be )*exceed\w*|maximum of|within|unter|höchstens|weniger als|bis zu|maximal))"
-    r"|(?P<up>≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    r"|longer than|über|mindestens|mehr als))|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
+    rf"(?:(?P<down>{BELOW})|(?P<up>{ABOVE})|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
     rf" ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
 )
 """A bound before a figure, or before the first figure of its range."""
-_AFTER: Final = re.compile(
-    r"[^.;,]{0,20}?\b(?:or|and|oder|und) (?:(?P<down>less|lower|fewer|younger|below|under|shorter|weniger|jünger)"
-    r"|(?P<up>more|higher|greater|older|above|over|longer|mehr|älter)|(?P<near>so)\b)"
-)
+LESS: Final = "less|lower|fewer|younger|below|under|shorter|weniger|jünger"
+MORE: Final = "more|higher|greater|older|above|over|longer|mehr|älter"
+_AFTER: Final = re.compile(rf"[^.;,]{{0,20}}?\b(?:or|and|oder|und) (?:(?P<down>{LESS})|(?P<up>{MORE})|(?P<near>so)\b)")
 _PERIODS: Final = {
     word: days for words, days in (
         ("min minute minutes minuten", 1 / 1440), ("h hr hrs hour hours stunden", 1 / 24),

@@ -121,7 +121,7 @@ def _leads(quotes: Sequence[Scored]) -> bool:
     first, *others = quotes
     if not others or first.passage.title or first.unit.table or first.unit.leans or others[0].unit.limits:
         return False
-    return all(first.score > other.score for other in others)
+    return first.fits or all(first.score > other.score for other in others)
 
 
 def _open(draft: Draft, unit: Unit) -> None:
@@ -142,15 +142,28 @@ def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Score
     best: dict[object, int] = {}
     source: dict[str, int] = {}
     aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}
-    for place, quote in enumerate(sorted(quotes, key=lambda quote: (_group(quote) in aside, -quote.score))):
+    for place, quote in enumerate(
+        sorted(quotes, key=lambda quote: (_group(quote) in aside, not quote.fits, -quote.score))
+    ):
         source.setdefault(quote.passage.title, place)
         best.setdefault(_group(quote), place)
 
     enough = max(quote.score for quote in quotes) - ROOM.worse
 
-    def order(quote: Scored) -> tuple[bool, bool, int, int, int]:
-        asked = quote.passage.part in sections and quote.score >= enough
-        return (_group(quote) in aside, not asked, source[quote.passage.title], best[_group(quote)], quote.place)
+    fitting = {_group(quote) for quote in quotes if quote.fits}
+
+    def order(quote: Scored) -> tuple[bool, bool, bool, int, int, bool, int]:
+        group, asked = _group(quote), quote.passage.part in sections and quote.score >= enough
+        led = group in fitting and not quote.fits and not quote.unit.leans
+        return (
+            group in aside,
+            group not in fitting,
+            not asked,
+            source[quote.passage.title],
+            best[group],
+            led,
+            quote.place,
+        )
 
     return sorted(quotes, key=order)
 

@@ -11,6 +11,7 @@ from typing import Final
 from chat_app.offline.extraction.drug_parts import ASKING, DOSES, HARMS, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
+from tools.language.vocabulary.patient_values import value_names, without_values
 
 _HOW_OFTEN: Final = re.compile(
     r"\bhow (?:often|frequent|long|soon|fast|quick)|\bduration|\binterval|\bfrequen", re.IGNORECASE
@@ -91,6 +92,11 @@ class Question:
         return frozenset(place for place, forms in enumerate(self.forms) if any(form.issubset(stems) for form in forms))
 
     @property
+    def value_terms(self) -> frozenset[int]:
+        """The places of the terms that name the patient's values: bounds of a value hold its name in any words."""
+        return self.held(term_set(value_names(self.text)))
+
+    @property
     def list_terms(self) -> frozenset[int]:
         """The places of the terms that ask for a list: a list answers them without holding them."""
         return self.held(ordered_terms(" ".join(_LIST.findall(self.text))))
@@ -125,7 +131,7 @@ def read_question(
         medicines: The names among them.
     """
     told = {term.term: term for term in known}
-    stems = tuple(stem for stem in dict.fromkeys(ordered_terms(text)) if stem in told or not told)
+    stems = tuple(stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told)
     forbidden = _FORBIDDEN if _FORBIDS.search(text) else ""
     stems += ordered_terms(forbidden)
     asked = " ".join([text, forbidden, *(form for stem in stems if stem in told for form in told[stem].also)])

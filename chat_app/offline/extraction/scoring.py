@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from chat_app.offline.extraction.drug_parts import DOSES, section_words
@@ -46,6 +46,8 @@ WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
+PATIENT: Final = 2.0
+"""Score that a unit gains whose bounds the patient's values fulfil: those without bounds follow it."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 EVERY_TERM: Final = 1.0
@@ -67,6 +69,8 @@ class Scored:
     score: float
     is_aside: bool = False
     """Whether the question names a drug and this is about none of those that it names."""
+    fits: bool = False
+    """Whether it gives bounds that the patient's values in the question fulfil."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,14 @@ class _Candidate:
     """The question's terms in the words above the unit."""
 
     @property
+    def cells(self) -> list[str]:
+        """The text, or the cells of a row, each behind the header of its column."""
+        header, cells = self.unit.table.header if self.unit.table else (), self.unit.cells
+        if not cells or len(header) != len(cells):
+            return [*cells] or [self.unit.text]
+        return list(map(" ".join, zip(header, cells, strict=True)))
+
+    @property
     def lent(self) -> frozenset[int]:
         """The question's terms in the words above the unit alone."""
         return self.headed - self.own
@@ -91,7 +103,7 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
     Left out are repeats, and what is said of other patients.
     """
-    candidates = _of_the_patient(question, _candidates(question, passages))
+    candidates, fits = _of_the_patient(question, _candidates(question, passages))
     others = _others(question, candidates)
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
@@ -113,8 +125,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         answering = place not in others and _is_on_subject(question, each, above, shares)
         held = sum(shares[term] for term in each.own | above) if answering else 0.0
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
-        score -= OTHERS if place in others else 0.0
-        found.append(Scored(each.unit, each.passage, place, features, held, score, place in others))
+        score += PATIENT if fits[place] else -OTHERS if place in others else 0.0
+        found.append(Scored(each.unit, each.passage, place, features, held, score, place in others, fits[place]))
     return found
 
 
@@ -132,13 +144,25 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
     return found
 
 
-def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
-    """Leave out bounds without the asked age, weight or kidney function, where others about the subject hold it."""
-    fits = [fits_patient(question.text, each.unit.text) for each in candidates]
-    others = _others(question, candidates) if any(fits) else frozenset[int]()
-    if not any(fit for place, fit in enumerate(fits) if place not in others):
-        return candidates
-    return [each for each, fit in zip(candidates, fits, strict=True) if fit is not False]
+def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tuple[Sequence[_Candidate], list[bool]]:
+    """Return the candidates, and which of them have bounds that the patient's values fulfil.
+
+    These hold at least half as much of the question as the best candidate. Where one about the subject does, those
+    whose bounds leave the patient out are left out.
+    """
+    fits = [fits_patient(question.text, each.cells) for each in candidates]
+    if not any(fits):
+        return candidates, [False] * len(candidates)
+    others, named = _others(question, candidates), question.value_terms
+    candidates = [
+        replace(each, own=each.own | named) if fit else each for each, fit in zip(candidates, fits, strict=True)
+    ]
+    held = [sum(question.weights[term] or 1.0 for term in each.own | each.headed) for each in candidates]
+    about = {place for place, each in enumerate(held) if place not in others and each >= max(held) / 2}
+    if not any(fits[place] for place in about):
+        return candidates, [False] * len(candidates)
+    kept = [place for place, fit in enumerate(fits) if fit is not False]
+    return [candidates[place] for place in kept], [bool(fits[place]) and place in about for place in kept]
 
 
 def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], shares: Sequence[float]) -> bool:

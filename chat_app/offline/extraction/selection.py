@@ -66,8 +66,14 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
     of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
     asked = sorted(of_each.values(), key=lambda each: -each.score)
     if asked:
-        ranked = [each for each in ranked if not each.passage.part or each.passage.part in question.quoted_sections]
-    enough = ranked[0].score - room.worse
+        ranked = [
+            each
+            for each in ranked
+            if not each.passage.part or each.passage.part in question.quoted_sections or each.fits
+        ]
+    # Bounds that hold the patient's values come first, and what is as good as they are follows.
+    enough = next((each for each in ranked if each.fits), ranked[0]).score - room.worse
+    ranked.sort(key=lambda each: not (each.fits and each.score >= enough))
     chosen: dict[int, Scored] = {}
     length = added = 0
     # One sentence of each medicine's asked section is always quoted: its place is kept when others score higher.
@@ -80,7 +86,7 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
         )
         group = [one for one in together if one.place not in chosen]
         size = sum(one.unit.words for one in group)
-        if not group or (chosen and (length + size > MOST_WORDS or _repeats(each, chosen.values()))):
+        if not group or (chosen and (length + size > MOST_WORDS or _repeats(question, each, chosen.values()))):
             continue
         chosen.update({one.place: one for one in group})
         length += size
@@ -106,7 +112,8 @@ def _table(each: Scored, everything: Sequence[Scored], room: Room) -> list[Score
     return rows if sum(one.unit.words for one in rows) <= room.words else [each]
 
 
-def _repeats(each: Scored, chosen: Iterable[Scored]) -> bool:
-    """True when a chosen unit has nearly the same terms."""
+def _repeats(question: Question, each: Scored, chosen: Iterable[Scored]) -> bool:
+    """Return whether a chosen unit has nearly the same terms, and all that the question asks for."""
     own = term_set(each.unit.text)
-    return any(len(own & other) > REPEATED * len(own | other) for other in (term_set(one.unit.text) for one in chosen))
+    others = (term_set(one.unit.text) for one in chosen)
+    return any(len(own & it) > REPEATED * len(own | it) and question.held(own) <= question.held(it) for it in others)

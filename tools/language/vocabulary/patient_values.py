@@ -1,76 +1,191 @@
-"""Age, weight and kidney function of a patient in a question, and the bounds for which a text speaks."""
+"""A patient's values in a question, such as age or a laboratory result, and the bounds for which a text speaks."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tools.language.figures import DECIMAL, fold
+from tools.language.figures import ABOVE, BELOW, DECIMAL, LESS, MORE, any_spelling, fold, units_of, with_decimal_points
 
-_UP: Final = r"≥|>=?|\b(?:above|over|at least|more than|older than)"
-_DOWN: Final = r"≤|<=?|\b(?:below|under|up to|less than|younger than)"
-
-
-class _Quantity(NamedTuple):
-    """``asked`` finds a patient's value, ``bound`` the bounds and ranges of a text."""
-
-    asked: re.Pattern[str]
-    bound: re.Pattern[str]
-
-
-def _quantity(asked: str, unit: str, not_after: str = "") -> _Quantity:
-    return _Quantity(
-        re.compile(asked),
-        re.compile(
-            rf"(?:(?P<up>{_UP})|(?P<down>{_DOWN}))? ?{not_after}(?<![\d.])(?P<low>{DECIMAL})"
-            rf"(?: ?(?:-|–|to) ?(?P<high>{DECIMAL}))?(?:{unit}|(?= (?:or|and) (?:{_UP}|{_DOWN}) ?{DECIMAL}{unit}))"
-            r"(?: (?:or|and) (?:(?P<more>more|above|older|higher|over)|(?P<less>less|below|younger|lower|under))\b)?"
-        ),
-    )
+_OTHER_UNIT: Final = rf"(?! ?-?(?!in\b)(?:(?:{units_of()})(?![a-z])|[a-zµ]+/))"
+_NUMBER: Final = rf"(?<![\d.])(?:{DECIMAL})(?![\d.]*\d)"
+_BARE: Final = re.compile(r"\)? ?(?:$|[,;:|)]|\.(?!\d)|(?:or|and|oder|und)\b)")
+"""What follows a number without a unit."""
+_GAP: Final = r"(?!\w)[^\d.;|]{0,25}"
+"""Between the name of a quantity and its value."""
+_GOAL: Final = re.compile(r"\b(?:goals?|targets?|ziel\w*)\b")
+"""A bound behind one of these is where a value should be, not where the text applies."""
+_JOINED: Final = re.compile(r"[ )]*(?:\([^)]*\))? ?(?:and|und) ")
+_MORE_THAN: Final = 1.0001
+_AREA: Final = re.compile(r" ?(?:/|per) ?1\.73 ?m[2²]")
 
 
+class _Range(NamedTuple):
+    low: float
+    high: float
+    start: int
+    end: int
+
+
+class _Value(NamedTuple):
+    amount: float
+    quantity: _Quantity
+    name: str
+    start: int
+    end: int
+
+
+class _Quantity:
+    """A quantity by its names, and its units with their factors to the first.
+
+    Args:
+        names: A pattern for its names.
+        units: The units; none for a quantity that is written without.
+        plausible: In the first unit. A value without a unit is read in the only unit in which it is plausible.
+        alone: Whether a unit tells the quantity without its name.
+        asked: How a question gives the value, where that is not a number with a unit.
+        not_after: What a bound does not follow.
+    """
+
+    def __init__(
+        self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
+        alone: bool = False, asked: str = "", not_after: str = "",
+    ) -> None:  # fmt: skip
+        unit = rf"(?:{any_spelling(units)})(?![a-z/])" if units else r"(?!)"
+        named = rf"\b(?:{names})"
+        self.units, self.plausible, self.alone = units, plausible, alone
+        self.named = re.compile(named)
+        self.before = re.compile(rf"{named}{_GAP}$")
+        number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)"
+        self.asked = [re.compile(
+            rf"{named}(?!\w)(?:[^\d.;?|]{{0,12}}?(?:(?P<down>{BELOW})|(?P<up>{ABOVE}))|[^\d.;?|]{{0,15}}?) ?{number}"
+            rf"(?: ?(?P<unit>{unit})|{_OTHER_UNIT})"
+        )]  # fmt: skip
+        if alone:
+            self.asked.append(re.compile(asked or rf"{number}[ -]?(?P<unit>{unit})"))
+        self.bound = re.compile(
+            rf"(?:(?:(?P<down>{BELOW})|(?P<up>{ABOVE}|\b(?:from|ab)\b)) ?)?(?P<name>(?:an? )?{named}(?: of)? )?"
+            rf"{not_after}"
+            rf"(?P<low>{_NUMBER})(?: ?(?P<first>{unit}))?(?: ?(?:-|–|to|bis) ?(?:(?:{BELOW}) )?(?P<high>{_NUMBER}))?"
+            rf"(?: ?(?P<unit>{unit})|{_OTHER_UNIT})"
+            rf"(?:(?: \([^)]*\))? (?:or|and|oder|und) (?:(?P<more>{MORE})|(?P<less>{LESS}))\b)?"
+        )
+
+    def value_in(self, question: str) -> _Value | None:
+        """Return the value that ``question`` gives; one "above 10" is a little more."""
+        for match in (found for pattern in self.asked if (found := pattern.search(question))):
+            given, parts = float(match["number"]), match.groupdict()
+            units = [parts["unit"]] if parts.get("unit") else list(self.units) or [""]
+            amounts = {given * self.units.get(unit, 1) for unit in units}
+            likely = [amount for amount in amounts if self.plausible[0] <= amount <= self.plausible[1]]
+            if len(likely) == 1:
+                more = _MORE_THAN if parts.get("up") else 1 / _MORE_THAN if parts.get("down") else 1
+                start = match.start("number")
+                return _Value(likely[0] * more, self, question[match.start() : start], start, match.end())
+        return None
+
+    def bounds_in(self, text: str) -> Iterator[_Range]:
+        """Yield the bounds and ranges of the quantity in ``text``, in its first unit."""
+        last = 0
+        for match in self.bound.finditer(text):
+            low, unit = float(match["low"]), match["unit"] or match["first"]
+            factor = self.units.get(unit or "", 1)
+            named = bool(match["name"] or self.before.search(text, 0, match.start()))
+            if not (named or (self.alone and unit) or self._goes_on(text, last, match)):
+                continue
+            if match["high"]:
+                ends = (low, float(match["high"]))
+            elif match["up"] or match["more"]:
+                ends = (low, math.inf)
+            elif match["down"] or match["less"]:
+                ends = (0.0, low)
+            else:
+                continue
+            last = match.end()
+            if not _GOAL.search(text[max(0, match.start() - 30) : match.start()]):
+                yield _Range(ends[0] * factor, ends[1] * factor, match.start(), match.end())
+
+    def _goes_on(self, text: str, last: int, match: re.Match[str]) -> bool:
+        """Return whether a bound without a name goes on from the one that ends at ``last``, or is its row's."""
+        if match["unit"] or match["first"]:
+            row = "|" in text and self.named.search(text) is not None
+            return row or bool(last and _JOINED.fullmatch(text[last : match.start()]))
+        return bool(last and self.alone and _BARE.match(text, match.end()))
+
+
+_ION: Final = {"mmol/l": 1.0, "meq/l": 1.0}
 _QUANTITIES: Final = (
-    _quantity(
-        r"\b(\d{1,3})[ -]?(?:y/?o\b|(?:yr|year)s?[ -]old\b|jährig|jahre alt\b)",
-        r" years\b(?: of age)?",
-        r"(?<!every )(?<!for )(?<!within )(?<!last )(?<!at least )",
+    _Quantity(
+        r"age[ds]?|alter", {"years": 1}, (0, 120), alone=True,
+        asked=r"\b(?P<number>\d{1,3})[ -]?(?:y/?o\b|(?:yr|year)s?[ -]old\b|jährig\w*|jahre alt\b)",
+        not_after=r"(?<!every )(?<!for )(?<!within )(?<!last )(?<!at least )",
     ),
-    _quantity(rf"\b({DECIMAL}) ?kg\b(?!/)", r" kg\b(?!/)"),
-    _quantity(rf"\b(?:crcl|e?gfr|creatinine clearance)[^\d.;?]{{0,12}}({DECIMAL})", r" ml/min"),
-)
-"""Age, weight and kidney function; of years that are no age, such as an interval, bounds are not read."""
+    _Quantity(r"weigh\w*|gewicht", {"kg": 1, "lb": 0.4536}, (1, 400), alone=True),
+    _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
+    _Quantity("inr", {}, (0.5, 20)),
+    _Quantity(r"glucose|sugar|b[gs]l|\w*zucker|glukose", {"mg/dl": 1, "mmol/l": 18}, (15, 1500)),
+    _Quantity(r"potassium|kalium|(?<!vitamin )k\+?", _ION, (1, 12)),
+    _Quantity(r"sodium|natrium|na\+?", _ION, (90, 200)),
+    _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.2, 25)),
+    _Quantity(r"ha?emoglobin|hb", {"g/dl": 1, "g/l": 0.1}, (2, 25)),
+)  # fmt: skip
+"""Of years that are no age, such as an interval, bounds are not read."""
 
 
-def fits_patient(question: str, text: str) -> bool | None:
-    """Return whether ``text`` speaks of patients with the values in ``question``.
+def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
+    """Return whether a text speaks of patients with the values in ``question``.
 
     None where it gives no bounds of a value that the question names. A value on a bound is within it.
+
+    Args:
+        question: The question.
+        cells: A text, or the cells of a table's row, each behind the header of its column.
     """
+    text = cells if isinstance(cells, str) else " | ".join(cells)
     found = [
-        any(low <= value <= high for low, high in bounds)
-        for value, quantity in _values(question)
-        if (bounds := _bounds(quantity, text))
+        any(bound.low <= value.amount <= bound.high for bound in bounds)
+        for value in _values(question)
+        if (bounds := _bounds(value.quantity, text))
     ]
     return all(found) if found else None
 
 
+def without_values(question: str) -> str:
+    """Return ``question``, folded, without the patient's values: a text holds bounds around them, not their numbers."""
+    folded = _folded(question)
+    for value in sorted(_values(question), key=lambda each: -each.start):
+        folded = f"{folded[: value.start]} {folded[value.end :]}"
+    return folded
+
+
+def value_names(question: str) -> str:
+    """Return the words by which ``question`` names the patient's values."""
+    return " ".join(value.name for value in _values(question))
+
+
 @lru_cache(maxsize=256)
-def _values(question: str) -> tuple[tuple[float, _Quantity], ...]:
-    folded = fold(question)
-    return tuple((float(found[1]), each) for each in _QUANTITIES if (found := each.asked.search(folded)))
+def _values(question: str) -> tuple[_Value, ...]:
+    folded = _folded(question)
+    return tuple(value for each in _QUANTITIES if (value := each.value_in(folded)))
+
+
+def _folded(text: str) -> str:
+    return _AREA.sub("", with_decimal_points(fold(text)))
 
 
 @lru_cache(maxsize=4_096)
-def _bounds(quantity: _Quantity, text: str) -> tuple[tuple[float, float], ...]:
-    bounds: list[tuple[float, float]] = []
-    for match in quantity.bound.finditer(fold(text)):
-        low = float(match["low"])
-        if match["high"]:
-            bounds.append((low, float(match["high"])))
-        elif match["up"] or match["more"]:
-            bounds.append((low, math.inf))
-        elif match["down"] or match["less"]:
-            bounds.append((0.0, low))
-    return tuple(bounds)
+def _bounds(quantity: _Quantity, text: str) -> tuple[_Range, ...]:
+    """Return the bounds; two that "and" joins are one, such as below 70 and at least 54."""
+    folded = _folded(text)
+    found: list[_Range] = []
+    for bound in quantity.bounds_in(folded):
+        last = found[-1] if found else None
+        low, high = max(bound.low, last.low if last else 0), min(bound.high, last.high if last else math.inf)
+        if last and low < high and _JOINED.fullmatch(folded[last.end : bound.start]):
+            found[-1] = _Range(low, high, last.start, bound.end)
+        else:
+            found.append(bound)
+    return tuple(found)
