@@ -138,7 +138,7 @@
       const quote = words.closest('blockquote');
       quote.toggleAttribute('data-notice', quote.textContent.trim() === words.textContent);
     }
-    for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.rounded-3xl')?.setAttribute('data-empty', '');
+    for (const node of document.querySelectorAll('[data-step-type="user_message"] .message-content:empty')) node.closest('.group')?.setAttribute('data-empty', '');
     for (const node of document.querySelectorAll('#chat-settings [role="switch"]')) node.closest('.space-y-2')?.setAttribute('data-switch', '');
   }
 

@@ -8,22 +8,26 @@
   const app = document.title;
   const known = new WeakSet();
   let listIsOpen = false;
+  let held = false;
 
   // -- the place in a conversation ----------------------------------------------------------------------------------
 
-  // Show the last question at the top while the conversation is laid out, until the reader does something.
-  function openAtLastQuestion(box) {
+  // Hold the last question at the top while what is above and below it is laid out, until the reader does something.
+  function holdLastQuestion(box) {
     const content = box.firstElementChild;
-    let resumed = Boolean([...content.querySelectorAll(QUESTION)].pop().nextElementSibling);
-    const leave = () => (resumed = false);
-    for (const name of ['wheel', 'pointerdown', 'keydown', 'touchstart']) addEventListener(name, leave, { capture: true, passive: true, once: true });
+    let last = null;
+    const end = () => box.toggleAttribute('data-at-end', content.lastElementChild.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom);
+    box.addEventListener('scroll', end, { passive: true });
     new ResizeObserver(() => {
-      const last = [...content.querySelectorAll(QUESTION)].pop();
-      if (resumed && last) box.scrollTop = last.offsetTop - MARGIN;
+      const newest = [...content.querySelectorAll(QUESTION)].pop();
+      held = held || newest !== last;
+      last = newest;
+      if (held && last) box.scrollTop = last.offsetTop - MARGIN;
       // Chainlit offers to scroll to the end only after a scroll event.
       box.dispatchEvent(new Event('scroll'));
     }).observe(content);
   }
+  for (const name of ['wheel', 'pointerdown', 'keydown', 'touchstart']) addEventListener(name, () => (held = false), { capture: true, passive: true });
 
   // -- the list and the tab -----------------------------------------------------------------------------------------
 
@@ -51,7 +55,7 @@
     const box = question?.closest('.overflow-y-auto');
     if (box && !known.has(box)) {
       known.add(box);
-      openAtLastQuestion(box);
+      holdLastQuestion(box);
     }
     keepListOpen();
   }

@@ -193,7 +193,10 @@
     panel.scrollTop = 0;
     const here = panel.querySelector('mark.asc-here') || panel.querySelector('mark');
     const box = here && here.closest('.asc-passage');
-    if (box) box.scrollTop += here.getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
+    if (!box) return;
+    // By whole lines, so that none is cut at the top.
+    const line = parseFloat(getComputedStyle(box).lineHeight);
+    box.scrollTop = Math.floor((here.getBoundingClientRect().top - box.getBoundingClientRect().top - line) / line) * line;
   }
 
   document.addEventListener('click', (event) => {

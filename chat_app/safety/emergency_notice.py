@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from chat_app.events import Notice
 from chat_app.safety.emergency_classifier import emergency_model
-from tools.language.vocabulary.common_words import language_of
+from tools.language.vocabulary.common_words import Language, language_of
 
 ENGLISH: Final = (
     "This may be an emergency. Call your local emergency number now (112 in Europe, 911 in the United States). For an "
@@ -21,14 +22,21 @@ GERMAN: Final = (
     "Telefonseelsorge (0800 111 0 111) an. Asclepius kann einen Notfall nicht beurteilen, und eine übliche Dosis ist "
     "keine Antwort darauf."
 )
+SPANISH: Final = (
+    "Esto puede ser una emergencia. Llame ya al número de emergencias (112 en España; 911 en gran parte de América). "
+    "En una sobredosis o intoxicación llame también a toxicología (91 562 04 20 en España) y no espere a los síntomas. "
+    "Si alguien puede hacerse daño, no lo deje solo y llame a una línea de crisis (024 en España). Asclepius no puede "
+    "valorar una emergencia, y una dosis habitual no es la respuesta."
+)
+_TEXTS: Final[Mapping[Language, str]] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH}
 
 
 def emergency_notice(question: str, text: str | None = None) -> Notice | None:
     """Return the notice for ``question``, or None when it tells of no emergency.
 
-    ``text`` is the installation's own. The shipped text is German for a German question, and else English.
+    ``text`` is the installation's own. The shipped text is in the language of the question.
     """
     if not emergency_model().is_emergency(question):
         return None
-    message = text or (GERMAN if language_of(question) == "de" else ENGLISH)
+    message = text or _TEXTS[language_of(question)]
     return Notice(code="emergency", params={"text": message}, message=message)

@@ -52,14 +52,42 @@ async def test_the_question_stays_at_the_top_while_its_answer_streams_and_scroll
         await ask(page, "gated 40 of 2000 upwards")
         await page.get_by_text("n40 ").last.wait_for()
         await _at_the_top(page)
-        await question.evaluate("node => { node.closest('.overflow-y-auto').scrollTop = 30 }")
+        await page.mouse.move(640, 400)
+        await page.mouse.wheel(0, -300)
+        lower = "(node) => node.getBoundingClientRect().top > 300"
+        await page.wait_for_function(lower, arg=await question.element_handle())
+        before = await question.evaluate(SCROLLED)
         fake.open_gate("upwards")
         await answered(page, count=3)
-        assert await question.evaluate(SCROLLED) == 30
+        assert await question.evaluate(SCROLLED) == before
 
         await page.reload()
         await answered(page, count=2)
         await _at_the_top(page)
+
+
+async def test_what_changes_above_a_question_does_not_move_it_and_the_button_to_the_end_covers_no_text(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "held", phone=True) as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        for number, asked in enumerate((QUESTION, "nothing on metfromin", "count to 600"), start=1):
+            await ask(page, asked)
+            await answered(page, count=number)
+            await _at_the_top(page)
+            await page.locator(".asc-answer-end").first.evaluate("node => { node.style.paddingTop = '90px' }")
+            await _at_the_top(page)
+        button = await page.get_by_role("button", name="Scroll to the end").bounding_box()
+        text = await page.locator(".ai-message").last.evaluate(
+            "node => node.closest('.overflow-y-auto').getBoundingClientRect().bottom"
+        )
+        placeholder = await page.locator("#chat-input").bounding_box()
+        assert button is not None
+        assert placeholder is not None
+        assert text <= button["y"] < button["y"] + button["height"] <= placeholder["y"]
+        await page.get_by_role("button", name="Scroll to the end").click()
+        await expect(page.get_by_role("button", name="Scroll to the end")).to_have_count(0)
 
 
 async def test_the_list_stays_open_when_a_conversation_is_opened_and_the_tab_is_named_after_it(

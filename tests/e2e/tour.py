@@ -118,6 +118,7 @@ async def _held_still(page: Page, look: _Look, fake: ServedPage) -> None:
     await page.keyboard.press("Escape")
     await ask_with_file(page, "say: thank you", "Sepsis bundle.pdf", DEMO_PDF.read_bytes())
     await answered(page, count=4)
+    await page.locator(".inline-pdf canvas").wait_for()
     await look.shoot(page, "14-upload")
     await _open(page, fake.url)
     await page.locator("a[href='#loaded']").click()

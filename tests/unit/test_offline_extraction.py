@@ -673,7 +673,7 @@ def test_products_come_as_a_table() -> None:
     assert answer.text == (
         "Products of metformin in the drug database:\n\n"
         "| Dosage form | Route | Strengths | Brand names |\n|---|---|---|---|\n"
-        "| tablet | oral | 500 mg, 850 mg | not given [7] |"
+        "| tablet | oral | 500 mg, 850 mg | – [7] |"
     )
 
 

@@ -53,6 +53,7 @@ ELEMENT_COLUMNS = (
 )
 Row = dict[str, Any]
 _CITATION = re.compile(r"\[\\\[(\d+)\\\]\]\(#cite-[^)]*\)")
+_MARKUP = re.compile(r"^\s*(?:[-*>]|#+)\s|[\\*]", re.MULTILINE)
 _BEFORE, _SNIPPET = 40, 110
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 
@@ -105,7 +106,8 @@ def thread_of(row: Row) -> ThreadDict:
 
 def hit(row: Row, words: str) -> str:
     """Return the name of a conversation that a search found, with its day and the text around ``words``."""
-    shown = " ".join(_CITATION.sub(r"[\1]", row["found"] or "").replace("\\", "").replace("*", "").split())
+    plain = _MARKUP.sub("", _CITATION.sub(r"[\1]", row["found"] or ""))
+    shown = " ".join(plain.split())
     at = max(0, shown.lower().find(words.lower()) - _BEFORE)
     snippet = f"{'…' if at else ''}{shown[at : at + _SNIPPET]}{'…' if shown[at + _SNIPPET :] else ''}"
     return "\n".join(filter(None, (row["name"], " · ".join(filter(None, (row["updatedAt"][:10], snippet))))))

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from chat_app.events import Outcome
 from chat_app.interface.conversation.page_options import PageOptions
+from chat_app.interface.conversation.uploads import TOOL as ADD_FILE
 from chat_app.interface.i18n.translation import Language, say
 from chat_app.interface.rendering.follow_ups import follow_ups
 from tools.types import FunctionOutput, Passage
@@ -47,8 +48,8 @@ class ToolOutputs:
 
     @property
     def done(self) -> bool:
-        """Whether any tool call succeeded, with or without results."""
-        return any(output.error is None for output in self.outputs)
+        """Whether any search succeeded, with or without results; adding a file is none."""
+        return any(output.error is None and output.name != ADD_FILE for output in self.outputs)
 
 
 def _match_of(output: FunctionOutput) -> object:

@@ -51,7 +51,7 @@ CHOOSING: Final = "Choosing the sentences that answer the question."
 
 PRODUCT_COLUMNS: Final = ("Dosage form", "Route", "Strengths", "Brand names")
 RECORD_COLUMNS: Final = ("Medicine", "Drug classes", "Brand names")
-NOT_GIVEN: Final = "not given"
+NOT_GIVEN: Final = "–"
 
 _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {},
