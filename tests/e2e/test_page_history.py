@@ -115,6 +115,7 @@ async def test_a_conversation_is_exported_with_its_references(browser: Browser, 
         async with page.expect_download() as waiting:
             await page.get_by_role("link", name="Export conversation").locator("visible=true").click()
         exported = (await (await waiting.value).path()).read_text()
+        assert (await waiting.value).suggested_filename.startswith("What are the contraindications for ACE inhibitors")
         assert "> What are the contraindications for ACE inhibitors?" in exported
         assert "ACE inhibitors are contraindicated in pregnancy.[1]" in exported
         assert "HER2:negative" in exported
