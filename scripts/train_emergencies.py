@@ -1,4 +1,4 @@
-"""Train the emergency classifier: ``python -m scripts.train_emergencies``.
+"""Train the classifiers of emergencies and exposures: ``python -m scripts.train_emergencies``.
 
 ``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
@@ -15,13 +15,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
-from chat_app.safety.emergency_classifier import WEIGHTS, EmergencyModel
+from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, EmergencyModel
 from chat_app.safety.emergency_features import DATA, features
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
@@ -30,14 +31,10 @@ _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
 )
 """For each language the phrases that fill a place."""
 _PENALTY: Final = 3e-5
-_THRESHOLD: Final = 0.45
-"""Below one half: a missed emergency costs more than a needless notice. Chosen by cross-validation."""
 _RATE: Final = 0.05
 _STEPS: Final = 150
 _RAREST: Final = 8
 """Questions that a feature must be in to count."""
-_SMALLEST: Final = 0.04
-"""Weights below it are left out."""
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
 _SPACES: Final = re.compile(r"\s+(?=[,.?!])|(?<=\s)\s+")
 _CONSONANTS: Final[tuple[str, ...]] = (*"bcdfghlmnprstvz", "br", "tr", "pr", "cl")
@@ -46,6 +43,25 @@ _ENDINGS: Final[tuple[str, ...]] = ("", "l", "m", "n", "r", "x")
 _AMOUNTS: Final = (2.5, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 600, 800, 1000)
 _WORDS_PER_SLIP: Final = 6
 _SHORTEST_MISSPELT: Final = 4
+
+
+class Target(NamedTuple):
+    """What a classifier recognises."""
+
+    weights: Path
+    kind: Literal["emergency", "exposure"]
+    threshold: float
+    """Below one half: a missed emergency or exposure costs more than a false alarm. Chosen by cross-validation."""
+    smallest: float
+    """Weights below it are left out."""
+
+    def holds(self, example: JudgedQuestion) -> bool:
+        """Return whether ``example`` is to be recognised."""
+        return example.exposure if self.kind == "exposure" else example.emergency
+
+
+EMERGENCIES: Final = Target(EMERGENCY, "emergency", threshold=0.45, smallest=0.04)
+EXPOSURES: Final = Target(EXPOSURE, "exposure", threshold=0.15, smallest=0.1)
 
 
 def filled(template: str, language: str, rng: random.Random) -> str:
@@ -72,18 +88,20 @@ def _phrase(place: str, language: str, rng: random.Random) -> str:
             return phrase.replace("{x}", f"{{{inner}}}") if inner else phrase
 
 
-def train(examples: Sequence[JudgedQuestion]) -> EmergencyModel:
-    """Fit the classifier to ``examples``."""
+def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> EmergencyModel:
+    """Fit a classifier of ``target`` to ``examples``."""
     rng = random.Random(7)  # noqa: S311 - practice questions
-    drawn = [(filled(one.text, one.language, rng), one.emergency) for one in examples for _ in range(one.draws)]
-    drawn += [(_then_a_dose(one, rng), True) for one in examples if one.emergency]
-    drawn += [(_misspelt(text, rng), emergency) for text, emergency in drawn]
+    drawn = [(filled(one.text, one.language, rng), target.holds(one)) for one in examples for _ in range(one.draws)]
+    drawn += [(_then_a_dose(one, rng), target.holds(one)) for one in examples if one.emergency]
+    drawn += [(_misspelt(text, rng), wanted) for text, wanted in drawn]
     found = [features(text) for text, _ in drawn]
     counted = Counter(name for names in found for name in names)
     kept = sorted(name for name, count in counted.items() if count >= _RAREST)
-    bias, weights = _fitted(found, np.array([emergency for _, emergency in drawn], float), kept)
-    rounded = {name: round(weight, 2) for name, weight in zip(kept, weights, strict=True) if abs(weight) >= _SMALLEST}
-    return EmergencyModel(bias=round(bias, 3), threshold=_THRESHOLD, weights=rounded)
+    bias, weights = _fitted(found, np.array([wanted for _, wanted in drawn], float), kept)
+    rounded = {
+        name: round(weight, 2) for name, weight in zip(kept, weights, strict=True) if abs(weight) >= target.smallest
+    }
+    return EmergencyModel(bias=round(bias, 3), threshold=target.threshold, weights=rounded)
 
 
 def _then_a_dose(example: JudgedQuestion, rng: random.Random) -> str:
@@ -125,28 +143,32 @@ def _fitted(
     return float(weights[-1]), weights[:-1].tolist()
 
 
-def cross_validated(examples: Sequence[JudgedQuestion], folds: int = 5) -> tuple[int, int]:
-    """Return the emergencies recognised and the false alarms among the written questions, each judged untrained."""
+def cross_validated(
+    examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES, folds: int = 5
+) -> tuple[int, int]:
+    """Return how many written questions are recognised rightly and wrongly, each judged untrained."""
     written = [one for one in examples if one.group]
     templates = [one for one in examples if not one.group]
     recognised = false_alarms = 0
     for fold in range(folds):
-        model = train([*templates, *(one for place, one in enumerate(written) if place % folds != fold)])
+        model = train([*templates, *(one for place, one in enumerate(written) if place % folds != fold)], target)
         for one in written[fold::folds]:
-            alarm = model.is_emergency(filled(one.text, one.language, random.Random(fold)))  # noqa: S311
-            recognised += alarm and one.emergency
-            false_alarms += alarm and not one.emergency
+            alarm = model.recognises(filled(one.text, one.language, random.Random(fold)))  # noqa: S311
+            recognised += alarm and target.holds(one)
+            false_alarms += alarm and not target.holds(one)
     return recognised, false_alarms
 
 
 def main() -> None:
     """Write the weights of the shipped training set, or with ``--check`` print the cross-validated figures."""
     examples = read_emergencies(TRAINING)
-    if "--check" in sys.argv[1:]:
-        recognised, false_alarms = cross_validated(examples)
-        print(f"cross-validated: {recognised} emergencies recognised, {false_alarms} false alarms")
-        return
-    WEIGHTS.write_text(json.dumps(train(examples).model_dump(), ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    for target in (EMERGENCIES, EXPOSURES):
+        if "--check" in sys.argv[1:]:
+            recognised, false_alarms = cross_validated(examples, target)
+            print(f"{target.weights.stem}, cross-validated: {recognised} recognised, {false_alarms} false alarms")
+        else:
+            model = train(examples, target).model_dump()
+            target.weights.write_text(json.dumps(model, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from chat_app.answer_options import LANGUAGES, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
 from chat_app.generation.prompt import Prompt
+from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
 from tools.tool_manager import ToolManager
 
 INSTRUCTIONS = Prompt.from_file(
     Path(__file__).with_name("instructions.jinja"),
-    preset={"length": "standard", "language": "", "some": False, "own": False, "emergency": False},
+    preset={"length": "standard", "language": "", "some": False, "own": False, "exposure": False},
 )
 NO_NOTICE = "off"
 """Emergency text with which no question is treated as an emergency."""
@@ -127,13 +128,15 @@ class AsclepiusHealthcareAgent:
         request = self._ordinary(message, options)
         if emergency is None:
             return request
-        # A usual dose is never the answer to an emergency, so no tool that could quote one is offered.
+        request = replace(request, notices=(emergency, *request.notices))
+        if not emergency_model(EXPOSURE).recognises(message):
+            return request
+        # A usual dose is never the answer to an overdose, so no tool that could quote one is offered.
         return replace(
             request,
             tools=self._tools.names("overdosage") if options.enable_tool_execution else (),
             guideline_tools=frozenset(),
-            notices=(emergency, *request.notices),
-            prompt_kwargs={**request.prompt_kwargs, "guidelines": False, "drugs": False, "emergency": True},
+            prompt_kwargs={**request.prompt_kwargs, "guidelines": False, "drugs": False, "exposure": True},
         )
 
     def _ordinary(self, message: str, options: ConsultOptions) -> TurnRequest:

@@ -64,7 +64,8 @@ async def emergencies(
         return
     for one in (*report.groups, report):
         counts = f"{one.recognised} of {one.emergencies} emergencies, {one.false_alarms} false alarms of {one.ordinary}"
-        typer.echo(f"{one.group or 'questions':>16}  {counts}")
+        kinds = f"{one.withheld} of {one.exposures} exposures, {one.answered} of {one.illnesses} others fully answered"
+        typer.echo(f"{one.group or 'questions':>16}  {counts}; {kinds}")
     for what, questions in (("missed", report.missed), ("alarmed", report.alarmed)):
         for question in questions:
             typer.echo(f"{what}: {question}")

@@ -1,4 +1,4 @@
-"""How many emergencies are recognised, and how many ordinary questions are taken for one."""
+"""How many emergencies and exposures are recognised, and how many other questions are taken for one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chat_app.evaluation.question_files import read_rows
-from chat_app.safety.emergency_classifier import emergency_model
+from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
 from chat_app.safety.emergency_features import DATA
 from tools.types import Frozen
 
@@ -28,6 +28,13 @@ class JudgedQuestion(Frozen):
     """Times that a template is filled."""
     group: str = ""
     """The part of a test set that it is counted with; in the training set, of the questions written one by one."""
+    illness: bool = False
+    """An emergency without an exposure: nothing was taken, given or breathed in too much, and it is no self-harm."""
+
+    @property
+    def exposure(self) -> bool:
+        """Return whether it is an emergency whose answer must not quote a usual dose."""
+        return self.emergency and not self.illness
 
 
 class EmergencyFigures(Frozen):
@@ -38,6 +45,12 @@ class EmergencyFigures(Frozen):
     recognised: int
     ordinary: int
     false_alarms: int
+    exposures: int
+    withheld: int
+    """Exposures recognised as such, so that no usual dose is quoted."""
+    illnesses: int
+    answered: int
+    """Other emergencies that are not taken for an exposure, so that all sources are searched."""
 
 
 class EmergencyReport(EmergencyFigures):
@@ -51,7 +64,7 @@ class EmergencyReport(EmergencyFigures):
 def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
     """Judge every example with the shipped classifier."""
     model = emergency_model()
-    judged = [(one, model.is_emergency(one.text)) for one in examples]
+    judged = [(one, model.recognises(one.text)) for one in examples]
     groups = dict.fromkeys(one.group for one in examples)
     return EmergencyReport(
         **_figures("all", judged).model_dump(),
@@ -64,12 +77,19 @@ def evaluate_emergencies(examples: Sequence[JudgedQuestion]) -> EmergencyReport:
 def _figures(group: str, judged: Sequence[tuple[JudgedQuestion, bool]]) -> EmergencyFigures:
     emergencies = [alarm for one, alarm in judged if one.emergency]
     ordinary = [alarm for one, alarm in judged if not one.emergency]
+    model = emergency_model(EXPOSURE)
+    exposures = [model.recognises(one.text) for one, _ in judged if one.exposure]
+    illnesses = [not model.recognises(one.text) for one, _ in judged if one.illness]
     return EmergencyFigures(
         group=group,
         emergencies=len(emergencies),
         recognised=sum(emergencies),
         ordinary=len(ordinary),
         false_alarms=sum(ordinary),
+        exposures=len(exposures),
+        withheld=sum(exposures),
+        illnesses=len(illnesses),
+        answered=sum(illnesses),
     )
 
 

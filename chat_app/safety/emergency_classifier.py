@@ -1,7 +1,8 @@
-"""Decides whether a question tells of an immediate danger to life.
+"""Decides whether a question tells of an immediate danger to life, and whether of an exposure.
 
-Overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like. A linear model over ``emergency_features``:
-the sum of the weights of a question's features, as a probability. ``scripts.train_emergencies`` fits the weights;
+An emergency is an overdose, poisoning, self-harm, anaphylaxis, collapse, stroke and the like; an exposure is one in
+which something was taken, given or breathed in, or self-harm. Both are linear models over ``emergency_features``: the
+sum of the weights of a question's features, as a probability. ``scripts.train_emergencies`` fits the weights;
 ``asclepius eval emergencies`` measures them on questions that were written apart.
 """
 
@@ -16,13 +17,14 @@ from typing import Final
 from chat_app.safety.emergency_features import DATA, features, windows
 from tools.types import Frozen
 
-WEIGHTS: Final[Path] = DATA / "emergency_weights.json"
+EMERGENCY: Final[Path] = DATA / "emergency_weights.json"
+EXPOSURE: Final[Path] = DATA / "exposure_weights.json"
 _LONGEST: Final = 20_000
 _STEEPEST: Final = 50.0
 
 
 class EmergencyModel(Frozen):
-    """The weights of a trained classifier."""
+    """The weights of one trained classifier."""
 
     bias: float
     threshold: float
@@ -32,8 +34,8 @@ class EmergencyModel(Frozen):
         """Return the probability of the most alarming part of ``text``."""
         return max((self._of(features(part)) for part in windows(text[:_LONGEST])), default=0.0)
 
-    def is_emergency(self, text: str) -> bool:
-        """Return whether ``text`` tells of an immediate danger to life."""
+    def recognises(self, text: str) -> bool:
+        """Return whether ``text`` tells of what the classifier was trained for."""
         return self.probability(text) >= self.threshold
 
     def _of(self, found: frozenset[str]) -> float:
@@ -42,6 +44,6 @@ class EmergencyModel(Frozen):
 
 
 @cache
-def emergency_model() -> EmergencyModel:
-    """Return the shipped classifier."""
-    return EmergencyModel.model_validate(json.loads(WEIGHTS.read_text(encoding="utf-8")))
+def emergency_model(weights: Path = EMERGENCY) -> EmergencyModel:
+    """Return a shipped classifier."""
+    return EmergencyModel.model_validate(json.loads(weights.read_text(encoding="utf-8")))

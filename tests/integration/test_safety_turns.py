@@ -1,9 +1,9 @@
-"""Emergencies and dangerous pairs: the notice first, no usual dose, and what labels say about a combination."""
+"""Emergencies and dangerous pairs: the notice first, no usual dose of an overdose, and what labels say of a pair."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def drugs(milvus_uri: str) -> Iterator[DrugDatabase]:
 @asynccontextmanager
 async def agent_with(
     drugs: DrugDatabase, server: str, redis_url: str, text: str | None = None
-) -> AsyncIterator[AsclepiusHealthcareAgent]:
+) -> AsyncGenerator[AsclepiusHealthcareAgent]:
     async with clinic(server, redis_url, drug_tools(drugs), emergency_text=text) as agent:
         yield agent
 
@@ -72,6 +72,44 @@ async def test_an_overdose_gets_the_notice_first_and_the_overdosage_section(
     assert "4 g" not in answer
     assert "every 4 to 6 hours" not in answer
     assert ended(events).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "dose"),
+    [
+        ("Severe hypoglycemia, unconscious, no IV access: glucagon dose?", "glucagon 1 mg by subcutaneous"),
+        ("Patient has been seizing for ten minutes, lorazepam dose iv?", "lorazepam 4 mg is given by slow intravenous"),
+    ],
+)
+async def test_an_emergency_without_an_exposure_is_answered_below_the_notice(
+    drugs: DrugDatabase, server: str, redis_url: str, question: str, dose: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, question)
+    assert notices(events) == [ENGLISH]
+    assert "search_overdosage" not in tools_called(events)
+    assert dose in text_of(events)
+
+
+async def test_an_overdose_quotes_the_dose_of_the_antidote_alone(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "Morphine overdose, 20 tablets swallowed, breathing 5/min. Naloxone dose iv?")
+    assert tools_called(events) == {"search_overdosage"}
+    answer = text_of(events)
+    assert "morphine, in an overdose:" in answer
+    assert "naloxone starts at 0.4 to 2 mg intravenously" in answer
+    assert "morphine, dosage" not in answer
+
+
+async def test_a_medicine_that_no_overdose_speaks_of_is_no_antidote(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        events = await consult(agent, "My patient swallowed 30 tablets of morphine and 20 of amoxicillin")
+    assert "amoxicillin, dosage" not in text_of(events)
+    assert "overdose of amoxicillin a poison centre" in text_of(events)
 
 
 async def test_a_german_emergency_gets_the_german_notice(drugs: DrugDatabase, server: str, redis_url: str) -> None:

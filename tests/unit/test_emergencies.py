@@ -9,7 +9,7 @@ from chat_app.events import Notice, TextDelta
 from chat_app.safety.emergency_classifier import emergency_model
 from chat_app.safety.emergency_features import features
 from chat_app.safety.emergency_notice import ENGLISH, GERMAN, SPANISH, emergency_notice
-from scripts.train_emergencies import TRAINING, cross_validated, train
+from scripts.train_emergencies import EXPOSURES, TRAINING, cross_validated, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
 
 NOTICE = Notice(code="emergency", params={"text": "Call for help."}, message="Call for help.")
@@ -31,6 +31,13 @@ def test_unseen_questions_are_judged_as_measured() -> None:
     for one in report.groups:
         assert one.recognised >= 0.95 * one.emergencies, report.missed
         assert one.false_alarms <= MOST_ALARMS[one.group] * one.ordinary, report.alarmed
+
+
+def test_exposures_are_told_from_other_emergencies_as_measured() -> None:
+    report = evaluate_emergencies(read_emergencies())
+    assert report.exposures + report.illnesses == report.emergencies
+    assert report.withheld >= 0.97 * report.exposures
+    assert report.answered >= 0.75 * report.illnesses
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
@@ -56,8 +63,8 @@ def test_the_notice_is_in_the_questions_language(question: str, text: str | None
 
 def test_an_emergency_inside_a_long_message_is_found() -> None:
     calm = "The ward round was quiet. Blood pressure is 120/80. The diet is unchanged. "
-    assert emergency_model().is_emergency(f"{calm * 5}He swallowed 40 tablets an hour ago. {calm * 5}")
-    assert not emergency_model().is_emergency(calm * 10)
+    assert emergency_model().recognises(f"{calm * 5}He swallowed 40 tablets an hour ago. {calm * 5}")
+    assert not emergency_model().recognises(calm * 10)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +73,8 @@ def test_an_emergency_inside_a_long_message_is_found() -> None:
 def test_the_name_of_a_medicine_decides_nothing(name: str) -> None:
     model = emergency_model()
     assert name[:6] not in model.weights
-    assert model.is_emergency(f"I swallowed 30 tablets of {name} an hour ago")
-    assert not model.is_emergency(f"What is the maximum dose of {name} in an adult?")
+    assert model.recognises(f"I swallowed 30 tablets of {name} an hour ago")
+    assert not model.recognises(f"What is the maximum dose of {name} in an adult?")
 
 
 @pytest.mark.parametrize(
@@ -78,12 +85,20 @@ def test_compounds_and_slips_share_features_with_the_word(word: str) -> None:
     assert any(name.startswith("~") and name in emergency_model().weights for name in shared)
 
 
+def test_an_illness_is_no_exposure_for_the_training() -> None:
+    exposure = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en")
+    illness = JudgedQuestion(text="he is not breathing", emergency=True, language="en", illness=True)
+    model = train([exposure, illness] * 8, EXPOSURES)
+    assert model.recognises("I swallowed 30 tablets")
+    assert not model.recognises("he is not breathing")
+
+
 def test_training_separates_what_it_was_shown() -> None:
     emergency = JudgedQuestion(text="I swallowed {n} tablets", emergency=True, language="en")
     ordinary = JudgedQuestion(text="What is the dose?", emergency=False, language="en")
     model = train([emergency, ordinary] * 8)
-    assert model.is_emergency("I swallowed 30 tablets")
-    assert not model.is_emergency("What is the dose?")
+    assert model.recognises("I swallowed 30 tablets")
+    assert not model.recognises("What is the dose?")
 
 
 def test_the_page_shows_the_notice_above_the_answer_and_suggests_nothing() -> None:

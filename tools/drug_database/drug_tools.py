@@ -116,7 +116,7 @@ class _Tools:
         return interaction_result(searched)
 
     async def search_overdosage(self, question: str) -> ToolResult:
-        """Search the labels of the medicines that a question names for their Overdosage sections alone.
+        """Search the labels of the medicines that a question names for Overdosage sections, and antidotes' Dosage.
 
         Args:
             question: The whole question, with the medicines as the user named them.
