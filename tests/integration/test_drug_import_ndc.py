@@ -151,18 +151,17 @@ async def test_clearing_one_source_leaves_the_others(milvus_uri: str, tmp_path: 
         assert (await drugs.stats()).records == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"\x00\x01\x02", b"PRODUCTID\tPRODUCTNDC\n", b"%PDF-1.4 no drugs"])
-async def test_a_wrong_file_is_one_sentence_and_changes_nothing(
-    milvus_uri: str, tmp_path: Path, content: bytes
-) -> None:
-    file = tmp_path / "product.txt"
-    file.write_bytes(content)
+async def test_a_wrong_file_is_one_sentence_and_changes_nothing(milvus_uri: str, tmp_path: Path) -> None:
+    file = write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen")])
     async with drug_database(milvus_uri) as drugs:
-        await drugs.load_demo()
+        await drugs.import_paths([file])
         before = await drugs.stats()
-        with pytest.raises(SourceRejected, match="no drug data that can be imported"):
-            await drugs.import_paths([file])
-        assert await drugs.stats() == before
+        assert before.records == 1
+        for content in (b"", b"hello", b"\x00\x01\x02", b"PRODUCTID\tPRODUCTNDC\n", b"%PDF-1.4 no drugs"):
+            file.write_bytes(content)
+            with pytest.raises(SourceRejected, match="no drug data that can be imported"):
+                await drugs.import_paths([file])
+            assert await drugs.stats() == before, content
 
 
 async def test_a_broken_zip_is_one_sentence_and_changes_nothing(milvus_uri: str, tmp_path: Path, shared: Path) -> None:
@@ -175,8 +174,9 @@ async def test_a_broken_zip_is_one_sentence_and_changes_nothing(milvus_uri: str,
         whole[:middle] + bytes(byte ^ 0xFF for byte in whole[middle : middle + 5000]) + whole[middle + 5000 :]
     )
     async with drug_database(milvus_uri) as drugs:
-        await drugs.load_demo()
+        await drugs.import_paths([write_ndc(tmp_path, [ndc_row("1-1", "ibuprofen")])])
         before = await drugs.stats()
+        assert before.records == 1
         for file in (cut, flipped):
             with pytest.raises(SourceRejected):
                 await drugs.import_paths([file])

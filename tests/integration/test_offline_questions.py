@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import statistics
 from collections.abc import AsyncIterator
@@ -38,18 +39,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield base_url
 
 
+@pytest.fixture(scope="module")
+def loaded(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Load the demonstration; return where it is."""
+    folder = tmp_path_factory.mktemp("guidelines")
+
+    async def load() -> None:
+        for content in (GuidelineLibrary(milvus_uri, folder), DrugDatabase(milvus_uri)):
+            await content.load_demo()
+            await content.aclose()
+
+    asyncio.run(load())
+    return milvus_uri, folder
+
+
 @pytest.fixture
-async def library(milvus_uri: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GuidelineLibrary]:
-    found = GuidelineLibrary(milvus_uri, tmp_path_factory.mktemp("guidelines"))
-    await found.load_demo()
+async def library(loaded: tuple[str, Path]) -> AsyncIterator[GuidelineLibrary]:
+    found = GuidelineLibrary(*loaded)
     yield found
     await found.aclose()
 
 
 @pytest.fixture
-async def drugs(milvus_uri: str) -> AsyncIterator[DrugDatabase]:
-    found = DrugDatabase(milvus_uri)
-    await found.load_demo()
+async def drugs(loaded: tuple[str, Path]) -> AsyncIterator[DrugDatabase]:
+    found = DrugDatabase(loaded[0])
     yield found
     await found.aclose()
 

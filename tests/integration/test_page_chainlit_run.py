@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import httpx
 
+from tests.support.forked import start
 from tests.support.served import clean_environment
 from tests.support.services import free_port, owns_port, wait_until
 
@@ -42,10 +42,9 @@ def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path
         tmp_path / "data", CHAINLIT_APP_ROOT=str(root), PYTHONPATH=str(PROJECT), ASCLEPIUS_LOAD_DEMO="false"
     )
     log = tmp_path / "log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, env=environment, cwd=tmp_path, stdout=output, stderr=output, start_new_session=True
-        )
+    with log.open("w") as output, Path(os.devnull).open() as nothing:
+        files = {"stdin": nothing.fileno(), "stdout": output.fileno(), "stderr": output.fileno()}
+        process = start(command, env=environment, cwd=tmp_path, **files)
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until(
