@@ -113,13 +113,14 @@ _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "w
     "monatlich": "month", "jährlich": "year"}  # fmt: skip
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _RATE: Final = re.compile(
-    rf"\b(?:every|alle|q) ?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
+    r"(?:\b|(?=/))"
+    rf"(?:\b(?:every|alle|q) ?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
     rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= (?:times|doses)))"
     r"(?: (?:times|doses))?[ -])?"
     r"(?:(?<!within )(?<!for )(?<!in )(?<!after )\b(?:per|an?|each|pro) (?P<per>day|night|week|month|year|tag|woche"
     rf"|monat|jahr)\b|/ ?(?P<slash>day|week|month|year|tag)\b|\b(?P<adverb>{'|'.join(_ADVERBS)})\b)"
-    rf"|\b(?P<latin>{'|'.join(LATIN_COUNTS)})\b"
+    rf"|\b(?P<latin>{'|'.join(LATIN_COUNTS)})\b)"
 )
 """How often something is done: ``every 12 hours``, ``twice a day``, ``three times weekly``, ``bid``."""
 
@@ -160,13 +161,17 @@ def figures(text: str, *, words: bool = False) -> tuple[Figure, ...]:
 @lru_cache(maxsize=4_096)
 def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure], ...]:
     """Return the figures of a text that ``fold`` returned, each with its place."""
-    often = [match.span() for match in _rates(folded)]
-    found = [
-        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"], match["number"]))))
+    matches = [
+        match
         for pattern in (_FIGURE, _WORD_FIGURE)
         for match in pattern.finditer(folded)
-        if (pattern is _FIGURE or words or match["unit"])
-        and not any(start <= match.start("number") < end for start, end in often)
+        if pattern is _FIGURE or words or match["unit"]
+    ]
+    often = [match.span() for match in _rates(folded)] if matches else []
+    found = [
+        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"], match["number"]))))
+        for match in matches
+        if not any(start <= match.start("number") < end for start, end in often)
     ]
     return tuple(_ranged(folded, sorted(found)))
 
@@ -209,7 +214,7 @@ def placed_rates(folded: str) -> tuple[Placed[Rate], ...]:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def _rates(folded: str) -> tuple[re.Match[str], ...]:
     return tuple(_RATE.finditer(folded))
 

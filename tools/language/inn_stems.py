@@ -7,6 +7,7 @@ pharmaceutical substances" (2018) and its addenda. Short stems that end common w
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _STEMS = """
 afil alol antel apine asvir azepine azole bactam barb barbital bendazole bufen buvir caine capavir cept ciclib
@@ -22,6 +23,7 @@ zumab
 _STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
 
 
+@lru_cache(maxsize=65_536)
 def has_drug_stem(word: str) -> bool:
     """Return whether ``word`` ends in a stem of nonproprietary names."""
     return _STEM.match(word.casefold()) is not None

@@ -41,7 +41,7 @@ def clean(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the stemmed terms of ``text`` in order, without stop words, for indexing and searching."""
-    normal = unicodedata.normalize("NFKC", text).lower()
+    normal = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     stop = word_list("stop")
     return [term(token) for token in _TOKEN.findall(normal) if token not in stop]
 

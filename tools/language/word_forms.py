@@ -36,11 +36,12 @@ _SPELLINGS = tuple(
     )
 )
 """What results need not be a word ("exercize"), as long as both spellings end in the same."""
+_BRITISH = re.compile("|".join(f"(?:{british.pattern})" for british, _ in _SPELLINGS))
 
 
 @lru_cache(maxsize=200_000)
 def usual_form(word: str) -> str:
     """Return the form under which a lower-case word and its synonyms are indexed."""
-    for british, american in _SPELLINGS:
+    for british, american in _SPELLINGS if _BRITISH.search(word) else ():
         word = british.sub(american, word)
     return _FORM_OF.get(word, word)

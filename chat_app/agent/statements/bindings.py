@@ -19,6 +19,7 @@ from tools.language.word_lists import word_list
 _CLAUSE: Final = re.compile(r"[;:]|\.(?= )|\b(?:but|however|although|whereas|while)\b")
 _PART: Final = re.compile(r"[,()]|\b(?:and|or|then)\b")
 _WORD: Final = re.compile(r"[^\W_]+")
+_DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"
 
 
@@ -39,11 +40,20 @@ class Binding(NamedTuple):
     terms: frozenset[str]
 
 
-def misbound(statement: str, sentences: Iterable[str]) -> list[str]:
+def misbound(statement: str, nearest: Iterable[str], sentences: Iterable[str]) -> list[str]:
     """Return the amounts whose terms the sentences have beside another amount, and fewer of them beside this one."""
-    said = bindings(statement)
-    found = [one for sentence in sentences for one in bindings(sentence)] if said else []
+    near = _bindings(nearest)
+    said = [one for one in bindings(statement) if not any(_holds(other, one) for other in near)]
+    found = _bindings(sentences) if said else []
     return [one.words for one in said if is_elsewhere(one, [other for other in found if other.kind == one.kind])]
+
+
+def _bindings(sentences: Iterable[str]) -> list[Binding]:
+    return [one for sentence in sentences if _DIGIT.search(sentence) for one in bindings(sentence)]
+
+
+def _holds(source: Binding, said: Binding) -> bool:
+    return said.amounts <= source.amounts and said.terms <= source.terms
 
 
 def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:

@@ -9,9 +9,7 @@ from functools import cache, lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
 
-from tools.language.stemming import stem
-from tools.language.terms import terms
-from tools.language.word_forms import usual_form
+from tools.language.terms import term, terms
 from tools.language.word_lists import word_lines
 
 _NEGATORS: Final = re.compile(
@@ -88,16 +86,18 @@ def reverses(statement: str, sources: Sequence[str]) -> bool:
 
     Both at once is the same again: what must not be stopped is continued.
     """
-    opposed = [opposites(statement, source) for source in sources]
-    denied = [_denies(polarity(statement), polarity(source)) for source in sources]
-    if all(len(words) > 1 or bool(words) != denies for words, denies in zip(opposed, denied, strict=True)):
+    found = [(opposites(statement, source), _denies(statement, source)) for source in sources]
+    if all(len(words) > 1 or bool(words) != denies for words, denies in found):
         return True
-    held = {word for source in sources for word in _words(source)}
-    return any(words - held and not denies for words, denies in zip(opposed, denied, strict=True))
+    stated = frozenset[str]().union(*(words for words, denies in found if not denies))
+    return bool(stated) and not stated <= {term(word) for source in sources for word in _words(source)}
 
 
-def _denies(one: Polarity, other: Polarity) -> bool:
+def _denies(statement: str, source: str) -> bool:
     """Return whether one sentence has a negation of shared terms more, which turns some of them."""
+    if not (_negates(statement) or _negates(source)):
+        return False
+    one, other = polarity(statement), polarity(source)
     shared = (one.denied | one.affirmed) & (other.denied | other.affirmed)
     negations = [sum(not scope.isdisjoint(shared) for scope in each.scopes) for each in (one, other)]
     if sum(negations) % 2 == 0:
@@ -105,12 +105,16 @@ def _denies(one: Polarity, other: Polarity) -> bool:
     return not shared <= (one.denied & other.denied) | (one.affirmed & other.affirmed)
 
 
+@lru_cache(maxsize=4_096)
+def _negates(sentence: str) -> bool:
+    return _NEGATORS.search(sentence.casefold()) is not None
+
+
 def opposites(statement: str, source: str) -> frozenset[str]:
     """Return the words of ``statement`` that exclude one of ``source`` in whose place they are."""
     said, found = _words(statement), _words(source)
-    more, less = (
-        [word for word, count in one.items() if count > other[word]] for one, other in ((said, found), (found, said))
-    )
+    left, right = (Counter(map(term, (one - other).elements())) for one, other in ((said, found), (found, said)))
+    more, less = left - right, right - left
     sides = [{side: word for word in words for side in _contrasts().get(word, ())} for words in (more, less)]
     here, there = ({line: {side for each, side in part if each == line} for line, _ in part} for part in sides)
     lines = {line for line, named in here.items() if line in there and named.isdisjoint(there[line])}
@@ -120,14 +124,8 @@ def opposites(statement: str, source: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def _words(text: str) -> Counter[str]:
-    """Return the words of ``text`` without negations and bounds, in their usual forms."""
-    plain = _NEGATORS.sub(" ", _LIMIT.sub(" ", text.casefold()))
-    return Counter(map(_usual, _WORD.findall(plain)))
-
-
-@lru_cache(maxsize=65_536)
-def _usual(word: str) -> str:
-    return stem(usual_form(word))
+    """Return the words of ``text`` without negations and bounds."""
+    return Counter(_WORD.findall(_NEGATORS.sub(" ", _LIMIT.sub(" ", text.casefold()))))
 
 
 @lru_cache(maxsize=65_536)
@@ -144,6 +142,6 @@ def _contrasts() -> dict[str, tuple[tuple[int, int], ...]]:
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for number, line in enumerate(word_lines("opposites")):
         for side, words in enumerate(line.split("|")):
-            for word in _words(words):
+            for word in map(term, _words(words)):
                 found[word] = (*found.get(word, ()), (number, side))
     return found

@@ -33,6 +33,8 @@ _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
 """The name of an enzyme, a gene or a score, such as CYP3A4."""
+_ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|should|not)\b", re.IGNORECASE)
+"""Words that need no further look at the language of a statement."""
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
@@ -62,8 +64,8 @@ class _Source:
     """A passage; its title and headings count for figures, names and terms. Each part is read when it is needed."""
 
     def __init__(self, text: str, context: str) -> None:
-        self._whole = f"{clean(_MARKUP.sub(' ', text))} . {context}"
-        parts = [clean(_LEAD.sub("", _MARKUP.sub(" ", part))) for part in sentences(text)]
+        self._whole = f"{_plain(text)} . {context}"
+        parts = [_plain(_LEAD.sub("", part)) for part in sentences(text)]
         self.units = tuple(_Unit(part, frozenset(terms(part))) for part in parts)
         self.terms = frozenset(terms(context)).union(*(unit.terms for unit in self.units))
 
@@ -88,8 +90,8 @@ def unsupported(
     statement: str, passages: Sequence[Passage], ingredients: Ingredients | None = None
 ) -> tuple[Problem, ...]:
     """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
-    plain = clean(_LEAD.sub("", _MARKUP.sub(" ", statement)))
-    is_english = language_of(plain) == "en"
+    plain = _plain(_LEAD.sub("", statement))
+    is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
     if not is_english:
         plain = with_decimal_points(plain)
     said = frozenset(terms(plain))
@@ -103,7 +105,10 @@ def unsupported(
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
     found = [*_figures(plain, sources, repeated, alike), *_names(plain, sources, repeated, ingredients)]
     if not found:
-        found += [Problem("number", one) for one in misbound(plain, [unit.text for unit in units])]
+        found += [
+            Problem("number", one)
+            for one in misbound(plain, [unit.text for unit in alike], [unit.text for unit in units])
+        ]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
     elif is_english and repeated and not found:
@@ -112,6 +117,10 @@ def unsupported(
     if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
         found.append(Problem("wording", plain))
     return tuple(found)
+
+
+def _plain(text: str) -> str:
+    return clean(_MARKUP.sub(" ", text))
 
 
 _source = lru_cache(maxsize=512)(_Source)
