@@ -22,15 +22,15 @@ from chat_app.generation.model_client import EventBatch
 from chat_app.generation.sse import SSEDecoder
 from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminalEvent, parse_event
 
-LONGEST_PAUSE: Final = 0.07
+LONGEST_PAUSE: Final = 0.08
 OVERLOAD_PAUSE: Final = 0.3
 _TICK: Final = 0.01
 """Pauses end together, at multiples of this time: one pass through the event loop then serves several streams."""
 _MEASURED_SECONDS: Final = 0.1
-_CALM, _FULL, _OVERLOADED = 0.1, 0.4, 0.85
-"""Shares of the time at which the pauses begin, reach their longest, and exceed it: a process with more to do than it
-can would otherwise start no further answer.
-"""
+_CALM, _FULL = 0.1, 0.3
+"""Shares of the time at which the pauses begin, and at which they are ``LONGEST_PAUSE``."""
+_TARGET: Final = 0.85
+"""The share above which they grow further: a process with more to do than it can would start no further answer."""
 _END_OF_STREAM_WAIT = 0.25
 """Seconds to wait for the end of the body after the terminal event, so that the connection can be reused."""
 _BROKEN: Final = (httpx2.HTTPError, aiohttp.ClientError)
@@ -48,18 +48,25 @@ class ReadPace:
         self, clock: Callable[[], float] = time.perf_counter, busy: Callable[[], float] = time.thread_time
     ) -> None:
         self._clock, self._busy = clock, busy
-        self._since, self._before, self._pause = clock(), busy(), 0.0
+        self._since, self._before = clock(), busy()
+        self._load = self._beyond = self._pause = 0.0
 
     def pause(self) -> float:
         """Return the seconds to wait before the next read; 0 unless the thread is busy."""
         now = self._clock()
         if now - self._since >= _MEASURED_SECONDS:
             busy = self._busy()
-            load = (busy - self._before) / (now - self._since)
-            self._pause = LONGEST_PAUSE * _share(load, _CALM, _FULL)
-            self._pause += (OVERLOAD_PAUSE - LONGEST_PAUSE) * _share(load, _OVERLOADED, 1.0)
+            self._adapt((busy - self._before) / (now - self._since), now - self._since)
             self._since, self._before = now, busy
         return max(0.0, self._pause - (now + self._pause) % _TICK)
+
+    def _adapt(self, load: float, seconds: float) -> None:
+        self._load += (load - self._load) * min(1.0, seconds / _MEASURED_SECONDS / 2)
+        share = min(1.0, max(0.0, (self._load - _CALM) / (_FULL - _CALM)))
+        # By a share of itself. Long pauses lower the load, so one that follows the load alone swings between extremes.
+        beyond = self._beyond + (LONGEST_PAUSE + self._beyond) * (load - _TARGET)
+        self._beyond = min(OVERLOAD_PAUSE - LONGEST_PAUSE, max(0.0, beyond))
+        self._pause = LONGEST_PAUSE * share + self._beyond
 
     def hold(self, transport: asyncio.ReadTransport | None) -> float:
         """Leave what arrives during the pause to the system, which joins it; return the pause in seconds."""
@@ -68,11 +75,6 @@ class ReadPace:
         transport.pause_reading()
         asyncio.get_running_loop().call_later(pause, transport.resume_reading)
         return pause
-
-
-def _share(load: float, least: float, most: float) -> float:
-    """Return how far ``load`` is between ``least`` and ``most``, from 0 to 1."""
-    return min(1.0, max(0.0, (load - least) / (most - least)))
 
 
 class _Limit:

@@ -374,14 +374,35 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     writer.close()
 
 
+def pauses(*loads: float, seconds: float = 0.125) -> list[float]:
+    """Return the pause after each time in which the thread computed for that share; between ticks none is shorter."""
+    at = itertools.count(0.0, seconds)
+    busy = itertools.accumulate((load * seconds for load in loads), initial=0.0)
+    pace = ReadPace(at.__next__, busy.__next__)
+    return [pace.pause() for _ in loads]
+
+
 def test_reads_pause_by_how_busy_the_thread_is() -> None:
-    times, busy = [0.05, 1.0, 2.0, 3.0, 3.057, 4.0], iter([0.0, 0.25, 0.95, 1.95, 1.95])
-    pace = ReadPace(iter([0.0, *times]).__next__, busy.__next__)
-    pauses = [pace.pause() for _ in times]
-    longest = [0, LONGEST_PAUSE / 2, LONGEST_PAUSE, OVERLOAD_PAUSE, OVERLOAD_PAUSE, 0]
-    assert all(0 <= most - pause <= 0.01 + 1e-9 for pause, most in zip(pauses, longest, strict=True))
-    ends = [at + pause for at, pause in zip(times, pauses, strict=True) if pause]
-    assert [round(end, 2) for end in ends] == pytest.approx(ends), "they end together with those of other streams"
+    assert pauses(0.05, 0.05, 0.1) == [0, 0, 0]
+    assert pauses(*[0.2] * 9)[-1] == pytest.approx(LONGEST_PAUSE / 2, abs=0.011)
+    assert pauses(*[0.8] * 9)[-1] == pytest.approx(LONGEST_PAUSE, abs=0.011)
+    assert pauses(*[1.0] * 20)[-1] == pytest.approx(OVERLOAD_PAUSE, abs=0.011)
+    assert pauses(*[1.0] * 20, 0.0, seconds=1.0)[-1] == 0, "at once, after a time without streams"
+    times = [number / 8 + pause for number, pause in enumerate(pauses(*[0.2, 0.3, 0.6, 1.0] * 3), 1)]
+    assert [round(end, 2) for end in times] == pytest.approx(times), "they end together with those of other streams"
+
+
+@pytest.mark.parametrize("streams", [60, 200, 400, 700])
+def test_pauses_settle_where_the_process_can_do_its_work(streams: int) -> None:
+    now, computed, found = 0.0, 0.0, [0.02]
+    pace = ReadPace(lambda: now, lambda: computed)
+    for _ in range(100):
+        # A pass takes 300 µs, and each stream has one for each pause, or one for each delta.
+        computed += 0.125 * min(1.0, streams * 0.0003 / max(0.02, found[-1]))
+        now += 0.125
+        found.append(pace.pause())
+    assert max(found[-30:]) - min(found[-30:]) < 0.02
+    assert streams * 0.0003 / (found[-1] + 0.01) < 0.9
 
 
 async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
