@@ -18,7 +18,6 @@ from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts, read_question
 from chat_app.offline.extraction.reading import gather
 from chat_app.offline.extraction.scoring import scored
-from chat_app.offline.extraction.selection import chosen_of
 from chat_app.offline.schema_filling.arguments import fill
 from chat_app.offline.wire.requests import FunctionToolIn
 
@@ -320,16 +319,6 @@ def test_other_words_that_the_search_knows_for_a_term_count_as_the_term() -> Non
     told = ToolOutput("search_clinical_guidelines", "{}", json.dumps(output | {"terms": terms}))
     answer = compose("What is the maximum of Symbicort?", gather([told]))
     assert answer.text.startswith(phrases.FROM_GUIDELINES)
-
-
-@pytest.mark.parametrize(("held", "quotes"), [(0.9, 2), (0.1, 1)])
-def test_the_closest_passages_are_fewer_than_the_quotes_of_an_answer(held: float, quotes: int) -> None:
-    question = read_question("alpha and beta")
-    told = EvidencePassage("Alpha and beta are seen in many people.\nAlpha comes first in a few places now.")
-    units = [
-        replace(unit, score=score, held=held) for unit, score in zip(scored(question, [told]), (5.0, 2.8), strict=True)
-    ]
-    assert len(chosen_of(question, units).quotes) == quotes
 
 
 def test_quotes_in_another_language_than_the_question_are_headed_so() -> None:
@@ -659,13 +648,6 @@ def test_the_asked_section_of_a_label_is_quoted_in_whatever_words() -> None:
 def test_what_is_said_of_another_drug_is_no_clear_answer() -> None:
     told = [guideline("Examplin in Child-Pugh C: do not use.", "Metformin is an old drug."), drug("m", METFORMIN)]
     assert compose("metformin Child-Pugh C", gather(told)).text.startswith(phrases.CLOSEST)
-
-
-def test_a_list_answers_a_question_for_its_parts_without_the_words_that_ask_for_a_list() -> None:
-    terms = [{"term": "curb", "weight": 3.0}, {"term": "65", "weight": 3.0}, {"term": "consist", "weight": 8.0}]
-    table = "Table 1. The CURB-65 score\nLetter\tCriterion\nC\tNew confusion of the patient"
-    told = ToolOutput("search", "{}", json.dumps(json.loads(guideline(table).output) | {"terms": terms}))
-    assert compose("What does CURB-65 consist of?", gather([told])).text.startswith(phrases.FROM_GUIDELINES)
 
 
 def test_products_come_as_a_table() -> None:

@@ -6,7 +6,6 @@ words by which it is asked for; they count as words of the section's heading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from chat_app.offline.extraction import phrases
@@ -63,11 +62,6 @@ def asked_sections(question: str) -> frozenset[str]:
     named = [_SECTIONS_OF[word] for word in term_set(question) if word in _SECTIONS_OF]
     votes = {part: sum(1 / len(parts) for parts in named if part in parts) for part in _LABEL}
     return frozenset(max(parts, key=votes.__getitem__) for parts in named)
-
-
-def section_words(sections: Iterable[str]) -> frozenset[str]:
-    """Return the terms by which ``sections`` of a label are asked for."""
-    return frozenset[str]().union(*(term_set(_LABEL[section]) for section in sections))
 
 
 def only_parts(text: str) -> bool:

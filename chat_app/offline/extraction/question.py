@@ -79,7 +79,7 @@ class Question:
     def names_alone(self) -> bool:
         """Whether there is no term but names of drugs and classes, and words that ask for anything on them."""
         names = term_set(ASKING).union(*self.subjects)
-        return all(forms[0] <= names for forms in self.forms)
+        return bool(self.subjects) and all(forms[0] <= names for forms in self.forms)
 
     @property
     def quoted_sections(self) -> frozenset[str]:
@@ -95,11 +95,6 @@ class Question:
     def value_terms(self) -> frozenset[int]:
         """The places of the terms that name the patient's values: bounds of a value hold its name in any words."""
         return self.held(term_set(value_names(self.text)))
-
-    @property
-    def list_terms(self) -> frozenset[int]:
-        """The places of the terms that ask for a list: a list answers them without holding them."""
-        return self.held(ordered_terms(" ".join(_LIST.findall(self.text))))
 
     @property
     def asks_list(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from chat_app.offline.extraction.drug_parts import DOSES, section_words
+from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
 from tools.language.inn_stems import names_medicine
@@ -29,8 +29,6 @@ class Features(NamedTuple):
     """Share that only its headings, its table's caption or header hold."""
     before: float
     """Share that only the unit before it holds: what it goes on from."""
-    near: float
-    """Share of the question's neighbouring terms that are neighbours in the unit, too."""
     opening: float
     """Share within the unit's first terms: what it is about."""
     kind: float
@@ -41,7 +39,7 @@ class Features(NamedTuple):
     """The place of its passage among those that were found, in tenths."""
 
 
-WEIGHTS: Final = Features(own=5.8, above=3.0, before=3.3, near=2.1, opening=2.4, kind=2.1, row=2.0, rank=-4.4)
+WEIGHTS: Final = Features(own=7.5, above=4.0, before=3.6, opening=4.0, kind=2.5, row=2.4, rank=-5.2)
 
 
 OTHERS: Final = 3.0
@@ -52,8 +50,7 @@ FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 EVERY_TERM: Final = 1.0
 """Added to each term's weight when judging whether a unit answers, so that common terms of the question count, too."""
-_OPENING: Final = 6
-_REACH: Final = 2
+_OPENING: Final = 3
 
 
 @dataclass(frozen=True)
@@ -110,20 +107,14 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
     given = question.weights if any(question.weights) else rare
-    known_weights = [weight + EVERY_TERM if weight else 0.0 for weight in given]
-    whole, known = _shares(known_weights), _shares(_beside_names(question, known_weights))
-    section_terms = question.held(section_words(question.sections))
+    shares = _shares([weight + EVERY_TERM if weight else 0.0 for weight in given])
     found: list[Scored] = []
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         features = _features(question, each, previous, rarity)
-        above = each.headed | (question.list_terms if features.kind else frozenset[int]())
-        # In the asked section of its label the name of a medicine is a part of the answer; what asks for it is held.
-        asked = each.passage.part in question.sections
-        above |= section_terms if asked else frozenset[int]()
-        shares = whole if asked else known
-        answering = place not in others and _is_on_subject(question, each, above, shares)
-        held = sum(shares[term] for term in each.own | above) if answering else 0.0
+        answering = place not in others and _is_on_subject(question, each, shares)
+        held = sum(shares[term] for term in each.own | each.headed)
+        held = (1.0 if question.names_alone else held) if answering else 0.0
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score += PATIENT if fits[place] else -OTHERS if place in others else 0.0
         found.append(Scored(each.unit, each.passage, place, features, held, score, place in others, fits[place]))
@@ -165,7 +156,7 @@ def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tup
     return [candidates[place] for place in kept], [bool(fits[place]) and place in about for place in kept]
 
 
-def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], shares: Sequence[float]) -> bool:
+def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]) -> bool:
     """True for a unit that does more than mention the subject.
 
     It holds two terms, or what is above it, such as the first cell of its row, holds the weightiest one. Of a label the
@@ -177,7 +168,9 @@ def _is_on_subject(question: Question, each: _Candidate, above: frozenset[int], 
     if each.passage.part:
         return sum(shares[term] > 0 for term in each.own) > 1
     first = question.held(term_set(each.unit.cells[0])) if each.unit.cells else frozenset[int]()
-    return len(each.own) > 1 or len(shares) < 2 or max(range(len(shares)), key=shares.__getitem__) in above | first
+    return (
+        len(each.own) > 1 or len(shares) < 2 or max(range(len(shares)), key=shares.__getitem__) in each.headed | first
+    )
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
@@ -222,14 +215,6 @@ def _of_others(question: str, text: str, unit: Unit, passage: EvidencePassage) -
     return contradicts(question, text)
 
 
-def _beside_names(question: Question, weights: Sequence[float]) -> Sequence[float]:
-    """Return ``weights`` without those of drug names, or with those alone where nothing else is asked."""
-    names = frozenset[str]().union(*question.subjects)
-    named = (forms[0] <= names for forms in question.forms)
-    kept = [weight if name == question.names_alone else 0.0 for name, weight in zip(named, weights, strict=True)]
-    return kept if any(kept) else weights
-
-
 def _shares(weights: Sequence[float]) -> list[float]:
     """``weights`` made to add up to 1."""
     total = sum(weights) or 1.0
@@ -243,24 +228,8 @@ def _features(question: Question, each: _Candidate, previous: _Candidate | None,
         own=sum(rarity[term] for term in each.own),
         above=sum(rarity[term] for term in each.lent),
         before=sum(rarity[term] for term in previous.own - held) if previous else 0.0,
-        near=_near(question, each.own, order, rarity),
         opening=sum(rarity[term] for term in each.own & question.held(order[:_OPENING])) if each.own else 0.0,
         kind=float(question.kind_matches(each.unit)),
         row=float(each.unit.table is not None and bool(each.own)),
         rank=each.passage.rank / 10,
     )
-
-
-def _near(question: Question, own: frozenset[int], order: Sequence[str], rarity: Sequence[float]) -> float:
-    """The share of the question's pairs of neighbouring terms that are neighbours in the unit, too."""
-    pairs = [(term, term + 1) for term in range(len(question.forms) - 1)]
-    total = sum(rarity[one] + rarity[other] for one, other in pairs)
-    if not total:
-        return 0.0
-    places = {term: [at for at, stem in enumerate(order) if frozenset({stem}) in question.forms[term]] for term in own}
-    held = [
-        rarity[one] + rarity[other]
-        for one, other in pairs
-        if any(abs(first - second) <= _REACH for first in places.get(one, ()) for second in places.get(other, ()))
-    ]
-    return sum(held) / total

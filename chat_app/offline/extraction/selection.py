@@ -22,16 +22,11 @@ class Room(NamedTuple):
 
 
 ROOM: Final = Room(worse=2.5, words=70)
-CLOSER: Final = 0.5
-"""The closest quotes, where none answers, have scores that are so much nearer to the best one's."""
 BEST: Final = 3
-"""The best units are added up to ``MOST_WORDS``: a long one does not take the room of the next best."""
-MOST_WORDS: Final = 180
-"""A unit that would make the answer longer than this is left out, unless it is the first."""
-MOST: Final = 8
+"""So many are added whatever their length: a long one does not take the room of the next best."""
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
-ANSWERS_FROM: Final = 0.58
+ANSWERS_FROM: Final = 0.6
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see evaluation.md."""
 
 
@@ -49,11 +44,9 @@ def select(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
 
 def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
-    """Choose the best of the scored units within ``room``; fewer where they are only the closest."""
+    """Choose the best of the scored units within ``room``."""
     quotes = _quotes(question, everything, room)
-    if max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM:
-        return Selection(quotes, answers=True)
-    return Selection(_quotes(question, everything, room._replace(worse=room.worse - CLOSER)))
+    return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
 
 
 def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tuple[Scored, ...]:
@@ -78,7 +71,7 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
     length = added = 0
     # One sentence of each medicine's asked section is always quoted: its place is kept when others score higher.
     for each in [*(one for one in asked if one.score < enough or one not in ranked[:BEST]), *ranked]:
-        full = (length >= room.words and added >= BEST) or len(chosen) >= MOST
+        full = length >= room.words and added >= BEST
         if chosen and each not in asked and (full or each.score < enough):
             break
         together = (
@@ -86,7 +79,7 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
         )
         group = [one for one in together if one.place not in chosen]
         size = sum(one.unit.words for one in group)
-        if not group or (chosen and (length + size > MOST_WORDS or _repeats(question, each, chosen.values()))):
+        if not group or _repeats(question, each, chosen.values()):
             continue
         chosen.update({one.place: one for one in group})
         length += size
