@@ -147,6 +147,14 @@ async def test_what_not_to_take_with_a_medicine_lists_its_interactions(
     assert "diuretic" in text_of(events).lower()
 
 
+async def test_what_two_labels_say_of_a_dose_comes_before_the_usual_doses(
+    drugs: DrugDatabase, server: str, redis_url: str
+) -> None:
+    async with agent_with(drugs, server, redis_url) as agent:
+        answer = text_of(await consult(agent, "amiodarone simvastatin max dose"))
+    assert answer.index("Limit simvastatin to 20 mg") < answer.index("Give simvastatin 20 to 40 mg once daily")
+
+
 async def test_a_dangerous_pair_in_ordinary_words_is_quoted(drugs: DrugDatabase, server: str, redis_url: str) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, "Is it ok to give sildenafil to a patient on isosorbide mononitrate?")

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from chat_app.offline.extraction.drug_parts import HARMS
-from chat_app.offline.extraction.evidence import Evidence
+from chat_app.offline.extraction.evidence import CONTRAINDICATED, Evidence
 from chat_app.offline.extraction.question import Question
 from tools.drug_database.names.query_words import understand
 from tools.language.folding import fold_name
@@ -50,4 +50,8 @@ def asks_combination(question: Question, evidence: Evidence, *, answered: bool) 
         return True
     if re.search(rf"\b(?:{_CHOICE})\b", text):
         return False
+    # Where only doses are asked for, a statement on both that changes one says more than the usual doses of each.
+    severities = {said.severity for pair in evidence.pairs for said in pair.said}
+    if question.sections - HARMS == frozenset({"dosage"}) and severities & {CONTRAINDICATED, "avoid", "adjust dose"}:
+        return True
     return question.names_alone or not (question.sections - HARMS or answered)
