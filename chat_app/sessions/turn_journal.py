@@ -7,15 +7,15 @@ whose writer has died, or has released it, is *abandoned*: any process may claim
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from chat_app.batches import Batches
 from chat_app.errors import SessionStoreUnavailable, TurnTakenOver
 from chat_app.sessions.batched_redis import BatchedRedis
 from chat_app.sessions.session_lock import Bounded
@@ -69,20 +69,13 @@ class JournalRecord(Frozen):
     events: tuple[str, ...] = ()
 
 
-class _Append(NamedTuple):
-    turn_id: str
-    events: Sequence[bytes]
-    done: asyncio.Future[bool]
-
-
 class TurnJournal:
     """The journals of all processes that share this Redis. Every call raises ``SessionStoreUnavailable``."""
 
     def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded, self._ttl = redis, bounded, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
-        self._waiting: list[_Append] = []
-        self._appending: asyncio.Task[None] | None = None
+        self._appends: Batches[tuple[str, Sequence[bytes]], bool] = Batches(self._append)
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
         """Open a turn's journal."""
@@ -100,36 +93,14 @@ class TurnJournal:
         """Append events; return False when the journal no longer exists.
 
         Raises ``TurnTakenOver`` when another process writes the turn now.
-
-        What the turns append during one round trip to Redis goes into the next one, together.
         """
-        append = _Append(turn_id, events, asyncio.get_running_loop().create_future())
-        self._waiting.append(append)
-        if self._appending is None or self._appending.done():
-            self._appending = asyncio.create_task(self._append_waiting())
-        return await append.done
+        return await self._appends.do((turn_id, events))
 
-    async def _append_waiting(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            keys = [name for key in (_key(append.turn_id) for append in batch) for name in (key, _writer(key))]
-            lines = [part for append in batch for part in (b"%d" % len(append.events), *append.events)]
-            try:
-                lengths: list[Any] = await self._run(
-                    partial(self._redis.eval, _APPEND, len(keys), *keys, self.writer, *lines)
-                )
-            except SessionStoreUnavailable as error:
-                lengths = [error] * len(batch)
-            for append, length in zip(batch, lengths, strict=True):
-                if append.done.done():
-                    # The turn was cancelled meanwhile.
-                    continue
-                if isinstance(length, Exception):
-                    append.done.set_exception(SessionStoreUnavailable("Redis does not keep a running answer."))
-                elif length < 0:
-                    append.done.set_exception(TurnTakenOver("Another server goes on with this answer."))
-                else:
-                    append.done.set_result(bool(length))
+    async def _append(self, appends: Sequence[tuple[str, Sequence[bytes]]]) -> list[bool | Exception]:
+        keys = [name for key in (_key(turn_id) for turn_id, _ in appends) for name in (key, _writer(key))]
+        lines = [part for _, events in appends for part in (b"%d" % len(events), *events)]
+        lengths = await self._run(partial(self._redis.eval, _APPEND, len(keys), *keys, self.writer, *lines))
+        return list(map(_appended, lengths))
 
     async def read(self, turn_id: str) -> JournalRecord | None:
         """Return what was written; None for a turn that has been dropped."""
@@ -222,6 +193,13 @@ class TurnJournal:
 
     async def _run(self, command: Callable[[], Awaitable[Any]]) -> Any:
         return await self._bounded(command)
+
+
+def _appended(length: int | Exception) -> bool | Exception:
+    """Return whether a journal exists, by its length after an attempt to append."""
+    if isinstance(length, Exception):
+        return SessionStoreUnavailable("Redis does not keep a running answer.")
+    return TurnTakenOver("Another server goes on with this answer.") if length < 0 else bool(length)
 
 
 def _key(turn_id: str) -> str:
