@@ -24,6 +24,14 @@ class StreamEvent(Wire):
     sequence_number: int | None = None
 
 
+class PlacedEvent(StreamEvent):
+    """An event about a part of an item."""
+
+    item_id: str = ""
+    output_index: int | None = None
+    content_index: int | None = None
+
+
 class ResponseLifecycleEvent(StreamEvent):
     type: Literal["response.created", "response.in_progress", "response.queued"]
     response: Response | None = None
@@ -45,18 +53,12 @@ class OutputItemEvent(StreamEvent):
     output_index: int | None = None
 
 
-class ContentPartEvent(StreamEvent):
+class ContentPartEvent(PlacedEvent):
     type: Literal["response.content_part.added", "response.content_part.done"]
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
     part: ContentPart
 
 
-class _TextDelta(StreamEvent):
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
+class _TextDelta(PlacedEvent):
     delta: str
 
 
@@ -71,36 +73,24 @@ class OutputTextDelta(NamedTuple):
     body: Mapping[str, Any]
 
 
-class OutputTextDone(StreamEvent):
+class OutputTextDone(PlacedEvent):
     type: Literal["response.output_text.done"]
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
     text: str
 
 
-class AnnotationAdded(StreamEvent):
+class AnnotationAdded(PlacedEvent):
     type: Literal["response.output_text.annotation.added"]
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
     annotation_index: int | None = None
     annotation: Annotation
 
 
-class RefusalDelta(StreamEvent):
+class RefusalDelta(PlacedEvent):
     type: Literal["response.refusal.delta"]
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
     delta: str
 
 
-class RefusalDone(StreamEvent):
+class RefusalDone(PlacedEvent):
     type: Literal["response.refusal.done"]
-    item_id: str = ""
-    output_index: int | None = None
-    content_index: int | None = None
     refusal: str
 
 

@@ -45,6 +45,7 @@ from chat_app.response_events import (
     OutputItemEvent,
     OutputTextDelta,
     OutputTextDone,
+    PlacedEvent,
     ReasoningDelta,
     ReasoningDone,
     ReasoningPart,
@@ -334,9 +335,7 @@ class ResponseFold:
         return updates
 
 
-def _place(
-    event: OutputTextDelta | OutputTextDone | AnnotationAdded | ContentPartEvent | RefusalDelta | RefusalDone,
-) -> Place:
+def _place(event: PlacedEvent | OutputTextDelta) -> Place:
     return Place(event.item_id, event.output_index, event.content_index)
 
 
