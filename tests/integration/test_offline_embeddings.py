@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.support.offline_server import ApiDescription, offline_server
+from tests.support.offline_server import ApiDescription, offline_server, start_offline_server
 
 TEXTS = ["Metformin lowers blood glucose.", "Diabetes drugs reduce sugar in the blood.", "The ward has twelve beds."]
 
@@ -44,7 +42,7 @@ def test_texts_of_one_meaning_lie_closer_than_others(client: OpenAI) -> None:
 
 def test_both_encodings_hold_the_same_numbers(client: OpenAI) -> None:
     # The client asks for base64 by itself when no format is given, and reads it.
-    asked = {"model": "any", "input": TEXTS[0]}
+    asked: dict[str, Any] = {"model": "any", "input": TEXTS[0]}
     assert client.embeddings.create(**asked).data[0].embedding == pytest.approx(
         client.embeddings.create(**asked, encoding_format="float").data[0].embedding, abs=1e-6
     )
@@ -71,8 +69,9 @@ def test_the_answer_fits_the_description(client: OpenAI, shared: Path) -> None:
     ],
 )
 def test_what_cannot_be_embedded_is_refused_by_name(change: Any, param: str, client: OpenAI) -> None:
+    asked: dict[str, Any] = {"model": "any", "input": TEXTS, "encoding_format": "float", **change}
     with pytest.raises(openai.BadRequestError) as refused:
-        client.embeddings.create(**{"model": "any", "input": TEXTS, "encoding_format": "float", **change})
+        client.embeddings.create(**asked)
     assert refused.value.param == param
 
 
@@ -87,7 +86,5 @@ def test_without_a_model_there_are_no_embeddings(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_model_is_refused_at_the_start(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "chat_app.offline", "--data-dir", str(tmp_path), "--embeddings", str(tmp_path)]
-    started = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert started.returncode == 2
-    assert "holds no embedding model" in started.stderr
+    assert start_offline_server(tmp_path, "--embeddings", str(tmp_path)).wait(60) == 2
+    assert "holds no embedding model" in (tmp_path / "offline.log").read_text()

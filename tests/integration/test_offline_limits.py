@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -14,7 +12,7 @@ from chat_app.errors import ConfigurationError
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.state.response_store import MOST_RESPONSES, ResponseStore
 from chat_app.offline.state.state_database import Database
-from tests.support.offline_server import offline_server
+from tests.support.offline_server import offline_server, start_offline_server
 
 HEADERS = {"Authorization": "Bearer any"}
 
@@ -26,25 +24,14 @@ def respond(base_url: str) -> str:
 
 def test_beyond_loopback_a_key_is_required(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="ASCLEPIUS_OFFLINE_KEY"):
-        OfflineConfig(host="0.0.0.0", data_dir=tmp_path).check()
+        OfflineConfig(host="0.0.0.0", port=0, data_dir=tmp_path, delta_ms=0).check()
 
 
 def test_the_command_refuses_to_listen_to_others_without_a_key(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "chat_app.offline",
-        "--host",
-        "0.0.0.0",
-        "--port",
-        "0",
-        "--data-dir",
-        str(tmp_path),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "ASCLEPIUS_OFFLINE_KEY" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert start_offline_server(tmp_path, "--host", "0.0.0.0").wait(60) == 2
+    said = (tmp_path / "offline.log").read_text()
+    assert "ASCLEPIUS_OFFLINE_KEY" in said
+    assert "Traceback" not in said
 
 
 def test_what_is_past_its_time_is_gone_and_removed_at_the_next_start(tmp_path: Path) -> None:
@@ -87,11 +74,10 @@ def test_a_state_that_cannot_be_read_is_refused_with_a_sentence(damage: str, tmp
     else:
         with sqlite3.connect(tmp_path / "offline.sqlite3") as connection:
             connection.execute("PRAGMA user_version = 999")
-    command = [sys.executable, "-m", "chat_app.offline", "--port", "0", "--data-dir", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert "out of the data directory to start with an empty one" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert start_offline_server(tmp_path).wait(60) == 2
+    said = (tmp_path / "offline.log").read_text()
+    assert "out of the data directory to start with an empty one" in said
+    assert "Traceback" not in said
 
 
 def test_neither_questions_nor_answers_are_logged(tmp_path: Path) -> None:

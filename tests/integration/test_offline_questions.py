@@ -18,6 +18,8 @@ from tools.drug_database import DrugDatabase, drug_tools
 from tools.guidelines import GuidelineLibrary, guideline_tools
 from tools.tool_manager import ToolManager
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 PROJECT = Path(__file__).resolve().parents[2]
 GUIDELINE_QUESTIONS: list[Json] = json.loads(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.support.forked import start
 from tests.support.served import clean_environment
@@ -24,6 +25,7 @@ def _answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.served
 def test_chainlit_run_serves_the_guarded_page_with_its_own_routes(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for name in ("public", ".chainlit"):

@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.page_server import PROJECT
 
 
+@pytest.mark.slow
 def test_turns_grow_neither_memory_nor_tasks_nor_connections(redis_url: str) -> None:
     """In a process of its own: no other test has used its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.soak", redis_url, "250"]
