@@ -13,18 +13,19 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
 from uuid import uuid4
 
 from pydantic import ValidationError
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.audit.audit_log import AuditAction, client_address
 from chat_app.batches import Batches
-from chat_app.database.database_engine import lock_database
+from chat_app.database.database_engine import in_transaction, lock_database
 from chat_app.errors import AuditUnavailable
 from tools.types import Frozen
 
@@ -180,7 +181,7 @@ class DatabaseAuditLog:
     async def verify(self) -> tuple[int, list[AuditFinding]]:
         """Return the number of entries, and every place at which the chain is broken."""
         async with self._engine.connect() as connection:
-            ends = await _ends(connection)
+            ends = await connection.run_sync(_ends)
         seq, previous, found = int(ends["first"]), str(ends["before"]), list[AuditFinding]()
         count = 0
         async for entry in self.entries():
@@ -200,20 +201,7 @@ class DatabaseAuditLog:
 
     async def purge(self, before: str) -> int:
         """Delete entries older than ``before``, an ISO time; the rest still verifies. Return how many were deleted."""
-        async with self._engine.begin() as connection:
-            await lock_database(connection, _LOCK)
-            ends = await _ends(connection)
-            query = 'SELECT MIN("seq") AS "kept" FROM audit WHERE "at" >= :before'
-            kept = (await connection.execute(text(query), {"before": before})).scalar()
-            first = int(kept) if kept is not None else int(ends["last"]) + 1
-            query = 'SELECT "hash" FROM audit WHERE "seq" = :seq'
-            hash_before = (await connection.execute(text(query), {"seq": first - 1})).scalar()
-            if hash_before is None:
-                return 0
-            await connection.execute(text('DELETE FROM audit WHERE "seq" < :first'), {"first": first})
-            values = {"first": first, "before": hash_before}
-            await connection.execute(text('UPDATE audit_ends SET "first" = :first, "before" = :before'), values)
-            return first - int(ends["first"])
+        return await in_transaction(self._engine, partial(_purge, before=before))
 
     async def _write(self, entries: Sequence[AuditEntry]) -> Sequence[None]:
         """Append entries to the table, or while the database is down to the file. Raises ``OSError``."""
@@ -223,18 +211,8 @@ class DatabaseAuditLog:
 
     async def _appended(self, entries: Sequence[AuditEntry]) -> bool:
         try:
-            async with asyncio.timeout(_SECONDS), self._engine.begin() as connection:
-                await lock_database(connection, _LOCK)
-                ends = await _ends(connection)
-                last, previous = int(ends["last"]), str(ends["hash"])
-                placed = []
-                for entry in entries:
-                    placed.append(entry.hashed(last + 1, previous))
-                    last, previous = placed[-1].seq, placed[-1].hash
-                if placed:
-                    await connection.execute(text(_INSERT), [entry.model_dump() for entry in placed])
-                values = {"last": last, "hash": previous}
-                await connection.execute(text('UPDATE audit_ends SET "last" = :last, "hash" = :hash'), values)
+            async with asyncio.timeout(_SECONDS):
+                await in_transaction(self._engine, partial(_append, entries=entries))
         except (SQLAlchemyError, OSError, TimeoutError) as error:
             logger.warning("The audit log waits for the database: %s", type(error).__name__)
             return False
@@ -246,8 +224,38 @@ _INSERT: Final = """INSERT INTO audit
     VALUES (:seq, :at, :action, :actor, :address, :conversation, :turn, :model, :detail, :text, :previous, :hash)"""
 
 
-async def _ends(connection: AsyncConnection) -> Any:
-    return (await connection.execute(text("SELECT * FROM audit_ends"))).mappings().one()
+def _ends(connection: Connection) -> Any:
+    return connection.execute(text("SELECT * FROM audit_ends")).mappings().one()
+
+
+def _append(connection: Connection, entries: Sequence[AuditEntry]) -> None:
+    lock_database(connection, _LOCK)
+    ends = _ends(connection)
+    last, previous = int(ends["last"]), str(ends["hash"])
+    placed: list[AuditEntry] = []
+    for entry in entries:
+        placed.append(entry.hashed(last + 1, previous))
+        last, previous = placed[-1].seq, placed[-1].hash
+    if placed:
+        connection.execute(text(_INSERT), [entry.model_dump() for entry in placed])
+    values = {"last": last, "hash": previous}
+    connection.execute(text('UPDATE audit_ends SET "last" = :last, "hash" = :hash'), values)
+
+
+def _purge(connection: Connection, before: str) -> int:
+    lock_database(connection, _LOCK)
+    ends = _ends(connection)
+    query = 'SELECT MIN("seq") AS "kept" FROM audit WHERE "at" >= :before'
+    kept = connection.execute(text(query), {"before": before}).scalar()
+    first = int(kept) if kept is not None else int(ends["last"]) + 1
+    query = 'SELECT "hash" FROM audit WHERE "seq" = :seq'
+    hash_before = connection.execute(text(query), {"seq": first - 1}).scalar()
+    if hash_before is None:
+        return 0
+    connection.execute(text('DELETE FROM audit WHERE "seq" < :first'), {"first": first})
+    values = {"first": first, "before": hash_before}
+    connection.execute(text('UPDATE audit_ends SET "first" = :first, "before" = :before'), values)
+    return first - int(ends["first"])
 
 
 def _kept(value: str) -> str:

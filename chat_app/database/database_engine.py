@@ -5,17 +5,24 @@ Both compare text case-insensitively in every script, and their errors never con
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import URL, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from chat_app.errors import ConfigurationError
 from chat_app.settings import Settings
+
+T = TypeVar("T")
 
 _SQLITE: Final = "sqlite+aiosqlite"
 _POSTGRESQL: Final = "postgresql+asyncpg"
@@ -70,15 +77,58 @@ def database_engine(url: URL) -> AsyncEngine:
     engine = create_async_engine(url, hide_parameters=True, pool_timeout=_QUEUE_SECONDS, **pool)
     if sqlite:
         event.listen(engine.sync_engine, "connect", _sqlite_settings)
+        _threads[engine] = _SqliteThread(engine)
     return engine
 
 
-async def lock_database(connection: AsyncConnection, number: int = _SETUP_LOCK) -> None:
+async def in_transaction(engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
+    """Return what ``work`` returns, in one transaction; a caller who is cancelled leaves nothing behind.
+
+    SQLite runs it in one visit to its thread. A visit for each statement would wait for the event loop as often, which
+    in a burst of questions is busy for long.
+    """
+    if (thread := _threads.get(engine)) is None:
+        async with engine.begin() as connection:
+            return await connection.run_sync(work)
+    given_up = threading.Event()
+
+    def visit() -> T:
+        with thread.engine.begin() as connection:
+            result = work(connection)
+            if given_up.is_set():
+                raise TimeoutError
+            return result
+
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread.executor, visit)
+    except asyncio.CancelledError:
+        given_up.set()
+        raise
+
+
+class _SqliteThread:
+    """The connection that writes to the file of ``engine``, and its thread; they end with that engine."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        url = engine.url.set(drivername="sqlite+pysqlite")
+        self.engine = create_engine(url, hide_parameters=True, pool_size=1, max_overflow=0)
+        self.executor = ThreadPoolExecutor(1, "sqlite")
+        event.listen(self.engine, "connect", _sqlite_settings)
+        event.listen(engine.sync_engine, "engine_disposed", self._dispose)
+
+    def _dispose(self, _engine: Engine) -> None:
+        self.engine.dispose()
+
+
+_threads: WeakKeyDictionary[AsyncEngine, _SqliteThread] = WeakKeyDictionary()
+
+
+def lock_database(connection: Connection, number: int = _SETUP_LOCK) -> None:
     """Let one process at a time pass, until the end of the transaction; call it first in the transaction."""
     if connection.dialect.name == "postgresql":
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
     else:
-        await connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _sqlite_settings(connection: Any, _record: Any) -> None:

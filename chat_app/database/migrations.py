@@ -44,7 +44,7 @@ async def migrate(engine: AsyncEngine) -> None:
         ConfigurationError: A newer version wrote the database.
     """
     async with engine.begin() as connection:
-        await lock_database(connection)
+        await connection.run_sync(lock_database)
         await connection.run_sync(_upgrade)
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 from redis.asyncio import Redis
-from sqlalchemy import event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from chat_app.audit import DatabaseAuditLog
@@ -49,12 +49,13 @@ async def test_questions_asked_at_once_share_transactions_and_round_trips(redis_
         def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
             statements.append(statement)
 
-        event.listen(running.runtime.history.engine.sync_engine, "before_cursor_execute", executed)
+        event.listen(Engine, "before_cursor_execute", executed)
         before = (await redis.info("stats"))["total_reads_processed"]
         loop.set_task_factory(counted)
         answers = await asyncio.gather(*(ask(client) for _ in range(QUESTIONS)))
         loop.set_task_factory(None)
         await running.runtime.keeper.drain(60)
+        event.remove(Engine, "before_cursor_execute", executed)
         reads = (await redis.info("stats"))["total_reads_processed"] - before
         assert {text_of(answer) for answer in answers} == {"Take it with food."}
         audit, stored = running.runtime.audit, await running.runtime.history.threads_of("ana")
@@ -82,11 +83,16 @@ async def test_turns_that_are_written_together_cost_each_other_nothing(history: 
     threads, foreign = [str(uuid4()) for _ in range(8)], str(uuid4())
     await history.claim_thread(foreign, "eve")
     before, committed = await history.get_thread(foreign), list[object]()
-    event.listen(history.engine.sync_engine, "commit", committed.append)
+
+    def noted(connection: Connection) -> None:
+        committed.append(connection)
+
+    event.listen(Engine, "commit", noted)
     writes = [history.save_turn(thread, [step(thread)], [], owner="ada", name=thread) for thread in threads]
     taken = history.save_turn(foreign, [step(foreign)], [], {"conversation_id": "x"}, owner="ada", name="mine")
     results = await asyncio.gather(*writes[:4], taken, *writes[4:], return_exceptions=True)
     assert [type(result) for result in results] == [type(None)] * 4 + [NotOwner] + [type(None)] * 4
+    event.remove(Engine, "commit", noted)
     assert len(committed) == 1
     more = [history.save_turn(thread, [step(thread)], []) for thread in threads]
     refused = history.save_turn(threads[0], [step(threads[0]), step(threads[0]) | {"name": None}], [])

@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chat_app.batches import Batches
-from chat_app.database.database_engine import database_engine, database_url
+from chat_app.database.database_engine import database_engine, database_url, in_transaction
 from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
 from chat_app.interface.history.history_rows import (
@@ -112,8 +112,7 @@ class History(SQLAlchemyDataLayer):
         # A closing socket writes back the metadata it read on opening; the agent conversation may have changed since.
         kept = {key: value for key, value in (metadata or {}).items() if not is_conversation_key(key)}
         values = thread_values(TurnRows(thread_id, (), (), kept), name=name, user=user_id, tags=tags)
-        async with self.engine.begin() as connection:
-            await upsert_threads(connection, [values])
+        await in_transaction(self.engine, partial(upsert_threads, rows=[values]))
 
     async def set_conversation(self, thread_id: str, conversation_id: str | None) -> None:
         """Set the agent conversation that this one continues; None for a new one."""
@@ -272,8 +271,8 @@ class History(SQLAlchemyDataLayer):
         await self._turns.do(TurnRows(thread_id, steps, elements, metadata, owner, name))
 
     async def _write(self, turns: Sequence[TurnRows]) -> Sequence[Exception | None]:
-        async with asyncio.timeout(_WRITE_SECONDS), self.engine.begin() as connection:
-            return await write_turns(connection, turns)
+        async with asyncio.timeout(_WRITE_SECONDS):
+            return await in_transaction(self.engine, partial(write_turns, turns=turns))
 
     async def create_step(self, step_dict: StepDict) -> None:
         """Write a step; log a failure once, because Chainlit calls this in the background."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import Connection, bindparam, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from chat_app.interface.history.history_rows import (
@@ -101,21 +101,21 @@ class TurnRows(NamedTuple):
     """Names a conversation that has no name yet."""
 
 
-async def write_turns(connection: AsyncConnection, turns: Sequence[TurnRows]) -> list[Exception | None]:
+def write_turns(connection: Connection, turns: Sequence[TurnRows]) -> list[Exception | None]:
     """Write turns with a few statements; return ``NotOwner`` for each that names another user's conversation."""
     owners = sorted({turn.owner for turn in turns if turn.owner is not None})
     if owners:
         users = [{"id": str(uuid4()), "owner": owner, "at": now()} for owner in owners]
-        await connection.execute(statement(_ADD_USER), users)
-    await upsert_threads(connection, [thread_values(turn) for turn in turns])
+        connection.execute(statement(_ADD_USER), users)
+    upsert_threads(connection, [thread_values(turn) for turn in turns])
     known: dict[str, str] = {}
     if owners:
-        found = await connection.execute(_OWNERS_OF, {"ids": list({turn.thread_id for turn in turns})})
+        found = connection.execute(_OWNERS_OF, {"ids": list({turn.thread_id for turn in turns})})
         known = {row.id: row.userIdentifier for row in found}
     refused: list[Exception | None] = [_refusal(turn, known) for turn in turns]
     written = [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]
-    await _upsert(connection, "steps", STEP_COLUMNS, (row for turn in written for row in turn.steps))
-    await _upsert(connection, "elements", ELEMENT_COLUMNS, (row for turn in written for row in turn.elements))
+    _upsert(connection, "steps", STEP_COLUMNS, (row for turn in written for row in turn.steps))
+    _upsert(connection, "elements", ELEMENT_COLUMNS, (row for turn in written for row in turn.elements))
     return refused
 
 
@@ -144,17 +144,15 @@ def thread_values(turn: TurnRows, *, name: str | None = None, user: str | None =
     }
 
 
-async def upsert_threads(connection: AsyncConnection, rows: Sequence[Row]) -> None:
+def upsert_threads(connection: Connection, rows: Sequence[Row]) -> None:
     """Insert or update conversations; one of another user than its ``owner`` stays as it is."""
     merged = _MERGED[connection.dialect.name]
     # In one order, so that two writers never wait for each other.
     ordered = sorted(rows, key=lambda row: str(row["id"]))
-    await connection.execute(statement(_UPSERT_THREAD.replace("{merged}", merged)), ordered)
+    connection.execute(statement(_UPSERT_THREAD.replace("{merged}", merged)), ordered)
 
 
-async def _upsert(
-    connection: AsyncConnection, table: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
-) -> None:
+def _upsert(connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert or update rows with those of ``columns`` that each has; a row never moves to another thread."""
     last: dict[tuple[Any, Any], Row] = {}
     for row in rows:
@@ -167,7 +165,7 @@ async def _upsert(
         updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in given if column != "id")
         query = f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("id") DO UPDATE SET {updates}'  # noqa: S608
         query += f' WHERE {table}."threadId" = EXCLUDED."threadId"'
-        await connection.execute(statement(query), list(alike))
+        connection.execute(statement(query), list(alike))
 
 
 def like(words: str) -> str:
