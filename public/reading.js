@@ -16,7 +16,7 @@
   function holdLastQuestion(box) {
     const content = box.firstElementChild;
     let last = null;
-    const end = () => box.toggleAttribute('data-at-end', content.lastElementChild.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom);
+    const end = () => box.toggleAttribute('data-at-end', content.lastElementChild.getBoundingClientRect().bottom - MARGIN <= box.getBoundingClientRect().bottom);
     box.addEventListener('scroll', end, { passive: true });
     new ResizeObserver(() => {
       const newest = [...content.querySelectorAll(QUESTION)].pop();

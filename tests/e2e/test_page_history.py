@@ -89,6 +89,28 @@ async def test_a_conversation_is_renamed_and_deleted_without_a_mouse(browser: Br
         await expect(renamed).to_have_count(0)
 
 
+async def test_a_conversation_that_is_deleted_while_it_is_open_leaves_the_screen(
+    browser: Browser, fake: ServedPage
+) -> None:
+    async with recorded(browser, "delete-open") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "say: the dodo answer")
+        await answered(page)
+        await page.reload()
+        await answered(page)
+        await _sidebar(page)
+        entry = page.locator("#thread-history li", has_text="dodo")
+        await entry.hover()
+        await entry.locator("#thread-options").click()
+        await page.locator("#delete-thread").click()
+        await page.get_by_role("button", name="Confirm").click()
+        await expect(page.locator("[data-sonner-toast]", has_text="Conversation deleted")).to_be_visible()
+        await expect(page.locator("#starters")).to_be_visible()
+        await expect(page.locator(".ai-message")).to_have_count(0)
+        await expect(page).to_have_url(f"{fake.url}/")
+
+
 async def test_thumbs_and_a_comment_are_there_after_a_reload(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "feedback") as context:
         page = await context.new_page()

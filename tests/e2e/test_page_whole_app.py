@@ -92,6 +92,7 @@ async def test_a_drug_question_shows_its_look_up_and_an_answer_built_from_it(bro
         await expect(step).not_to_contain_text("drug name")
         assert "500 mg" in await answer_text(page)
         assert await page.locator(".asc-reference").count() >= 1
+        await expect(page.locator(".asc-unsupported")).to_have_count(0)
 
 
 async def test_the_notice_of_an_emergency_is_marked_as_one(browser: Browser, served: Served) -> None:

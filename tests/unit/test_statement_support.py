@@ -48,6 +48,27 @@ def test_what_the_passage_says_in_the_same_or_other_words_is_supported(statement
     assert reasons(statement) == []
 
 
+RECORD = (
+    "examplin\nBrand names: Exampla, Exampla XR, Retarda\nProduct: solution (oral): 500 mg/5 mL; brands Exampla\n"
+    "Product: tablet (oral): 500 mg, 850 mg, 1000 mg\n"
+    "Product: tablet, extended release (oral): 500 mg, 1000 mg; brands Exampla XR, Retarda\n"
+    "Dosage:\nThe extended release tablet Retarda is started with 500 mg."
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "problems"),
+    [
+        ("| tablet | oral | 500 mg, 850 mg, 1000 mg | – ", 0),
+        ("| tablet, extended release | oral | 500 mg, 1000 mg | Exampla XR, Retarda", 0),
+        ("| tablet, extended release | oral | 500 mg, 750 mg | Exampla XR, Retarda", 1),
+    ],
+)
+def test_the_row_of_a_product_is_compared_with_its_own_line_of_the_record(row: str, problems: int) -> None:
+    record = Passage(id="p", kind="drug_record", document_id="d", title="examplin", text=RECORD)
+    assert len(unsupported(row, [record])) == problems
+
+
 def test_nothing_is_said_of_a_single_word_or_without_a_passage() -> None:
     assert reasons("**Amoxicillin**") == []
     assert unsupported("The maximum is 4 g per day.", []) == ()

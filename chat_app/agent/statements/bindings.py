@@ -57,8 +57,13 @@ def _holds(source: Binding, said: Binding) -> bool:
 
 
 def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:
-    """Return whether an amount of ``found`` other than that of ``said`` has more of its terms."""
+    """Return whether an amount of ``found`` other than that of ``said`` has more of its terms.
+
+    An amount that is also stated without words, as in the list of a record, may belong to any of them.
+    """
     own = [one.terms for one in found if said.amounts <= one.amounts]
+    if frozenset() in own:
+        return False
     here = said.terms.intersection(frozenset().union(*own))
     others = [one.terms for one in found if said.amounts.isdisjoint(one.amounts)] if own else []
     return any(said.terms & other > here for other in others)

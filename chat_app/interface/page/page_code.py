@@ -15,8 +15,11 @@ CORRECTIONS: Final = {
     ",!c&&e?null:f.jsxs(aGn": ",!c&&(e||!r)?null:f.jsxs(aGn",
     # Open the conversation of the address with the first connection. Chainlit connects for a new conversation first.
     'Tve=yr({key:"ThreadIdToResume",default:void 0})': (
-        'Tve=yr({key:"ThreadIdToResume",default:(/\\/thread\\/([^/]+)$/.exec(location.pathname)||[])[1]})'
+        'Tve=yr({key:"ThreadIdToResume",default:void 0,effects:[({setSelf:e})=>'
+        "{const t=/\\/thread\\/([^/]+)$/.exec(location.pathname);t&&e(t[1])}]})"
     ),
+    # Leave a conversation before it is deleted: its page would open it again until it is gone.
+    "(l===o||l===c)&&(s(),await": '(l===o||l===c)&&(i("/"),s(),await',
     "(r(),a(t),n!=null&&n.dataPersistence": "(t===o&&!i||(r(),a(t)),n!=null&&n.dataPersistence",
     # Connect at once: a delay joins no two connections, because another conversation is another function.
     "oe=E.useCallback(ti.debounce(V,200),[V])": "oe=E.useCallback(ti.debounce(V,0),[V])",
