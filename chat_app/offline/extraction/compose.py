@@ -33,7 +33,7 @@ from chat_app.offline.extraction.evidence import (
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ROOM, Selection, select
+from chat_app.offline.extraction.selection import Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import language_of
@@ -71,7 +71,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         facts = True
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and record_parts(question) and not asked_sections(question)):
-        _quotes(draft, selection, asked.quoted_sections, answered=draft.text != opening)
+        _quotes(draft, selection, asked.sections, answered=draft.text != opening)
     if not leads:
         _pairs(draft, evidence, _most_severe)
     if draft.text == opening:
@@ -138,32 +138,19 @@ def _fits(unit: Unit) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
-    """The best of labels' asked sections first, then the best quote's passage, in reading order; other drugs last."""
-    best: dict[object, int] = {}
-    source: dict[str, int] = {}
-    aside = {_group(quote) for quote in quotes} - {_group(quote) for quote in quotes if not quote.is_aside}
-    for place, quote in enumerate(
-        sorted(quotes, key=lambda quote: (_group(quote) in aside, not quote.fits, -quote.score))
-    ):
-        source.setdefault(quote.passage.title, place)
-        best.setdefault(_group(quote), place)
-
-    enough = max(quote.score for quote in quotes) - ROOM.worse
-
+    """Sources and groups by their best quote, asked sections of labels first, in reading order; other drugs last."""
+    ranked = sorted(
+        quotes,
+        key=lambda quote: (quote.is_aside, not quote.fits, quote.passage.part not in sections, -quote.score),
+    )
+    sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
+    groups = list(dict.fromkeys(map(_group, ranked)))
     fitting = {_group(quote) for quote in quotes if quote.fits}
 
-    def order(quote: Scored) -> tuple[bool, bool, bool, int, int, bool, int]:
-        group, asked = _group(quote), quote.passage.part in sections and quote.score >= enough
+    def order(quote: Scored) -> tuple[int, int, bool, int]:
+        group = _group(quote)
         led = group in fitting and not quote.fits and not quote.unit.leans
-        return (
-            group in aside,
-            group not in fitting,
-            not asked,
-            source[quote.passage.title],
-            best[group],
-            led,
-            quote.place,
-        )
+        return sources.index(quote.passage.title), groups.index(group), led, quote.place
 
     return sorted(quotes, key=order)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, DOSES, HARMS, asked_sections
+from chat_app.offline.extraction.drug_parts import ASKING, HARMS, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
@@ -83,9 +83,8 @@ class Question:
 
     @property
     def quoted_sections(self) -> frozenset[str]:
-        """The asked sections of a label, with all on harms where one is asked for, and the dosage with its changes."""
-        harms = HARMS if self.sections & HARMS else frozenset[str]()
-        return self.sections | harms | ({"dosage"} if self.sections & DOSES else frozenset[str]())
+        """The asked sections of a label, with all on harms where one is asked for."""
+        return self.sections | (HARMS if self.sections & HARMS else frozenset[str]())
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
