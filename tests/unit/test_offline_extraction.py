@@ -95,6 +95,15 @@ def found(*names: str, how: str = "exact") -> list[ToolOutput]:
             "the maximum dose (metformin extended release)?",
         ),
         (
+            "metformin contraindications",
+            ("metformin",),
+            "what about contrast?",
+            "metformin contraindications, contrast?",
+        ),
+        ("metformin interactions", ("metformin",), "and alcohol?", "metformin interactions, alcohol?"),
+        ("metformin dosage", ("metformin",), "and tradjenta?", "tradjenta dosage"),
+        ("metformin dosage", ("metformin",), "and aspirin?", "aspirin dosage"),
+        (
             "What formulations of metformin are available?",
             ("metformin",),
             "How is asthma diagnosed in adults?",

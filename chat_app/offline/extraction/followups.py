@@ -19,6 +19,8 @@ from chat_app.offline.extraction.evidence import Evidence
 from chat_app.offline.extraction.question import opposite_of
 from chat_app.offline.extraction.reading import gather
 from tools.drug_database.labels.label_scope import is_form_word
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.names.query_words import CONTEXT
 from tools.language.folding import fold_name
 from tools.language.quotable_units import term_set
 from tools.language.terms import terms
@@ -116,7 +118,7 @@ def _resolve(question: str, before: str, evidence: Evidence) -> str:
         )
     if known and only_parts(rest):
         return f"{rest} ({' '.join([', '.join(known), *_ways(before)])})?"
-    if known and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
+    if known and _may_be_medicine(rest) and not _INTERROGATIVE.match(rest) and len(terms(rest)) <= _FEW - 2:
         return _replaced(before, known, rest)
     return f"{_ENDING.sub('', before)}, {rest}?"
 
@@ -189,6 +191,12 @@ def _refers(question: str) -> bool:
 def _unusual(question: str) -> bool:
     """Return whether ``question`` has a word that is not an everyday one, such as the name of its subject."""
     return not all(map(is_ordinary, re.findall(r"[^\W_]+", question.lower())))
+
+
+def _may_be_medicine(text: str) -> bool:
+    """Return whether ``text`` has a word that is no disease, food or the like, and a medicine's name or not everyday."""
+    words = [word for word in fold_name(text).split() if word not in CONTEXT]
+    return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
 
 
 def _replaced(before: str, known: Sequence[str], named: str) -> str:
