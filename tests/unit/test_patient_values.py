@@ -113,4 +113,19 @@ def test_bounds_for_other_patients_are_left_out_only_where_some_hold_the_value()
 
     assert shown(high, low) == [low]
     assert shown(high) == [high]
-    assert shown(high, another) == [high, another]
+    assert shown(high, another) == [high]
+
+
+def test_an_item_of_a_list_keeps_its_lead_when_another_item_is_left_out() -> None:
+    listed = "Zorbium is given as follows:\n- CrCl ≥ 50 mL/min: 40 mg of zorbium\n- CrCl < 50 mL/min: 20 mg of zorbium"
+    asked = read_question("zorbium CrCl 40", subjects=["zorbium"], medicines=["zorbium"])
+    lead, item = scored(asked, [EvidencePassage(listed)])
+    assert (item.unit.text, item.place - item.unit.leans) == ("CrCl < 50 mL/min: 20 mg of zorbium", lead.place)
+
+
+def test_rows_below_a_caption_with_the_medicine_are_about_it() -> None:
+    table = (
+        "Table 1. Zorbium by potassium\nSituation\tAction\nPotassium 4.9-5.5 mmol/L\tContinue\nAt 20 kg\tzorbium 10 mg"
+    )
+    asked = read_question("zorbium, potassium 5.2", subjects=["zorbium"], medicines=["zorbium"])
+    assert [each.is_aside for each in scored(asked, [EvidencePassage(table)])] == [False, False]

@@ -13,9 +13,8 @@ from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
 
-_HOW_OFTEN: Final = re.compile(
-    r"\bhow (?:often|frequent|long|soon|fast|quick)|\bduration|\binterval|\bfrequen", re.IGNORECASE
-)
+_HOW: Final = re.compile(r"\bhow (?:often|frequent\w*|long|soon|fast|quick\w*)", re.IGNORECASE)
+_HOW_OFTEN: Final = re.compile(rf"{_HOW.pattern}|\bduration|\binterval|\bfrequen", re.IGNORECASE)
 _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
@@ -36,6 +35,8 @@ _FORBIDS: Final = re.compile(
     r"\b(?:must|should|may|can) ?(?:n[o']t|never)\b|\b(?:must|should|may|can)\b[^?.]*\bnot\b",
     re.IGNORECASE,
 )
+_LETTERS: Final = re.compile(r"\b[^\W\d_](?:[&/][^\W\d_])+\b")
+"""Letters that stand for words, such as O&G; one of them alone is another abbreviation."""
 _FORBIDDEN: Final = "contraindicated"
 """A question for what must not be done asks for this, in words that carry no weight of their own."""
 _OPPOSITES: Final = (
@@ -74,6 +75,19 @@ class Question:
     """The names of the drugs among them."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
+    parties: tuple[tuple[frozenset[str], ...], ...] = ()
+    """The names and classes of each medicine or class that is asked about."""
+
+    def names_several(self, unit: Unit) -> bool:
+        """Return whether ``unit`` names two of the medicines, by name or class, where no other section is asked for.
+
+        A row is about one that it names.
+        """
+        if not self.sections <= HARMS:
+            return False
+        stems = term_set(unit.text)
+        several = sum(any(name <= stems for name in party) for party in self.parties) > 1
+        return several and (unit.table is None or any(name <= stems for name in self.medicines))
 
     @property
     def names_alone(self) -> bool:
@@ -96,6 +110,11 @@ class Question:
         return self.held(term_set(value_names(self.text)))
 
     @property
+    def time_terms(self) -> frozenset[int]:
+        """The places of the terms that ask how often or how soon: a time answers them, and not the word."""
+        return self.held(ordered_terms(" ".join(_HOW.findall(self.asked))))
+
+    @property
     def asks_list(self) -> bool:
         return _LIST.search(self.text) is not None
 
@@ -114,6 +133,7 @@ def read_question(
     newest: str = "",
     subjects: Iterable[str] = (),
     medicines: Iterable[str] = (),
+    parties: Iterable[Iterable[str]] = (),
 ) -> Question:
     """The question with its terms.
 
@@ -123,6 +143,7 @@ def read_question(
         newest: The last thing the user wrote, where ``text`` was completed from the questions before it.
         subjects: Names and classes of the drugs that the question names.
         medicines: The names among them.
+        parties: The names and classes of each medicine or class.
     """
     told = {term.term: term for term in known}
     stems = tuple(stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told)
@@ -130,16 +151,24 @@ def read_question(
     stems += ordered_terms(forbidden)
     asked = " ".join([text, forbidden, *(form for stem in stems if stem in told for form in told[stem].also)])
     new = set(ordered_terms(newest)) if newest != text else set[str]()
+    letters = term_set(" ".join(_LETTERS.findall(text)))
+    stems = tuple(
+        stem for stem in stems if stem not in letters or (stem in told and any(map(term_set, told[stem].also)))
+    )
     also = [[frozenset(ordered_terms(form)) for form in told[stem].also] if stem in told else [] for stem in stems]
     return Question(
         text,
-        tuple((frozenset({stem}), *filter(None, more)) for stem, more in zip(stems, also, strict=True)),
+        tuple(
+            (*([] if stem in letters else [frozenset({stem})]), *filter(None, more))
+            for stem, more in zip(stems, also, strict=True)
+        ),
         tuple(told[stem].weight if stem in told else None for stem in stems),
         frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
         (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
+        tuple(tuple(filter(None, map(term_set, names))) for names in parties),
     )
 
 

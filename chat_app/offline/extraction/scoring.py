@@ -16,7 +16,7 @@ from chat_app.offline.extraction.drug_parts import DOSES
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question, contradicts, names_children
 from tools.language.inn_stems import names_medicine
-from tools.language.quotable_units import Unit, ordered_terms, squeeze, term_set, units
+from tools.language.quotable_units import Unit, is_disclaimer, ordered_terms, squeeze, term_set, units
 from tools.language.vocabulary.patient_values import fits_patient
 
 
@@ -44,8 +44,8 @@ WEIGHTS: Final = Features(own=7.5, above=4.0, before=3.6, opening=4.0, kind=2.5,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
-PATIENT: Final = 2.0
-"""Score that a unit gains whose bounds the patient's values fulfil: those without bounds follow it."""
+APPLIES: Final = 2.0
+"""Score that a unit gains whose bounds the patient's values fulfil."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
 EVERY_TERM: Final = 1.0
@@ -68,6 +68,8 @@ class Scored:
     """Whether the question names a drug and this is about none of those that it names."""
     fits: bool = False
     """Whether it gives bounds that the patient's values in the question fulfil."""
+    is_joint: bool = False
+    """Whether it names several of the medicines that the question names, by name or class."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class _Candidate:
     """The question's terms that the unit holds."""
     headed: frozenset[int]
     """The question's terms in the words above the unit."""
+    is_joint: bool = False
 
     @property
     def cells(self) -> list[str]:
@@ -104,7 +107,8 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     others = _others(question, candidates)
     size = len(candidates) + 1
     counts = Counter(term for each in candidates for term in each.own)
-    rare = [math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
+    asking = question.time_terms if len(question.time_terms) < len(question.forms) else frozenset[int]()
+    rare = [0 if term in asking else math.log(1 + size / (1 + counts[term])) for term in range(len(question.forms))]
     rarity = _shares([weight * (FOCUS if term in question.focus else 1) for term, weight in enumerate(rare)])
     given = question.weights if any(question.weights) else rare
     shares = _shares([weight + EVERY_TERM if weight else 0.0 for weight in given])
@@ -113,11 +117,14 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         features = _features(question, each, previous, rarity)
         answering = place not in others and _is_on_subject(question, each, shares)
-        held = sum(shares[term] for term in each.own | each.headed)
+        above = each.headed | (question.time_terms if features.kind else frozenset[int]())
+        held = sum(shares[term] for term in each.own | above)
         held = (1.0 if question.names_alone else held) if answering else 0.0
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
-        score += PATIENT if fits[place] else -OTHERS if place in others else 0.0
-        found.append(Scored(each.unit, each.passage, place, features, held, score, place in others, fits[place]))
+        score += APPLIES if fits[place] else -OTHERS if place in others else 0.0
+        found.append(
+            Scored(each.unit, each.passage, place, features, held, score, place in others, fits[place], each.is_joint)
+        )
     return found
 
 
@@ -128,21 +135,25 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
         for unit in units(passage.text):
             above = _above(unit, passage)
             key = "".join(unit.text.lower().split())
-            if key not in seen and not _of_others(question.asked, f"{above} {unit.text}", unit, passage):
+            if key not in seen and not (
+                is_disclaimer(unit.text, question.text)
+                or _of_others(question.asked, f"{above} {unit.text}", unit, passage)
+            ):
                 seen.add(key)
+                joint = question.names_several(unit)
                 own = question.held(term_set(unit.text))
-                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above))))
+                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above)), joint))
     return found
 
 
 def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tuple[Sequence[_Candidate], list[bool]]:
     """Return the candidates, and which of them have bounds that the patient's values fulfil.
 
-    These hold at least half as much of the question as the best candidate. Where one about the subject does, those
-    whose bounds leave the patient out are left out.
+    These hold at least half as much of the question as the best candidate. Where there are any, bounds that leave the
+    patient out are left out; those of a medicine that was not asked for always are.
     """
     fits = [fits_patient(question.text, each.cells) for each in candidates]
-    if not any(fits):
+    if all(fit is None for fit in fits):
         return candidates, [False] * len(candidates)
     others, named = _others(question, candidates), question.value_terms
     candidates = [
@@ -150,10 +161,21 @@ def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tup
     ]
     held = [sum(question.weights[term] or 1.0 for term in each.own | each.headed) for each in candidates]
     about = {place for place, each in enumerate(held) if place not in others and each >= max(held) / 2}
-    if not any(fits[place] for place in about):
-        return candidates, [False] * len(candidates)
-    kept = [place for place, fit in enumerate(fits) if fit is not False]
-    return [candidates[place] for place in kept], [bool(fits[place]) and place in about for place in kept]
+    out = {place for place in others if fits[place] is not None}
+    if applying := {place for place in about if fits[place]}:
+        out.update(place for place, fit in enumerate(fits) if fit is False)
+    kept = [place for place in range(len(candidates)) if place not in out]
+    return _only(candidates, kept), [place in applying for place in kept]
+
+
+def _only(candidates: Sequence[_Candidate], kept: Sequence[int]) -> list[_Candidate]:
+    """Return the candidates at the places ``kept``; one that leans on another that is left out leans on none."""
+    new = {old: place for place, old in enumerate(kept)}
+    leans = [place - new.get(old - candidates[old].unit.leans, place) for place, old in enumerate(kept)]
+    return [
+        replace(candidates[old], unit=replace(candidates[old].unit, leans=back))
+        for old, back in zip(kept, leans, strict=True)
+    ]
 
 
 def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]) -> bool:
@@ -186,9 +208,9 @@ def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[i
     for place, each in enumerate(candidates):
         about = about and each.passage is passage
         passage = each.passage
-        another = (each.unit.table is not None and each.unit.table in tables) or (
-            names_medicine(each.unit.text) and not _named(question.medicines or question.subjects, each.above)
-        )
+        another = (
+            each.unit.table is not None and each.unit.table in tables and not _named(question.medicines, each.above)
+        ) or (names_medicine(each.unit.text) and not _named(question.medicines or question.subjects, each.above))
         if _named(question.subjects, each.unit.text) or (not another and _named(question.subjects, each.above)):
             about = True
         elif another or each.unit.table is not None:
