@@ -194,7 +194,7 @@ def _unusual(question: str) -> bool:
 
 
 def _may_be_medicine(text: str) -> bool:
-    """Return whether ``text`` has a word that is no disease, food or the like, and a medicine's name or not everyday."""
+    """Return whether ``text`` holds a medicine or an uncommon word, diseases, foods and the like aside."""
     words = [word for word in fold_name(text).split() if word not in CONTEXT]
     return bool(label_terms().members_in(" ".join(words))) or not all(map(is_ordinary, words))
 
