@@ -298,7 +298,10 @@ def test_a_range_of_intervals_has_two_rates_and_a_duration_none() -> None:
 
 PLACES = (
     "An ARB may be started 6 weeks after an ACE inhibitor was stopped. Give 1 to 2 g in two doses, at most 4 g a day. "
-    "Switch patients with an unstable INR from warfarin to a DOAC. Drugs such as alpha must not be stopped abruptly."
+    "Switch patients with an unstable INR from warfarin to a DOAC. Drugs such as alpha must not be stopped abruptly. "
+    "Lesions are more frequent with coated tablets compared to wax tablets. The clinic is preferred over telephone "
+    "visits. Restart the drug 24 hours after surgery. In a study of another, bosentan, 25 male patients with normal results "
+    "were examined. Ambrisentan may do the same."
 )
 
 
@@ -315,6 +318,12 @@ PLACES = (
         ("An ARB may be started 6 weeks after an ACE inhibitor was halted.", ""),
         ("Patients with an unstable INR are switched from warfarin to a DOAC.", ""),
         ("1000 to 2000 mg are given in 2 doses, at most 4 g every 24 hours.", ""),
+        ("Lesions are more frequent with wax tablets compared with coated tablets.", "wording"),
+        ("Lesions are more frequent with coated tablets compared with wax tablets.", ""),
+        ("A visit by telephone is preferred over the clinic.", "wording"),
+        ("The clinic is preferred over a visit by telephone.", ""),
+        ("After surgery restart the drug after about 24 hours.", ""),
+        ("In a study of ambrisentan, 25 male patients with normal results were examined.", "name"),
     ],
 )
 def test_parts_of_a_sentence_in_each_others_place_are_not_supported(statement: str, reason: str) -> None:

@@ -10,15 +10,15 @@ import re
 from functools import lru_cache
 
 _STEMS = """
-afil alol antel apine asvir azepine azole bactam barb barbital bendazole bufen buvir caine capavir cept ciclib
-ciclovir cillin citabine conazole coxib cycline degludec dipine dopa dronate dronic ergoline fenac fibrate
-floxacin formin fungin gatran gepant giline gliflozin glinide gliptin glitazone glutide grel ilol kinra lidone
-limab limus lukast mab metacin methasone micin mumab mustine mycin nercept nib nidazole olol orex orexant oxacin
-oxetine oxicam pamil parib parin patide penem peridone phylline platin poetin pramine prazole pressin previr
-pril prilat profen prost quine racetam rafenib relin relix ridone rubicin sartan semide setron solone statin
-steride stim sulfa sulfan sulfone tadine taxel tegravir terol thiazide thromycin tiapine tiazem tidine tinib
-tocin trexate triptan triptyline tropin tropium vastatin vir virine vudine xaban ximab zepam zodone zolam zosin
-zumab
+afil alol antel apine asvir azepine azole bactam barb barbital bendazole bufen buvir caine capavir caserin cept ciclib
+ciclovir ciguat cillin citabine conazole coxib curium curonium cycline degludec dipine dopa dralazine dronate dronic
+entan ergoline fenac fentanil fibrate floxacin formin fungin gabalin gatran gepant giline gliflozin glinide gliptin
+glitazone glutide grel ilide ilol kinra lidone limab limus lukast mab metacin methasone micin mumab mustine mycin
+nercept nib nidazole olol orex orexant orphan orphine oxacin oxetine oxicam pamil parib parin patide penem peridone
+phylline platin poetin pramine prazole pressin previr pril prilat profen prost quine racetam rafenib relin relix
+ridone rubicin sartan semide setron solone statin steride stigmine stim sulfa sulfan sulfone tadine taxel tegravir
+terol thiazide thromycin tiapine tiazem tidine tinib tocin toin trexate trigine triptan triptyline tropin tropium
+vaptan vastatin verine vir virine vudine xaban ximab zepam zodone zolam zolamide zosin zumab
 """
 _STEM = re.compile(rf"^[a-z]{{2,}}(?:{'|'.join(sorted(_STEMS.split(), key=len, reverse=True))})$")
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tools.language.figures import COUNTS
+from tools.language.terms import terms
 
 _TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _FILLERS: Final = frozenset(
     ("a", "an", "the", "and", "or", "is", "are", "was", "were", "be", "been", "it", "they", "this", "these", "also")
 )
-_DIRECTIONS: Final = frozenset(("to", "from", "than", "rather", "instead", "before", "after", "over", "versus"))
-"""Words between two parts that cannot change places."""
+_ORDER: Final = re.compile(
+    r"\b(than|versus|compared (?:to|with)|instead of|rather than|from|to|(?:over|before|after)(?! (?:\w+ )?\d))\b"
+)
+"""Words between two parts that cannot change places, unless an amount follows; "to" after "from" alone."""
+_ORDERED: Final = frozenset(("before", "after", "to"))
+"""Words of an order; the others compare."""
 
 
 class Substitution(NamedTuple):
@@ -27,23 +30,40 @@ class Substitution(NamedTuple):
 
 
 def substitutions(statement: str, sentence: str) -> tuple[Substitution, ...]:
-    """Return what ``statement`` has in the place of other words of ``sentence``, or in another place."""
+    """Return what ``statement`` has in the place of other words of ``sentence``."""
     said, found = _tokens(statement), _tokens(sentence)
     codes = SequenceMatcher(None, said, found, autojunk=False).get_opcodes()
     changes = [
         Substitution(said[start:end], found[first:last]) for kind, start, end, first, last in codes if kind != "equal"
     ]
-    replaced = tuple(one for one in changes if one.said and one.found)
-    more = Counter(word for one in changes for word in one.said)
-    less = Counter(word for one in changes for word in one.found)
-    if more <= less and any(word in _DIRECTIONS or word[0].isdigit() for word in more):
-        return (*replaced, Substitution(tuple(more), tuple(more)))
-    return replaced
+    return tuple(one for one in changes if one.said and one.found)
 
 
-def changes_places(changes: Sequence[Substitution]) -> bool:
-    """Return whether two parts of the sentence are in each other's place."""
-    return any(Substitution(one.found, one.said) in changes for one in changes)
+def exchanges(statement: str, sentence: str) -> bool:
+    """Return whether two things are on each other's side of a comparison or an order."""
+    found = _sides(sentence)
+    for word, left, right in _sides(statement):
+        pairs = [(before - after, after - before) for other, before, after in found if other == word]
+        crossed = [bool(left & behind and right & front) for front, behind in pairs]
+        kept = [bool(left & front and right & behind) for front, behind in pairs]
+        if any(crossed) and not any(one and not other for one, other in zip(kept, crossed, strict=True)):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4_096)
+def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    """Return for each word of a comparison or order the terms before and behind it, up to the next such word."""
+    found: list[tuple[str, frozenset[str], frozenset[str]]] = []
+    for clause in text.casefold().split(";"):
+        first, *others = _ORDER.split(clause)
+        left, last = frozenset(terms(first)), ""
+        for word, part in zip(others[::2], others[1::2], strict=True):
+            right = frozenset(terms(part))
+            if word != "from" and (word != "to" or last == "from"):
+                found.append((word if word in _ORDERED else "than", left, right))
+            left, last = right, word
+    return tuple(found)
 
 
 def other_number(change: Substitution) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from chat_app.agent.statements.alignment import Substitution, changes_places, other_number, substitutions
+from chat_app.agent.statements.alignment import Substitution, exchanges, other_number, substitutions
 from chat_app.agent.statements.bindings import misbound
-from chat_app.agent.statements.polarity import reverses
+from chat_app.agent.statements.polarity import opposites, reverses
 from chat_app.events import SupportReason
 from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
@@ -111,8 +111,10 @@ def unsupported(
         ]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
         found.append(Problem("negation", plain))
-    elif is_english and repeated and not found:
+    elif is_english and alike and not found:
         found += _misplaced(plain, repeated, sources)
+        if all(exchanges(plain, unit.text) and not opposites(plain, unit.text) for unit in alike):
+            found.append(Problem("wording", plain))
     known = frozenset().union(*(source.terms for source in sources))
     if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
         found.append(Problem("wording", plain))
@@ -150,7 +152,6 @@ def _misplaced(statement: str, repeated: Sequence[_Unit], sources: Sequence[_Sou
         changes = substitutions(statement, unit.text)
         problems = [Problem("number", number) for one in changes if (number := other_number(one))]
         problems += [Problem("name", word) for one in changes for word in one.said if _is_foreign(word, one, sources)]
-        problems = problems or [Problem("wording", statement)] * changes_places(changes)
         if not problems:
             return []
     return problems
