@@ -300,8 +300,8 @@ PLACES = (
     "An ARB may be started 6 weeks after an ACE inhibitor was stopped. Give 1 to 2 g in two doses, at most 4 g a day. "
     "Switch patients with an unstable INR from warfarin to a DOAC. Drugs such as alpha must not be stopped abruptly. "
     "Lesions are more frequent with coated tablets compared to wax tablets. The clinic is preferred over telephone "
-    "visits. Restart the drug 24 hours after surgery. In a study of another, bosentan, 25 male patients with normal results "
-    "were examined. Ambrisentan may do the same."
+    "visits. Restart the drug 24 hours after surgery. In a study of another, bosentan, 25 male patients with normal "
+    "results were examined. Ambrisentan may do the same."
 )
 
 
