@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Rows 29 to 31: Milvus refuses, hangs, comes back, or holds another version's index."""
 
 from __future__ import annotations
@@ -121,14 +122,16 @@ async def test_a_failed_call_leaves_no_name_of_a_medicine_in_the_logs(
     assert "canaryzolam" not in caplog.text + printed.out + printed.err + str(caught.value)
 
 
-async def test_a_restarted_milvus_is_searched_again_without_a_restart_of_the_app(tmp_path: Path) -> None:
+async def test_a_restarted_milvus_is_searched_again_without_a_restart_of_the_app(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """It loads nothing by itself; what this process still knows of its collections no longer holds."""
-    port = free_port()
-    with milvus_lite_server(tmp_path, port) as uri:
+    sockets = tmp_path_factory.mktemp("s")
+    with milvus_lite_server(tmp_path, sockets) as uri:
         database = DrugDatabase(uri)
         await database.load_demo()
         assert (await database.search(DrugQuery(name="metformin"))).hits
-    with milvus_lite_server(tmp_path, port):
+    with milvus_lite_server(tmp_path, sockets):
         found = await database.search(DrugQuery(name="glucophage"))
     assert found.hits[0].record.generic_name == "metformin"
     await database.aclose()

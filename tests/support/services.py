@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def accepts(address: tuple[str, int] | str) -> bool:
 
 
 @contextmanager
-def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Generator[subprocess.Popen[bytes]]:
     """Run ``command`` until the block ends."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -78,18 +78,26 @@ def running(command: list[str], ready: Callable[[], bool], *, what: str) -> Iter
 
 
 @contextmanager
-def milvus_lite_server(folder: Path, port: int | None = None) -> Iterator[str]:
-    port = port or free_port()
-    command = [sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--port", str(port)]
-    with running(command, lambda: accepts(("127.0.0.1", port)), what="the Milvus Lite server"):
-        yield f"http://127.0.0.1:{port}"
+def socket_in(folder: Path | None = None) -> Generator[str]:
+    """Yield the path of a Unix socket, in ``folder`` or a new one.
+
+    It is limited to about 100 bytes, and pytest's folders can be longer.
+    """
+    with tempfile.TemporaryDirectory(prefix="asc-") as short:
+        yield str((folder or Path(short)) / "socket")
 
 
 @contextmanager
-def redis_server(folder: Path) -> Iterator[str]:
-    # A Unix socket's path is limited to about 100 bytes, and pytest's folders can be longer.
-    with tempfile.TemporaryDirectory(prefix="asc-") as short:
-        path = str(Path(short) / "redis.sock")
+def milvus_lite_server(folder: Path, sockets: Path | None = None) -> Generator[str]:
+    with socket_in(sockets) as path:
+        command = [sys.executable, "-m", "tools.milvus.lite_server", "--data-dir", str(folder), "--socket", path]
+        with running(command, lambda: accepts(path), what="the Milvus Lite server"):
+            yield f"unix://{path}"
+
+
+@contextmanager
+def redis_server(folder: Path) -> Generator[str]:
+    with socket_in() as path:
         command = [redis_binary(), "--port", "0", "--unixsocket", path, "--dir", str(folder), "--appendonly", "yes"]
         with running(command, lambda: accepts(path), what="Redis"):
             yield f"unix://{path}"
