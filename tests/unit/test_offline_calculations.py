@@ -161,6 +161,19 @@ def _short(arguments: dict[str, Any]) -> dict[str, Any]:
             "cha2ds2_vasc",
             {"age": "75 years", "sex": "male", "heart_failure": True},
         ),
+        *(
+            (
+                f"chads vasc 71 F {written}",
+                "cha2ds2_vasc",
+                {"age": "71 years", "sex": "female", "diabetes": diabetes, "stroke": stroke},
+            )
+            for written, diabetes, stroke in (
+                ("diabetes no stroke", True, False),
+                ("diabetes no, stroke yes", False, True),
+                ("diabetes: no stroke: no", False, False),
+                ("diabetes no stroke no", False, False),
+            )
+        ),
         (
             "chads vasc 59 F, no risk factors",
             "cha2ds2_vasc",

@@ -23,7 +23,11 @@ _RELATIVE: Final = re.compile(rf"\b(?:his|her|their|seine?[mnrs]?|ihre?[mnrs]?) 
 _LENGTH: Final = re.compile(r"(?<=\d) ?m\b")
 _NEGATION: Final = re.compile(r"\b(?:no|not|without|denies|denied|never|negative for|ohne|kein\w*|nicht)\b")
 _CLAUSE: Final = re.compile(r"[.;:?!]|\b(?:but|with|has|had|aber|mit)\b")
-_DENIED_AFTER: Final = re.compile(r" ?[:=]? ?(?:no|none|absent|negative|nein)\b")
+_DENIED_AFTER: Final = re.compile(
+    r" ?[:=] ?no\b| no\b(?! \w| ?[:=])| no\b(?= (?:and|but)\b|(?: \w+){1,2} (?:yes|no)\b)"
+    r"| ?[:=]? ?(?:none|absent|negative|nein)\b"
+)
+"""In "diabetes no stroke" the word "no" belongs to what follows, unless that has its own: "diabetes no stroke yes"."""
 _PARTS: Final = re.compile(r",|;|\+|\band\b|\bplus\b|\bund\b")
 
 
