@@ -11,7 +11,7 @@ import pytest
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.events import AgentEvent, Notice, RunItemStreamEvent, ToolOutputRunItem, TurnStarted
-from chat_app.safety.emergency_notice import ENGLISH, GERMAN
+from chat_app.safety.emergency_notice import TEXTS
 from tests.support.engine import clinic, consult, ended, text_of
 from tests.support.offline_server import offline_server
 from tools.drug_database import DrugDatabase, drug_tools
@@ -64,7 +64,7 @@ async def test_an_overdose_gets_the_notice_first_and_the_overdosage_section(
         events = await consult(agent, OVERDOSE)
     assert isinstance(events[0], TurnStarted)
     assert isinstance(events[1], Notice)
-    assert notices(events) == [ENGLISH]
+    assert notices(events) == [TEXTS["en"]]
     assert tools_called(events) == {"search_overdosage"}
     answer = text_of(events)
     assert "acetaminophen, in an overdose:" in answer, "the question may tell of another emergency"
@@ -86,7 +86,7 @@ async def test_an_emergency_without_an_exposure_is_answered_below_the_notice(
 ) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, question)
-    assert notices(events) == [ENGLISH]
+    assert notices(events) == [TEXTS["en"]]
     assert "search_overdosage" not in tools_called(events)
     assert dose in text_of(events)
 
@@ -115,7 +115,7 @@ async def test_a_medicine_that_no_overdose_speaks_of_is_no_antidote(
 async def test_a_german_emergency_gets_the_german_notice(drugs: DrugDatabase, server: str, redis_url: str) -> None:
     async with agent_with(drugs, server, redis_url) as agent:
         events = await consult(agent, UEBERDOSIS)
-    assert notices(events) == [GERMAN]
+    assert notices(events) == [TEXTS["de"]]
     assert tools_called(events) <= {"search_overdosage"}
 
 

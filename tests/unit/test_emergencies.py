@@ -8,7 +8,7 @@ from chat_app.evaluation.emergency_evaluation import JudgedQuestion, evaluate_em
 from chat_app.events import Notice, TextDelta
 from chat_app.safety.emergency_classifier import emergency_model
 from chat_app.safety.emergency_features import features
-from chat_app.safety.emergency_notice import ENGLISH, GERMAN, SPANISH, emergency_notice
+from chat_app.safety.emergency_notice import TEXTS, emergency_notice
 from scripts.train_emergencies import EXPOSURES, TRAINING, cross_validated, train
 from tests.unit.test_page_painter import ENDED, STARTED, painter
 
@@ -50,9 +50,9 @@ def test_no_test_question_is_in_the_training_set() -> None:
 @pytest.mark.parametrize(
     ("question", "text"),
     [
-        ("I want to kill myself", ENGLISH),
-        ("Ich will mich umbringen", GERMAN),
-        ("He tomado 40 comprimidos de paracetamol", SPANISH),
+        ("I want to kill myself", TEXTS["en"]),
+        ("Ich will mich umbringen", TEXTS["de"]),
+        ("He tomado 40 comprimidos de paracetamol", TEXTS["es"]),
         ("What is the maximum dose of metformin?", None),
         ("What does the Overdosage section of the label say?", None),
         ("", None),

@@ -37,19 +37,14 @@ _PRONOUN: Final = re.compile(
     r"|\bthe (?:drug|medicine|medication|same|former|latter)\b",
     re.IGNORECASE,
 )
-_INTERROGATIVE: Final = re.compile(
-    r"^\s*(?:what|which|when|who|how|why|where|is|are|do|does|can|should)\b", re.IGNORECASE
-)
-_CLAUSE: Final = re.compile(
-    r"^\s*(?:what |which |when |who |how |why |where )?(?:is|are|do|does|can|should)\b(?!.*\bthe\b)", re.IGNORECASE
-)
-"""A question with a verb and no definite article, which points at what was said before."""
-_EXPLETIVE: Final = re.compile(
-    r"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!(?:in|for|with|during|after|before|if|when|on|at|under|without)\b)(?=\w))",
-    re.IGNORECASE,
-)
-"""An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen"."""
-_PLACE: Final = re.compile(r"^(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b", re.IGNORECASE)
+_ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
+_PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
+_INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
+# A verb and no definite article, which points at what was said before.
+_CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
+# An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
+_EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
+_PLACE: Final = re.compile(rf"^{_PLACES}", re.IGNORECASE)
 _PATIENT: Final = re.compile(
     r"^(?:the |a |my |this )?(?:patients?|person|people|someone) (?:is|are|has|have|who (?:is|are|has|have)) ",
     re.IGNORECASE,
