@@ -59,6 +59,18 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+async def test_the_rows_of_one_table_leave_room_for_other_passages(library: GuidelineLibrary, tmp_path: Path) -> None:
+    drugs = "\n".join(f"| Fever drug {name} | {dose} mg of the fever drug |" for dose, name in enumerate("ABCDEFGH", 1))
+    table = f"Table 1. Fever drugs\n\n| Fever drug | Dose |\n|---|---|\n{drugs}"
+    text = WHO.replace("Give paracetamol 1 g by mouth for fever in adults.", table)
+    await library.add(write(tmp_path / "table.md", text))
+    await library.add(write(tmp_path / "who.md", WHO))
+    found = (await library.search("dose of the fever drug", limit=6)).passages
+    rows = [each for each in found if each.document_id.startswith("table-md") and "Fever drug H" not in each.text]
+    assert len(rows) <= 2
+    assert any(each.document_id.startswith("who-md") for each in found)
+
+
 async def test_a_search_can_be_limited_by_document_issuer_and_date(library: GuidelineLibrary, tmp_path: Path) -> None:
     await library.add(write(tmp_path / "who.md", WHO))
     await library.add(write(tmp_path / "old.md", OLD))

@@ -33,7 +33,7 @@ from chat_app.offline.extraction.evidence import (
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored, scored
-from chat_app.offline.extraction.selection import Selection, chosen_of
+from chat_app.offline.extraction.selection import ROOM, Selection, chosen_of
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.common_words import language_of
@@ -154,10 +154,9 @@ def _fits(unit: Unit) -> bool:
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
     """Sources and groups by their best quote, asked sections of labels first, in reading order; other drugs last."""
-    ranked = sorted(
-        quotes,
-        key=lambda quote: (quote.is_aside, not quote.fits, quote.passage.part not in sections, -quote.score),
-    )
+    enough = max(quote.score for quote in quotes) - ROOM.worse
+    asked = {id(quote) for quote in quotes if quote.passage.part in sections and quote.score >= enough}
+    ranked = sorted(quotes, key=lambda quote: (quote.is_aside, not quote.fits, id(quote) not in asked, -quote.score))
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
     groups = list(dict.fromkeys(map(_group, ranked)))
     fitting = {_group(quote) for quote in quotes if quote.fits}

@@ -26,7 +26,7 @@ KEPT_TERMS = 20_000
 """Passages whose terms stay in memory; 200 terms each, shared between passages, are about 35 MB in all."""
 _TELLING = 6
 """Best passages in which a word that only asks has to be, to count as a word of the subject."""
-MAX_ROWS = 3
+MAX_ROWS = 2
 """Rows of one page's tables in one result: the page's own passage holds the whole table."""
 
 
