@@ -107,10 +107,10 @@ def test_no_two_modules_share_a_name() -> None:
     assert {name: found for name, found in homes.items() if len(found) > 1 and name not in CONVENTIONAL} == {}
 
 
-def test_no_two_public_classes_share_a_name() -> None:
+def test_no_two_classes_share_a_name() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
     for path in modules():
         for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            if isinstance(node, ast.ClassDef):
                 homes[node.name].append(dotted(path))
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}

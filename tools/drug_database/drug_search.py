@@ -74,7 +74,7 @@ class DrugSnapshot:
     index: NameIndex
 
 
-class _Asked(NamedTuple):
+class _Wanted(NamedTuple):
     """The forms, routes and populations that a question names beside the medicine."""
 
     forms: tuple[str, ...]
@@ -141,7 +141,7 @@ class Searcher:
         reading = self._read(client, state, question, query)
         filters = Filters.of(query)
         most = max(query.limit, _MOST_OF_ONE_NAME) if not filters.active else min(50, query.limit * 8)
-        hits = self._hits(client, state, reading.candidates[:most], filters, _Asked.of(question, query))[: query.limit]
+        hits = self._hits(client, state, reading.candidates[:most], filters, _Wanted.of(question, query))[: query.limit]
         note = " ".join([*_notes(reading, hits, filters), *_unlisted(question, hits)])
         absent = not hits and bool(reading.notes)
         return DrugSearchResult(
@@ -186,7 +186,7 @@ class Searcher:
         return reading
 
     def _hits(
-        self, client: Client, state: DrugSnapshot, candidates: Sequence[NameCandidate], filters: Filters, asked: _Asked
+        self, client: Client, state: DrugSnapshot, candidates: Sequence[NameCandidate], filters: Filters, asked: _Wanted
     ) -> tuple[DrugHit, ...]:
         records = self.records(client, state, [state.index.keys[one.entry] for one in candidates])
         hits: list[DrugHit] = []
