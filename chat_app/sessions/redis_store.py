@@ -129,8 +129,8 @@ class RedisSessionStore:
             agent_ready=agent_ready,
         )
         # The index first: an entry may lack its conversation, but no conversation may lack its entry.
-        await self._index.remember(user_id, session.session_id)
-        await self._write(redis_scripts.CREATE, session.session_id, *_flat(session))
+        remembering = self._index.remember(user_id, session.session_id)
+        await asyncio.gather(remembering, self._write(redis_scripts.CREATE, session.session_id, *_flat(session)))
         return session
 
     async def get(self, session_id: str, user_id: str) -> Session | None:

@@ -39,6 +39,8 @@ def api_router(runtime: Runtime) -> APIRouter:
     from chat_app.interface.rendering.sockets import disconnect_user
 
     router = APIRouter()
+    # First, because a router tries its routes in order.
+    router.include_router(consult_router(runtime), prefix="/api/v1")
     router.include_router(health_router(runtime), tags=["health"])
     router.include_router(text_router(runtime.settings.storage.data_dir / "page"), include_in_schema=False)
     router.include_router(asset_router(Path(build_dir, "assets")), include_in_schema=False)
@@ -52,7 +54,6 @@ def api_router(runtime: Runtime) -> APIRouter:
     router.include_router(file_router(runtime), prefix="/api/v1", include_in_schema=False)
     router.include_router(infobutton_router(runtime), include_in_schema=False)
     router.routes.append(Route(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False))
-    router.include_router(consult_router(runtime), prefix="/api/v1")
     router.include_router(conversation_router(runtime), prefix="/api/v1")
     router.include_router(thread_router(runtime), prefix="/api/v1", tags=["conversations"])
     router.include_router(source_router(runtime), prefix="/api/v1", tags=["sources"])

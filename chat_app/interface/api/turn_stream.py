@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 from uuid import uuid4
 
@@ -96,9 +97,9 @@ class RecentQuestions:
         self._questions[question.id] = question
         for model, turn in question.turns.items():
             self._questions.setdefault(turn.id, AskedQuestion(question.owner, {model: turn}, id=turn.id))
-        answered = [key for key, known in self._questions.items() if known.ended]
-        for key in answered[: max(0, len(self._questions) - KEPT_QUESTIONS)]:
-            del self._questions[key]
+        for key in list(islice(self._questions, max(0, len(self._questions) - KEPT_QUESTIONS))):
+            if self._questions[key].ended:
+                del self._questions[key]
 
     def keep_a_while(self, turn: LiveTurn) -> None:
         """Forget the ended ``turn``, and a question that it ended, once readers had their time."""
