@@ -85,6 +85,11 @@ def test_the_sentence_whose_bound_holds_the_patients_value_comes_first() -> None
     assert _zorbium("zorbium clot prophylaxis CrCl 70", usual, reduced)[0] == usual
 
 
+def test_a_bound_of_the_asked_medicine_counts_though_it_names_the_disease_otherwise() -> None:
+    use, dose = "Zorbium is for phlebitis of the leg in adults.", "Zorbium is halved at a weight of 60 kg or less."
+    assert dose in _zorbium("zorbium phlebitis leg adults 54 kg", use, dose, "Quixium is another medicine.")
+
+
 def test_a_sentence_without_bounds_needs_more_of_the_question() -> None:
     reduced = "The dose of zorbium is reduced when the CrCl is below 30 mL/min."
     usual = "One tablet of zorbium a day is the usual dose for gout."

@@ -149,8 +149,8 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
 def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tuple[Sequence[_Candidate], list[bool]]:
     """Return the candidates, and which of them have bounds that the patient's values fulfil.
 
-    These hold at least half as much of the question as the best candidate. Where there are any, bounds that leave the
-    patient out are left out; those of a medicine that was not asked for always are.
+    These are about an asked medicine, or hold at least half as much of the question as the best candidate. Where there
+    are any, bounds that leave the patient out are left out; those of a medicine that was not asked for always are.
     """
     fits = [fits_patient(question.text, each.cells) for each in candidates]
     if all(fit is None for fit in fits):
@@ -160,7 +160,8 @@ def _of_the_patient(question: Question, candidates: Sequence[_Candidate]) -> tup
         replace(each, own=each.own | named) if fit else each for each, fit in zip(candidates, fits, strict=True)
     ]
     held = [sum(question.weights[term] or 1.0 for term in each.own | each.headed) for each in candidates]
-    about = {place for place, each in enumerate(held) if place not in others and each >= max(held) / 2}
+    enough = 0.0 if others else max(held) / 2
+    about = {place for place, each in enumerate(held) if place not in others and each >= enough}
     out = {place for place in others if fits[place] is not None}
     if applying := {place for place in about if fits[place]}:
         out.update(place for place, fit in enumerate(fits) if fit is False)
