@@ -30,8 +30,7 @@ os.environ.setdefault(FOLDER, _FORKS.name)
 os.environ.setdefault("TESTS_RUN", str(os.getpid()))
 # Each HTTP client reads all trusted authorities, which takes 40 ms: they trust one, that nobody has the key of.
 _AUTHORITIES = tempfile.TemporaryDirectory(prefix="asclepius-authorities-")
-if "SSL_CERT_FILE" not in os.environ:
-    os.environ["SSL_CERT_FILE"] = str(server_certificate("authority.invalid", Path(_AUTHORITIES.name))[1])
+os.environ["SSL_CERT_FILE"] = str(server_certificate("authority.invalid", Path(_AUTHORITIES.name))[1])
 
 # Generated examples have no time limit, which would fail on a busy machine alone, and are the same in each run: a new
 # counterexample is found by `--hypothesis-profile=explore`, and not in the middle of somebody's change.
