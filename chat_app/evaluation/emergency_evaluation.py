@@ -29,7 +29,7 @@ class JudgedQuestion(Frozen):
     group: str = ""
     """The part of a test set that it is counted with; in the training set, of the questions written one by one."""
     illness: bool = False
-    """An emergency without an exposure: nothing was taken, given or breathed in too much, and it is no self-harm."""
+    """An emergency without an exposure: no self-harm, and no harm from something taken, given or breathed in."""
 
     @property
     def exposure(self) -> bool:

@@ -18,7 +18,7 @@ MOST_ALARMS = {
     "blind": 0.06,
     "doses": 0.01,
     "pairs": 0.04,
-    "unseen": 0.005,
+    "unseen": 0.01,
     "toxicology": 0.02,
     "toxicology later": 0.03,
     "doses later": 0.005,
