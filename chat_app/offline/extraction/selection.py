@@ -22,7 +22,7 @@ class Room(NamedTuple):
 
 
 ROOM: Final = Room(worse=2.5, words=70)
-BEST: Final = 3
+BEST: Final = 4
 """So many are added whatever their length: a long one does not take the room of the next best."""
 REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
