@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -426,10 +426,15 @@ async def test_a_user_has_the_limits_of_the_other_api_and_nothing_is_left_of_a_r
 async def test_a_question_is_in_the_history_and_the_audit_log(redis_url: str, tmp_path: Path) -> None:
     async with facade(CITED, redis_url, tmp_path) as there:
         await there.client().chat.completions.create(model="asclepius", messages=QUESTION)
-        async with there.api.runtime.history.engine.connect() as connection:
-            recorded = {tuple(row) for row in await connection.execute(sql("SELECT action, actor FROM audit"))}
-            named = (await connection.execute(sql('SELECT "name" FROM threads'))).scalars().all()
-    assert {("key", "ana"), ("question", "ana"), ("sources", "ana")} <= recorded
+        recorded: set[tuple[str, str]] = set()
+        named: Sequence[str] = ()
+        # The sources are recorded once the answer has been sent.
+        async with asyncio.timeout(60):
+            while not {("key", "ana"), ("question", "ana"), ("sources", "ana")} <= recorded:
+                async with there.api.runtime.history.engine.connect() as connection:
+                    rows = await connection.execute(sql("SELECT action, actor FROM audit"))
+                    recorded = {(row.action, row.actor) for row in rows}
+                    named = (await connection.execute(sql('SELECT "name" FROM threads'))).scalars().all()
     assert named == ["How much metformin?"]
 
 
