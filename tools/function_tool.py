@@ -92,8 +92,8 @@ class FunctionTool:
         self.max_parallel = max_parallel
         self.retries = retries if idempotent else 0
         self._executor = executor
-        self._hidden = frozenset(hidden)
-        self._schema = schema or ToolSchema(fn, hidden=self._hidden)
+        self.hidden = frozenset(hidden)
+        self._schema = schema or ToolSchema(fn, hidden=self.hidden)
         self.definition = FunctionDefinition(
             name=self.name,
             description=description or self._schema.description,
@@ -134,7 +134,7 @@ class FunctionTool:
         Raises:
             TypeError: A parameter in ``given`` is not hidden.
         """
-        if not self._hidden.issuperset(given or ()):
+        if not self.hidden.issuperset(given or ()):
             raise TypeError(f"{self.name}: only hidden parameters can be given")
         call = function or self._function(arguments)
         started = time.perf_counter()

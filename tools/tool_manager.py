@@ -48,6 +48,10 @@ class ToolManager:
         """Return the names of all tools, or of those of one ``source``."""
         return tuple(name for name, tool in self._tools.items() if source in {None, tool.source})
 
+    def taking(self, parameter: str) -> tuple[str, ...]:
+        """Return the names of the tools with the hidden ``parameter``."""
+        return tuple(name for name, tool in self._tools.items() if parameter in tool.hidden)
+
     def relevant(self, names: Iterable[str], text: str) -> tuple[str, ...]:
         """Return those of ``names`` that are worth declaring where the last questions are ``text``."""
         tools = [self._tools[name] for name in names if name in self._tools]

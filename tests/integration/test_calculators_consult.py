@@ -64,3 +64,21 @@ async def test_what_is_missing_is_asked_and_the_next_message_completes_it(server
     assert not any(event.type == "citation" for event in asked)
     assert "Result: eGFR 45 ml/min/1.73 m²" in text_of(answered)
     assert "Serum creatinine: 115 µmol/l (1.301 mg/dl)" in text_of(answered)
+
+
+async def test_a_german_question_is_answered_in_german(server: str, redis_url: str) -> None:
+    async with clinic(server, redis_url, calculator_tools()) as agent:
+        asked = await consult(agent, "Berechne die eGFR einer 67-jährigen Frau")
+        conversation = next(event.conversation_id for event in asked if event.type == "turn_started")
+        answered = await consult(agent, "Ihr Kreatinin ist 115 µmol/l", conversation_id=conversation)
+        of_figures = await consult(agent, "BMI 80 kg 180 cm")
+
+    assert text_of(asked) == "Für „eGFR“ fehlen noch: Serumkreatinin (mg/dl oder µmol/l)."
+    answer = text_of(answered)
+    assert "**eGFR (CKD-EPI 2021, Kreatinin)**" in answer
+    assert "Angaben: Alter: 67 Jahre; Geschlecht: weiblich; Serumkreatinin: 115 µmol/l (1.301 mg/dl)" in answer
+    assert "Beurteilung: G3a, 45–59: Leicht bis mäßig vermindert" in answer
+    (reference,) = references(answered).references
+    assert "Ergebnis: eGFR 45 ml/min/1.73 m²" in reference.quotes
+    assert references(answered).dropped == 0
+    assert "Interpretation: 18.5–24.9: Normal range" in text_of(of_figures)

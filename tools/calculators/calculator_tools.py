@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import re
 from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
@@ -24,6 +25,7 @@ from tools.calculators.opioids import calculate_opioid_mme
 from tools.calculators.pneumonia import calculate_curb65
 from tools.calculators.point_scores import point_scores
 from tools.calculators.quantities import Age, Quantity
+from tools.calculators.wording import ENGLISH, LANGUAGE, either, languages, translate, wording
 from tools.function_tool import FunctionTool
 from tools.language.folding import fold_phrase
 from tools.language.named_lists import any_of, listed
@@ -45,6 +47,9 @@ _CALCULATORS: dict[Callable[..., Calculation], str] = {
 """Each calculator with its title."""
 _ENOUGH_INPUTS = 3
 _AGED = re.compile(r"\d ?-?(?:y\b|yo\b|y/o|yrs?\b|years?\b|jahre|jähr|[mf]\b)")
+_SOURCE = "source"
+_FIXED = ("calculation", "needs", _SOURCE)
+"""Fields that have the same name in every language."""
 _RULE = "Pass null for what the user did not state."
 
 
@@ -64,32 +69,45 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
     parameters = inspect.signature(function).parameters
     nullable = {name: hints[name] | None for name in parameters}
 
-    def run(**inputs: Any) -> ToolResult:
+    def run(*, language: str = ENGLISH, **inputs: Any) -> ToolResult:
+        LANGUAGE.set(language)
         try:
-            given, lines, notes = _checked(presentation.title, inputs, required, labels)
+            said = {name: translate(label) for name, label in labels.items()}
+            given, lines, notes = _checked(presentation.title, inputs, required, said)
             return _result(function(**given), lines, notes)
         except InputNeeded as needed:
             return ToolResult(data={"needs": str(needed)}, summary=Phrase(text="needs input"))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
-    run.__annotations__ = {**nullable, "return": ToolResult}
+    run.__annotations__ = {**nullable, "language": str, "return": ToolResult}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [parameter.replace(annotation=nullable[name]) for name, parameter in parameters.items()]
+        [
+            *(parameter.replace(annotation=nullable[name]) for name, parameter in parameters.items()),
+            inspect.Parameter("language", inspect.Parameter.KEYWORD_ONLY, default=ENGLISH, annotation=str),
+        ]
     )
-    tool = FunctionTool(run, presentation=presentation, idempotent=True)
+    tool = FunctionTool(run, presentation=presentation, idempotent=True, hidden=["language"])
     tool.definition = tool.definition.model_copy(update={"description": f"{tool.definition.description}\n{_RULE}"})
     described = tool.definition.parameters["properties"]
-    labels = {name: _label(described[name], name) for name in parameters}
-    required = {
-        name: labels[name] + _choices(hints[name])
-        for name, parameter in parameters.items()
-        if parameter.default is parameter.empty
-    }
+    labels = {name: label_of(described[name], name) for name in parameters}
+    tool.presentation = _translated(presentation, labels, tool.definition.parameters)
+    required = {name: hints[name] for name, parameter in parameters.items() if parameter.default is parameter.empty}
     for name in parameters.keys() - required.keys():
         described[name]["description"] += " Optional."
     aged = any(isinstance(hint, type) and issubclass(hint, Age) for hint in hints.values())
     tool.relevant_to = _relevance(tool.definition, aged=aged)
     return tool
+
+
+def _translated(presentation: ToolPresentation, labels: dict[str, str], schema: dict[str, Any]) -> ToolPresentation:
+    """Return ``presentation`` with the names, units and options of the inputs in every language with a catalogue."""
+    body = json.dumps([schema, *_FIXED], ensure_ascii=False)
+    translations = {
+        language: {english: word for english, word in wording(language).items() if f'"{english}"' in body}
+        | {name.replace("_", " "): wording(language).get(label, label) for name, label in labels.items()}
+        for language in languages()
+    }
+    return presentation.model_copy(update={"translations": translations})
 
 
 def _relevance(definition: FunctionDefinition, *, aged: bool) -> Callable[[str], bool]:
@@ -110,17 +128,20 @@ def _relevance(definition: FunctionDefinition, *, aged: bool) -> Callable[[str],
     return relevant
 
 
-def _label(schema: dict[str, Any], name: str) -> str:
+def label_of(schema: dict[str, Any], name: str) -> str:
+    """Return the name of an input, the beginning of its description."""
     description = str(schema.get("description") or name)
     return description.partition("Also:")[0].strip().rstrip(".").replace("\n", " ")
 
 
 def _checked(
-    title: str, inputs: dict[str, Any], required: dict[str, str], labels: dict[str, str]
+    title: str, inputs: dict[str, Any], required: dict[str, Any], labels: dict[str, str]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Return the inputs with their units settled, a line for each and notes; raise ``InputNeeded`` for all problems."""
-    missing = [ask for name, ask in required.items() if inputs[name] is None]
-    problems = [f"{title} needs: {'; '.join(missing)}."] if missing else []
+    missing = [labels[name] + _choices(hint) for name, hint in required.items() if inputs[name] is None]
+    problems = (
+        [translate("{title} needs: {inputs}.", title=translate(title), inputs="; ".join(missing))] if missing else []
+    )
     given: dict[str, Any] = {}
     notes: list[str] = []
     for name, value in inputs.items():
@@ -140,7 +161,7 @@ def _choices(hint: Any) -> str:
     is_quantity = isinstance(hint, type) and issubclass(hint, Quantity)
     options = list(hint.units()) if is_quantity and not hint.USUAL else list(get_args(hint))
     words = [option for option in options if isinstance(option, str)]
-    return f" ({' or '.join(words)})" if len(words) > 1 else ""
+    return f" ({either(words)})" if len(words) > 1 else ""
 
 
 def _settled(value: Any, label: str) -> tuple[Any, list[str]]:
@@ -152,7 +173,9 @@ def _settled(value: Any, label: str) -> tuple[Any, list[str]]:
         parts = [_settled(part, label) for part in value]
         return [part for part, _ in parts], [note for _, notes in parts for note in notes]
     if isinstance(value, BaseModel):
-        fields = {name: _settled(getattr(value, name), f"{label}, {name}") for name in type(value).model_fields}
+        fields = {
+            name: _settled(getattr(value, name), f"{label}, {translate(name)}") for name in type(value).model_fields
+        }
         settled = value.model_copy(update={name: part for name, (part, _) in fields.items()})
         return settled, [note for _, notes in fields.values() for note in notes]
     return value, []
@@ -161,7 +184,7 @@ def _settled(value: Any, label: str) -> tuple[Any, list[str]]:
 def _shown(value: Any) -> str:
     match value:
         case bool():
-            return "yes" if value else "no"
+            return translate("yes" if value else "no")
         case Quantity():
             return value.text
         case list():
@@ -170,41 +193,38 @@ def _shown(value: Any) -> str:
             parts = (getattr(value, name) for name in type(value).model_fields)
             return ", ".join(_shown(part) for part in parts if part is not None)
         case _:
-            return str(value)
+            return translate(str(value))
 
 
 def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
     """Return what an answer states; all bands and workings are in the passage that it cites."""
-    results = [f"{result.name} {result.text}" for result in calculation.results]
+    results = [f"{translate(result.name)} {result.text}" for result in calculation.results]
     said: dict[str, JsonValue] = {
         "result": "; ".join(results),
         "inputs": list(inputs),
-        "interpretation": calculation.interpretation,
-        "notes": [*calculation.notes, *notes],
-        "formula": calculation.formula,
-        "valid_for": calculation.valid_for,
-        "source": _cited(calculation.source),
+        "interpretation": translate(calculation.interpretation),
+        "notes": [*map(translate, calculation.notes), *notes],
+        "formula": translate(calculation.formula),
+        "valid_for": translate(calculation.valid_for),
+        _SOURCE: _cited(calculation.source),
     }
     further: dict[str, JsonValue] = {
         "workings": list(calculation.workings),
-        "bands": [f"{band.label}: {band.meaning}" for band in calculation.bands],
+        "bands": [band.text for band in calculation.bands],
         "bands_source": _cited(calculation.bands_source) if calculation.bands_source else "",
     }
-    said = {name: value for name, value in said.items() if value}
-    passage = _passage(calculation, {**said, **{name: value for name, value in further.items() if value}})
+    said = {name if name == _SOURCE else translate(name): value for name, value in said.items() if value}
+    passage = _passage(calculation, {**said, **{translate(name): value for name, value in further.items() if value}})
     return ToolResult(
-        data={"cite": passage.id, "calculation": calculation.title, **said},
+        data={"cite": passage.id, "calculation": translate(calculation.title), **said},
         passages=(passage,),
         summary="; ".join(result.text for result in calculation.results),
     )
 
 
 def _passage(calculation: Calculation, fields: dict[str, JsonValue]) -> Passage:
-    lines = [
-        f"{name.replace('_', ' ').capitalize()}: {'; '.join(map(str, value)) if isinstance(value, list) else value}"
-        for name, value in fields.items()
-    ]
-    text = "\n".join(lines)
+    shown = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in fields.items()}
+    text = "\n".join(f"{translate(name).replace('_', ' ').capitalize()}: {value}" for name, value in shown.items())
     version = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     name = calculation.title.casefold().replace(" ", "-")
     return Passage(
@@ -214,7 +234,7 @@ def _passage(calculation: Calculation, fields: dict[str, JsonValue]) -> Passage:
         title=calculation.source.title,
         issuer=calculation.source.citation,
         version=calculation.source.year,
-        section=calculation.title,
+        section=translate(calculation.title),
         text=text,
         url=calculation.source.url,
     )

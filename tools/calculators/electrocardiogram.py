@@ -6,6 +6,7 @@ from typing import Final
 
 from tools.calculators.models import Band, Calculation, Result, Source, band_of
 from tools.calculators.quantities import HeartRate, QTInterval, Sex
+from tools.calculators.wording import translate
 
 _AHA: Final = Source(
     title="AHA/ACCF/HRS Recommendations for the Standardization and Interpretation of the Electrocardiogram, Part IV: "
@@ -34,7 +35,7 @@ def calculate_qtc(qt: QTInterval, heart_rate: HeartRate, sex: Sex | None = None)
     fridericia = round(qt.amount / interval ** (1 / 3))
     limit = {"female": 460, "male": 450}
     bands = tuple(
-        Band(label=f"≥{limit[one]} ms, {one}", low=limit[one], meaning="Prolonged QT interval")
+        Band(label=f"≥{limit[one]} ms, {translate(one)}", low=limit[one], meaning="Prolonged QT interval")
         for one in (("female", "male") if sex is None else (sex,))
     )
     short = Band(label="≤390 ms", low=0, meaning="Short QT interval")
@@ -50,5 +51,7 @@ def calculate_qtc(qt: QTInterval, heart_rate: HeartRate, sex: Sex | None = None)
         valid_for="Regular rhythm; at heart rates far from 60 beats/min Bazett over- or undercorrects",
         source=_AHA,
         bands=(short, *bands),
-        interpretation=f"{found} (by Bazett)" if found else "The limit for prolongation depends on the sex",
+        interpretation=translate("{band} (by Bazett)", band=found)
+        if found
+        else "The limit for prolongation depends on the sex",
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 from tools.calculators.models import Calculation, Result, Source
 from tools.calculators.quantities import Albumin, Bilirubin, Creatinine, InternationalRatio, Sex, Sodium
+from tools.calculators.wording import translate
 
 _KIM: Final = Source(
     title="MELD 3.0: The Model for End-Stage Liver Disease Updated for the Modern Era",
@@ -68,7 +69,7 @@ def calculate_meld3(
         "137 mmol/l, albumin 1.5 to 3.5 g/dl",
         valid_for="Adults with chronic liver disease",
         source=_KIM,
-        workings=tuple(f"{name}: {value:+.2f}" for name, value in terms),
+        workings=tuple(f"{translate(name)}: {value:+.2f}" for name, value in terms),
         notes=(
             ()
             if dialysis is not None

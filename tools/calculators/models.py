@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tools.calculators.wording import translate
 from tools.errors import ToolError
 from tools.types import Frozen
 
@@ -31,6 +32,11 @@ class Band(Frozen):
     """The lowest value of the range; the range ends where the next one begins."""
     meaning: str
 
+    @property
+    def text(self) -> str:
+        """The range and its meaning."""
+        return f"{translate(self.label)}: {translate(self.meaning)}"
+
 
 class Result(Frozen):
     """One computed number, rounded as it is reported."""
@@ -43,7 +49,7 @@ class Result(Frozen):
     @property
     def text(self) -> str:
         """The number with its unit."""
-        return f"{self.value:.{self.decimals}f} {self.unit}".strip()
+        return f"{self.value:.{self.decimals}f} {translate(self.unit)}".strip()
 
 
 class Calculation(Frozen):
@@ -66,4 +72,4 @@ class Calculation(Frozen):
 def band_of(value: float, bands: Sequence[Band]) -> str:
     """Return the label and meaning of the band that holds ``value``; ``bands`` ascend."""
     found = [band for band in bands if value >= band.low]
-    return f"{found[-1].label}: {found[-1].meaning}" if found else ""
+    return found[-1].text if found else ""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tools.calculators.models import Band, Calculation, InputNeeded, Result, Source, band_of
 from tools.calculators.quantities import Frequency, OpioidAmount
+from tools.calculators.wording import translate
 from tools.types import Frozen
 
 _CDC: Final = Source(
@@ -69,14 +70,14 @@ def calculate_opioid_mme(opioids: list[OpioidDose]) -> Calculation:
         opioids: Each opioid with the amount of one dose and how often it is taken.
     """
     if not opioids:
-        raise InputNeeded("Give each opioid with the amount of one dose and how often it is taken.")
+        raise InputNeeded(translate("Give each opioid with the amount of one dose and how often it is taken."))
     terms: list[str] = []
     total = 0.0
     for opioid in opioids:
         amount, text = _daily(opioid)
         factor = _FACTORS[opioid.drug]
         total += amount * factor
-        terms.append(f"{opioid.drug}: {text} × {factor:g} = {amount * factor:g} MME")
+        terms.append(f"{translate(opioid.drug)}: {text} × {factor:g} = {amount * factor:g} MME")
     return Calculation(
         title="Morphine milligram equivalents (CDC 2022)",
         results=(Result(name="Total", value=round(total, 1), unit="MME/day", decimals=1),),
@@ -86,7 +87,7 @@ def calculate_opioid_mme(opioids: list[OpioidDose]) -> Calculation:
         source=_CDC,
         workings=tuple(terms),
         bands=_DOSES,
-        interpretation=band_of(total, _DOSES) or "Below 50 MME/day: the guideline states no band",
+        interpretation=band_of(total, _DOSES) or translate("Below 50 MME/day: the guideline states no band"),
         notes=(
             "Do not use the calculated dose in MMEs to determine the doses to use when converting one opioid to "
             "another.",
@@ -98,11 +99,13 @@ def _daily(opioid: OpioidDose) -> tuple[float, str]:
     """Return the daily amount in mg, or the rate of a patch in µg/h, and how it was worked out."""
     dose = opioid.dose
     if (opioid.drug == _PATCH) != (dose.unit == "µg/h"):
-        wanted = "µg/h" if opioid.drug == _PATCH else "mg for each dose"
-        raise InputNeeded(f"Give the dose of {opioid.drug} in {wanted}.")
+        wanted = "µg/h" if opioid.drug == _PATCH else translate("mg for each dose")
+        raise InputNeeded(translate("Give the dose of {drug} in {unit}.", drug=translate(opioid.drug), unit=wanted))
     if opioid.drug == _PATCH:
         return dose.value, f"{dose.value:g} µg/h"
     if opioid.frequency is None:
-        raise InputNeeded(f"How often a day is {opioid.drug} {dose.value:g} mg taken?")
+        raise InputNeeded(
+            translate("How often a day is {drug} {dose} mg taken?", drug=translate(opioid.drug), dose=f"{dose.value:g}")
+        )
     times = opioid.frequency.amount
-    return dose.value * times, f"{dose.value:g} mg × {times:g} a day"
+    return dose.value * times, f"{dose.value:g} mg × {times:g} {translate('times a day')}"

@@ -7,6 +7,7 @@ from typing import Final
 from tools.calculators.models import Band, Calculation, InputNeeded, Result, Source, band_of
 from tools.calculators.points import Item, add_up
 from tools.calculators.quantities import AdultAge, BloodPressure, RespiratoryRate, Urea, UreaNitrogen
+from tools.calculators.wording import translate
 
 _LIM: Final = Source(
     title="Defining community acquired pneumonia severity on presentation to hospital: an international derivation and "
@@ -48,7 +49,9 @@ def calculate_curb65(
         urea_nitrogen: Blood urea nitrogen; give this or the urea. Also: BUN, urea nitrogen.
     """
     if urea is None and urea_nitrogen is None:
-        raise InputNeeded("Give the blood urea (mmol/l or mg/dl) or the blood urea nitrogen (mg/dl or mmol/l).")
+        raise InputNeeded(
+            translate("Give the blood urea (mmol/l or mg/dl) or the blood urea nitrogen (mg/dl or mmol/l).")
+        )
     # 1 mmol/l of urea holds 2.801 mg/dl of nitrogen.
     amount = urea.amount if urea is not None else urea_nitrogen.amount / 2.801 if urea_nitrogen is not None else 0
     low_pressure = systolic.amount < 90 or diastolic.amount <= 60

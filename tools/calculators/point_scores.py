@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from tools.calculators.models import Band, Calculation, Result, Source, band_of
 from tools.calculators.points import Item, add_up
 from tools.calculators.quantities import AdultAge, CalfDifference, HeartRate, Quantity, Sex
+from tools.calculators.wording import translate
 from tools.types import Frozen
 
 Value = Quantity[Any] | str | bool | None
@@ -86,7 +87,7 @@ class PointScore(Frozen):
         """Add up the points; a criterion that was not stated is listed and counts as absent."""
         score = add_up(self._items(inputs, required=False), stated=self._items(inputs, required=True))
         bands = tuple(band for band in self.bands if not band.input or inputs[band.input] == band.option)
-        unnamed = f"Below {bands[0].low:g}: the guideline states no band"
+        unnamed = translate("Below {low}: the guideline states no band", low=f"{bands[0].low:g}")
         return Calculation(
             title=self.heading,
             results=(Result(name=self.result, value=score.total, unit=self.unit, decimals=self.decimals),),

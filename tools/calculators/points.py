@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tools.calculators.models import InputNeeded
+from tools.calculators.wording import translate
 
 
 class Item(NamedTuple):
@@ -32,12 +33,12 @@ def add_up(items: Sequence[Item], *, stated: Sequence[Item] = ()) -> Score:
     """
     open_items = [item for item in items if item.present is None]
     if items and len(open_items) == len(items):
-        asked = "; ".join(item.label for item in items)
-        raise InputNeeded(f"State which of these are present or absent: {asked}.")
+        asked = "; ".join(translate(item.label) for item in items)
+        raise InputNeeded(translate("State which of these are present or absent: {items}.", items=asked))
     everything = [*stated, *items]
     total = sum(item.points for item in everything if item.present)
-    workings = tuple(f"{item.label}: {item.points:+g}" for item in everything if item.present)
-    return Score(total, workings or ("No criterion is present: 0",), _notes(open_items, total))
+    workings = tuple(f"{translate(item.label)}: {item.points:+g}" for item in everything if item.present)
+    return Score(total, workings or (translate("No criterion is present: 0"),), _notes(open_items, total))
 
 
 def _notes(open_items: Sequence[Item], total: float) -> tuple[str, ...]:
@@ -45,5 +46,6 @@ def _notes(open_items: Sequence[Item], total: float) -> tuple[str, ...]:
         return ()
     low = total + sum(item.points for item in open_items if item.points < 0)
     high = total + sum(item.points for item in open_items if item.points > 0)
-    listed = "; ".join(item.label for item in open_items)
-    return (f"Not stated and counted as absent: {listed}. Depending on these the score is {low:g} to {high:g}.",)
+    listed = "; ".join(translate(item.label) for item in open_items)
+    told = "Not stated and counted as absent: {items}. Depending on these the score is {low} to {high}."
+    return (translate(told, items=listed, low=f"{low:g}", high=f"{high:g}"),)

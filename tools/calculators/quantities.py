@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from tools.calculators.models import InputNeeded
+from tools.calculators.wording import either, translate
 from tools.types import Frozen
 
 Unit = TypeVar("Unit", bound=str)
@@ -42,8 +43,8 @@ class Quantity(Frozen, Generic[Unit]):
     def text(self) -> str:
         """The value as given, and in the first unit where that is another."""
         first = next(iter(self.units()))
-        given = f"{self.value:g} {self.unit or first}"
-        return given if self.unit in {None, first} else f"{given} ({self.amount:.4g} {first})"
+        given = f"{self.value:g} {translate(self.unit or first)}"
+        return given if self.unit in {None, first} else f"{given} ({self.amount:.4g} {translate(first)})"
 
     def checked(self, label: str) -> tuple[Quantity[Unit], str]:
         """Return the quantity with a unit, and a note if the unit was inferred; raise ``InputNeeded``."""
@@ -52,12 +53,14 @@ class Quantity(Frozen, Generic[Unit]):
         if self.unit is None and len(units) > 1 and not self.USUAL:
             fitting = [unit for unit, factor in units.items() if low <= self.value * factor <= high]
             if len(fitting) != 1:
-                raise InputNeeded(f"Give the unit of {label} ({' or '.join(units)}).")
+                raise InputNeeded(translate("Give the unit of {label} ({units}).", label=label, units=either(units)))
             inferred = self.model_validate({"value": self.value, "unit": fitting[0]})
-            return inferred, f"{label}: no unit was given; {self.value:g} is plausible only in {fitting[0]}."
+            told = "{label}: no unit was given; {value} is plausible only in {unit}."
+            return inferred, translate(told, label=label, value=f"{self.value:g}", unit=translate(fitting[0]))
         if not low <= self.amount <= high:
-            accepted = f"{low:g} to {high:g} {next(iter(units))}"
-            raise InputNeeded(f"Check {label}: {self.text} is outside the accepted range of {accepted}.")
+            told = "Check {label}: {value} is outside the accepted range of {low} to {high} {unit}."
+            bounds = {"low": f"{low:g}", "high": f"{high:g}", "unit": translate(next(iter(units)))}
+            raise InputNeeded(translate(told, label=label, value=self.text, **bounds))
         return self, ""
 
 

@@ -272,7 +272,9 @@ class TurnRenderer:
         step = self.steps[self.ids.part(call_id)]
         step |= {
             "name": finished_name(output, self._calls[call_id].presentation, self.ids.language),
-            "output": step_content(output, self.ids.language, question=self.ids.question),
+            "output": step_content(
+                output, self._calls[call_id].presentation, self.ids.language, question=self.ids.question
+            ),
             "isError": output.error is not None,
             "end": iso(output.finished_at),
         }

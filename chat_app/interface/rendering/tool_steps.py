@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
@@ -56,7 +57,25 @@ def _told(tool: ToolPresentation | None, language: Language, phrase: Phrase | st
     return say_phrase(language, phrase, tool.translations if tool else {})
 
 
-def step_content(output: FunctionOutput, language: Language = ENGLISH, *, question: str = "") -> str:
+def _told_fields(
+    tool: ToolPresentation | None, language: Language, fields: Mapping[str, JsonValue]
+) -> list[tuple[str, str]]:
+    return [(_told(tool, language, _name(k)), cell(language, _worded(tool, language, v))) for k, v in fields.items()]
+
+
+def _worded(tool: ToolPresentation | None, language: Language, value: JsonValue) -> JsonValue:
+    """Return ``value`` with the words that the tool knows, such as units and options, in ``language``."""
+    if isinstance(value, dict):
+        known = value.keys() == {"value", "unit"}
+        return {k if known else _told(tool, language, k): _worded(tool, language, v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_worded(tool, language, item) for item in value]
+    return _told(tool, language, value) if isinstance(value, str) else value
+
+
+def step_content(
+    output: FunctionOutput, tool: ToolPresentation | None = None, language: Language = ENGLISH, *, question: str = ""
+) -> str:
     """Return the step's Markdown: the arguments and the result as tables, or the failure.
 
     An argument that only repeats the ``question``, which is shown above, is left out.
@@ -67,14 +86,14 @@ def step_content(output: FunctionOutput, language: Language = ENGLISH, *, questi
     heading = f"**{say(language, 'step.arguments')}**\n\n"
     if arguments:
         titles = say(language, "step.argument"), say(language, "step.value")
-        shown.append(heading + table(language, titles, [(_name(k), cell(language, v)) for k, v in arguments.items()]))
+        shown.append(heading + table(language, titles, _told_fields(tool, language, arguments)))
     elif not given and output.input.arguments.strip() not in ("", "{}"):
         shown.append(heading + literal(output.input.arguments[:_LONGEST_SUBJECT]))
     if output.error is not None:
         failure = say_tool_error(language, output.error_code, output.error_params, output.error)
         shown.append(f"**{say(language, 'step.error')}** " + literal(failure))
     else:
-        shown.append(f"**{say(language, 'step.result')}**\n\n" + _result(output.output, language))
+        shown.append(f"**{say(language, 'step.result')}**\n\n" + _result(output.output, tool, language))
     return "\n\n".join(shown)
 
 
@@ -111,7 +130,7 @@ def _short(text: str) -> str:
     return words if len(words) <= _LONGEST_SUBJECT else words[: _LONGEST_SUBJECT - 1].rstrip() + "…"
 
 
-def _result(output: JsonValue, language: Language) -> str:
+def _result(output: JsonValue, tool: ToolPresentation | None, language: Language) -> str:
     nothing = say(language, "step.nothing")
     if not isinstance(output, dict):
         return _rows_of(output, language) or literal(cell(language, output)) or nothing
@@ -122,7 +141,7 @@ def _result(output: JsonValue, language: Language) -> str:
         shown.append(_passages(passages, language) or say(language, "step.no_passage"))
     else:
         listed = next((value for value in output.values() if isinstance(value, list) and value), None)
-        fields = [(_name(k), cell(language, v)) for k, v in output.items() if k not in _INTERNAL]
+        fields = _told_fields(tool, language, {k: v for k, v in output.items() if k not in _INTERNAL})
         header = say(language, "step.field"), say(language, "step.value")
         shown.append(_rows_of(listed, language) or table(language, header, fields))
     for key, label in (("did_you_mean", "step.did_you_mean"), ("note", "step.note")):
