@@ -20,8 +20,6 @@ from chat_app.generation.prompt import Prompt
 from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
 from chat_app.safety.emergency_notice import emergency_notice
 from tools.guidelines.guideline_tool import DOCUMENTS, SCOPE
-from tools.language.figures import UNITS
-from tools.language.vocabulary.common_words import language_of
 from tools.tool_manager import ToolManager
 
 INSTRUCTIONS = Prompt.from_file(
@@ -155,7 +153,7 @@ class AsclepiusHealthcareAgent:
             model=options.model or self._default_model,
             tools=tuple(name for name in self._tools.names() if name not in left_out) if enabled else (),
             guideline_tools=frozenset(self._tools.names("guidelines") if guidelines else ()),
-            given=self._given(message, options),
+            given=self._given(options),
             notices=(ONLY_EXTRACTS,) if self._only_extracts and options.language != "auto" else (),
             prompt_kwargs={
                 "guidelines": guidelines,
@@ -167,13 +165,8 @@ class AsclepiusHealthcareAgent:
             },
         )
 
-    def _given(self, message: str, options: ConsultOptions) -> dict[str, dict[str, Any]]:
-        """Return the hidden parameters of the tools: what the guideline tools search, and the language of a result."""
+    def _given(self, options: ConsultOptions) -> dict[str, dict[str, Any]]:
+        """Return the hidden parameters of the guideline tools."""
         documents = {DOCUMENTS: options.documents} if options.documents else {}
         values = documents | ({SCOPE: options.scope} if options.scope else {})
-        language: str = options.language
-        if language == "auto":
-            # Units are the same in every language; a question of figures would pass for a language that lists them.
-            language = language_of(" ".join(word for word in message.split() if word.casefold() not in UNITS))
-        given = dict.fromkeys(self._tools.names("guidelines"), values) if values else {}
-        return given | {name: {"language": language} for name in self._tools.taking("language")}
+        return dict.fromkeys(self._tools.names("guidelines"), values) if values else {}

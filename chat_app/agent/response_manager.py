@@ -29,6 +29,7 @@ from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
@@ -48,6 +49,8 @@ from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
+from tools.language.figures import UNITS
+from tools.language.vocabulary.common_words import language_of
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -208,7 +211,9 @@ class OpenAIResponseManager:
         options = request.options
         store, tools = await self._search(request, conversation)
         asked = [message.content for message in conversation.messages if message.role == "user"]
-        tools = self._tools.relevant(tools, "\n".join([*asked[-_RECENT_QUESTIONS:], request.message]))
+        recent = [*asked[-_RECENT_QUESTIONS:], request.message]
+        tools = self._tools.relevant(tools, "\n".join(recent))
+        spoken = {"language": _answer_language(options, recent)}
         conversation.searched_in(store)
         fields: dict[str, Any] = {
             "model": request.model,
@@ -226,7 +231,8 @@ class OpenAIResponseManager:
             prompt_kwargs=dict(request.prompt_kwargs),
             tools=tools,
             hosted_tools=(_file_search(store, options.documents),) if store else (),
-            given={name: dict(values) for name, values in request.given.items()},
+            given={name: dict(values) for name, values in request.given.items()}
+            | dict.fromkeys(self._tools.taking("language"), spoken),
             fields=fields,
             resumed=options.resumed,
             on_response=self._progress(request, conversation, after=after),
@@ -324,6 +330,15 @@ def _outcome_of(error: Exception, *, any_text: bool) -> Outcome:
     # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
     logger.error("A turn failed: %s", _where(error))
     return CRASHED
+
+
+def _answer_language(options: ConsultOptions, recent: Sequence[str]) -> str:
+    """Return the chosen language, or else that of the newest question whose words tell it."""
+    if options.language != "auto":
+        return options.language
+    # Units are the same in every language; a question of figures would pass for a language that lists them.
+    worded = [" ".join(word for word in text.split() if word.casefold() not in UNITS) for text in reversed(recent)]
+    return language_of(*worded)
 
 
 def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:

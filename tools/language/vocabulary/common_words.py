@@ -36,8 +36,16 @@ def rareness(word: str) -> float:
     return min(known, default=1.0)
 
 
-def language_of(text: str) -> Language:
-    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); English when undecided.
+def language_of(*texts: str) -> Language:
+    """Return the language of the first of ``texts`` whose words tell it; English when none does."""
+    for text in texts:
+        if told := _told_language(text):
+            return told
+    return "en"
+
+
+def _told_language(text: str) -> Language | None:
+    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None when undecided.
 
     Spanish writes no word with a capital inside a sentence but names.
     """
@@ -46,7 +54,7 @@ def language_of(text: str) -> Language:
     likely = {name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: likely[language])
     led = all(not likely[other] or likely[best] > likely[other] + _LEAD for other in LANGUAGES if other != best)
-    return best if led else "en"
+    return best if led and likely[best] else None
 
 
 def _likelihood(words: list[str], language: Language) -> float:
