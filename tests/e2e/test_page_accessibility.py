@@ -79,6 +79,8 @@ async def _judged(browser: Browser, name: str, url: str) -> AsyncGenerator[tuple
         page = await context.new_page()
         await page.goto(url)
         await page.locator("#asc-statement").wait_for()
+        # The button comes after the statement, and is named once it is there.
+        await page.locator("#chat-settings-open-modal[aria-label]").wait_for()
         axe = Axe(page)
         yield page, axe
         assert axe.found == {}

@@ -25,6 +25,8 @@ async def test_a_guideline_question_streams_an_answer_whose_numbers_open_the_rig
         await ask(page, ACE)
         await answered(page)
         assert "contraindicated in pregnancy" in await answer_text(page)
+        ending = page.locator(".asc-answer-end")
+        await expect(ending).to_contain_text("Sentences are quoted; tables list values from the sources.")
         links = page.locator("a[href^='#cite-']")
         assert await links.count() >= 2
         entries = page.locator(".asc-reference")

@@ -128,6 +128,13 @@ async def test_a_file_answers_in_its_conversation_and_in_no_other(app: Served, l
         assert shouted.props["references"] == []
 
 
+async def test_a_conversation_that_begins_with_a_file_alone_is_named_after_it(app: Served, letter: Letter) -> None:
+    async with user_of(app, "bob") as bob:
+        answer = await asked(app, bob, "", file=letter.pdf)
+        listed = await bob.post("/project/threads", json={"pagination": {"first": 50}, "filter": {}})
+        assert {one["id"]: one["name"] for one in listed.json()["data"]}[answer.thread] == NAME
+
+
 async def test_a_scan_beside_the_question_is_said_to_be_unreadable_above_what_other_documents_answer(
     app: Served, letter: Letter, tmp_path: Path
 ) -> None:
