@@ -35,7 +35,7 @@ class EmergencyModel(Frozen):
         return max((self._of(features(part)) for part in windows(text[:_LONGEST])), default=0.0)
 
     def recognises(self, text: str) -> bool:
-        """Return whether ``text`` tells of what the classifier was trained for."""
+        """Return whether ``text`` belongs to the class that the classifier was trained for."""
         return self.probability(text) >= self.threshold
 
     def _of(self, found: frozenset[str]) -> float:

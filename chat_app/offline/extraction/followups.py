@@ -40,7 +40,7 @@ _PRONOUN: Final = re.compile(
 _ASKS, _VERBS = "what|which|when|who|how|why|where", "is|are|do|does|can|should"
 _PLACES: Final = r"(?:in|for|with|during|after|before|if|when|on|at|among|under|without)\b"
 _INTERROGATIVE: Final = re.compile(rf"^\s*(?:{_ASKS}|{_VERBS})\b", re.IGNORECASE)
-# A verb and no definite article, which points at what was said before.
+# A verb, and no "the", which would refer to what was said before.
 _CLAUSE: Final = re.compile(rf"^\s*(?:(?:{_ASKS}) )?(?:{_VERBS})\b(?!.*\bthe\b)", re.IGNORECASE)
 # An "it" that stands for the rest of its own sentence, as in "is it safe to give ibuprofen".
 _EXPLETIVE: Final = re.compile(rf"\bit (?:\w+ )?\w+ (?:that|to \w+ (?!{_PLACES})\w)", re.IGNORECASE)
@@ -164,7 +164,7 @@ def _ways(text: str) -> list[str]:
 
 
 def is_follow_up(question: str) -> bool:
-    """Return whether ``question`` leans on what was asked before."""
+    """Return whether ``question`` can be understood only with the one before."""
     if _refers(question):
         return True
     if _CLAUSE.match(question) and _unusual(question):

@@ -36,7 +36,7 @@ _FORBIDS: Final = re.compile(
     re.IGNORECASE,
 )
 _LETTERS: Final = re.compile(r"\b[^\W\d_](?:[&/][^\W\d_])+\b")
-"""Letters that stand for words, such as O&G; one of them alone is another abbreviation."""
+"""Abbreviations with a sign, such as O&G: a letter of them alone means something else."""
 _FORBIDDEN: Final = "contraindicated"
 """A question for what must not be done asks for this, in words that carry no weight of their own."""
 _OPPOSITES: Final = (

@@ -64,7 +64,7 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
             for each in ranked
             if not each.passage.part or each.passage.part in question.quoted_sections or each.fits
         ]
-    # Bounds that hold the patient's values come first, and what is as good as they are follows.
+    # Units with a bound that the patient's values fulfil come first if they score well enough; others follow by score.
     enough = next((each for each in ranked if each.fits), ranked[0]).score - room.worse
     ranked.sort(key=lambda each: not (each.fits and each.score >= enough))
     chosen: dict[int, Scored] = {}
