@@ -10,8 +10,12 @@ from typing import Any, cast
 from chat_app.interface.i18n.translation import language_of, languages
 
 FOLDER = Path(__file__).resolve().parents[2] / ".chainlit"
-FILES = {language_of(path.stem): path for path in (FOLDER / "translations").glob("*.json")}
-"""Chainlit writes its other languages there when it runs in this folder."""
+FILES = {
+    language: path
+    for path in (FOLDER / "translations").glob("*.json")
+    if path.stem.startswith(language := language_of(path.stem))
+}
+"""Without the other languages, which Chainlit writes there when it runs in this folder."""
 SHOWN = ("auth.", "chat.input.", "components.MultiSelect", "threadHistory.sidebar.")
 """Keys of texts that the page shows."""
 
