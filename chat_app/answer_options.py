@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
@@ -69,5 +70,7 @@ class ConsultOptions:
     include_raw: bool = False
     """Also yield the model server's events as they arrived."""
     turn_id: str = field(default_factory=lambda: uuid4().hex)
+    asked_at: float = field(default_factory=time.time)
+    """When the question was asked, in seconds since the epoch: those who asked first are answered first."""
     resumed: tuple[str, ...] = ()
     """Background responses of the same turn in a process that died; their events are read again."""

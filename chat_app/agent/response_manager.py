@@ -179,7 +179,7 @@ class OpenAIResponseManager:
                 try:
                     for shown in answer.begin():
                         yield shown
-                    async with self.queue.place() as notices:
+                    async with self.queue.place(options.asked_at) as notices:
                         async for notice in notices:
                             yield notice
                         async with running.started() as events:

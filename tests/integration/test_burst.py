@@ -17,13 +17,18 @@ from redis.asyncio import Redis
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.audit import DatabaseAuditLog
+from chat_app.events import Notice
 from chat_app.interface.history.history_layer import History
 from chat_app.interface.security.identity import NotOwner
+from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import api, ask, text_of
 from tests.support.engine import clinic
-from tests.support.scripted_server import ScriptedServer, text_reply
+from tests.support.scripted_server import ScriptedServer, WaitFor, text_reply
+from tests.support.waiting import until
 
 QUESTIONS = 40
 
@@ -65,6 +70,41 @@ async def test_questions_asked_at_once_share_transactions_and_round_trips(redis_
     each = {"statements": len(statements), "round trips": reads, "tasks": counts.total()}
     most = {"statements": 4, "round trips": 4, "tasks": 24}
     assert {name: count / QUESTIONS for name, count in each.items() if count > most[name] * QUESTIONS} == {}, counts
+
+
+async def test_questions_that_wait_are_told_their_place_and_are_answered_in_the_order_of_asking(
+    redis_url: str, tmp_path: Path
+) -> None:
+    store, asked, go_on = RedisSessionStore(redis_url), [f"question {number}" for number in range(8)], asyncio.Event()
+    reply = text_reply("Yes.")
+    queue = TurnQueue(1, tell_seconds=0.01)
+    async with (
+        ScriptedServer([[*reply[:5], WaitFor(go_on), *reply[5:]], reply], repeat=True) as server,
+        clinic(server, redis_url, store=store, queue=queue) as agent,
+        api(agent, tmp_path / "data", sessions=store, concurrent_turns=99, questions_per_minute=99) as running,
+        running.client() as client,
+    ):
+        answers = []
+        for number, question in enumerate(asked):
+            answers.append(asyncio.create_task(ask(client, question)))
+            await server.request()
+            await until(lambda: queue.length == number, what="the question's place")  # noqa: B023 - awaited at once
+        turns = running.runtime.turns.of_owner("ana")
+        await until(lambda: sum(map(_was_told, turns)) == 7, what="the notices")
+        go_on.set()
+        streams = await asyncio.gather(*answers)
+        requests = [request.json["input"][-1]["content"][0]["text"] for request in server.requests]
+    assert requests == asked
+    assert {text_of(stream) for stream in streams} == {"Yes."}
+    notices = [[frame.data for frame in stream if frame.event == "notice"] for stream in streams]
+    places = [[told["params"]["ahead"] for told in stream if told["code"] == "queued"] for stream in notices]
+    assert [len(told) > 0 for told in places] == [False, *[True] * 7]
+    assert [max(told, default=0) for told in places] == list(range(8))
+    assert all(told == sorted(set(told), reverse=True) for told in places)
+
+
+def _was_told(turn: LiveTurn) -> bool:
+    return any(isinstance(event, Notice) and event.code == "queued" for event in turn.log.read(Cursor())[0])
 
 
 @pytest.fixture

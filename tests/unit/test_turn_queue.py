@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing, suppress
 
 from chat_app.agent.turn_queue import TurnQueue
@@ -15,13 +16,13 @@ from tests.support.waiting import until
 class Waiter:
     """One turn in a queue, which ends when it is told to."""
 
-    def __init__(self, queue: TurnQueue) -> None:
+    def __init__(self, queue: TurnQueue, asked_at: float | None = None) -> None:
         self.begun, self.end = asyncio.Event(), asyncio.Event()
         self.told: list[Notice] = []
-        self.task = asyncio.create_task(self._run(queue))
+        self.task = asyncio.create_task(self._run(queue, time.time() if asked_at is None else asked_at))
 
-    async def _run(self, queue: TurnQueue) -> None:
-        async with queue.place() as notices:
+    async def _run(self, queue: TurnQueue, asked_at: float) -> None:
+        async with queue.place(asked_at) as notices:
             async for notice in notices:
                 self.told.append(notice)
             self.begun.set()
@@ -40,6 +41,45 @@ async def test_turns_begin_in_order_and_each_is_told_how_many_are_ahead() -> Non
     turns[1].end.set()
     await until(lambda: [turn.ahead for turn in turns[2:]] == [[1, "queue_left"], [2, 1], [3, 2]], what="the next")
     assert [turn.begun.is_set() for turn in turns] == [True, True, True, False, False]
+    for turn in turns:
+        turn.end.set()
+    await asyncio.wait_for(asyncio.gather(*(turn.task for turn in turns)), 60)
+
+
+async def test_the_question_that_was_asked_first_is_first_and_its_reader_is_told_at_once() -> None:
+    queue, now = TurnQueue(1, tell_seconds=60), time.time()
+    running, late = Waiter(queue, now), Waiter(queue, now - 1)
+    await until(lambda: queue.length == 1, what="the queue")
+    early = Waiter(queue, now - 100)
+    await until(lambda: early.ahead == [1], what="the notice")
+    running.end.set()
+    await asyncio.wait_for(early.begun.wait(), 60)
+    assert not late.begun.is_set()
+    assert late.ahead == []
+    for turn in (early, late):
+        turn.end.set()
+    await asyncio.wait_for(asyncio.gather(running.task, early.task, late.task), 60)
+
+
+async def test_the_place_that_a_reader_was_told_only_falls() -> None:
+    queue, now = TurnQueue(1, tell_seconds=0.001), time.time()
+    running, late = Waiter(queue, now), Waiter(queue, now - 1)
+    await until(lambda: late.ahead == [1], what="the notice")
+    early = Waiter(queue, now - 100)
+    await until(lambda: early.ahead == [1], what="the notice of the question that was asked before")
+    for turn in (running, early, late):
+        turn.end.set()
+    await asyncio.wait_for(asyncio.gather(running.task, early.task, late.task), 60)
+    assert late.ahead == [1, "queue_left"]
+
+
+async def test_one_turn_is_admitted_in_each_pass_of_the_loop() -> None:
+    queue = TurnQueue(9, tell_seconds=60)
+    turns, lengths = [Waiter(queue) for _ in range(5)], list[int]()
+    while not turns[-1].begun.is_set():
+        await asyncio.sleep(0)
+        lengths.append(queue.length)
+    assert lengths[:5] == [4, 3, 2, 1, 0]
     for turn in turns:
         turn.end.set()
     await asyncio.wait_for(asyncio.gather(*(turn.task for turn in turns)), 60)
@@ -76,7 +116,7 @@ async def test_a_turn_that_is_stopped_as_it_is_admitted_takes_no_place() -> None
 async def test_nobody_is_told_of_a_queue_that_is_empty() -> None:
     queue = TurnQueue(1, tell_seconds=0.001)
     for _ in range(2):
-        async with queue.place() as notices:
+        async with queue.place(time.time()) as notices:
             assert [notice async for notice in notices] == []
 
 

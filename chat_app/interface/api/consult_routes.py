@@ -219,7 +219,8 @@ async def begin(
         recent.add(question)
         options = body.consult_options(user, scope)
         for model, turn in asked.turns.items():
-            events = app.agent.consult(body.message, replace(options, model=model, turn_id=turn.id))
+            chosen = replace(options, model=model, turn_id=turn.id, asked_at=turn.asked_at)
+            events = app.agent.consult(body.message, chosen)
             runtime.turns.start(turn, _answered(runtime, turn, events, recent))
     return question
 

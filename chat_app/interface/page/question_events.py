@@ -72,6 +72,7 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         model=model,
         scope=scope,
         turn_id=turn.id,
+        asked_at=turn.asked_at,
     )
     async with aclosing(app.agent.consult(question.text, options)) as stream:
         async for event in stream:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import uuid4
 
@@ -65,7 +65,7 @@ class LiveTurn:
     question_id: str
     """The message that asks; what the page hangs the answer under."""
     id: str = field(default_factory=lambda: str(uuid4()))
-    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    asked_at: float = field(default_factory=time.time)
     log: TurnLog = field(default_factory=TurnLog)
     saved: asyncio.Event = field(default_factory=asyncio.Event)
     continues: str = ""
