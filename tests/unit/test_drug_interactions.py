@@ -125,6 +125,21 @@ def test_quotes_come_by_severity_and_not_by_their_place() -> None:
     assert pairs(result)[0]["severity"] == "contraindicated"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "severity"),
+    [
+        ("Betadrug raises alphadrug exposure; carbamazepine is not recommended.", "described"),
+        ("Betadrug raises alphadrug exposure; avoid the combination.", "avoid"),
+        ("Carbamazepine lowers alphadrug exposure; betadrug is not recommended.", "avoid"),
+        ("Use is not recommended with: carbamazepine; betadrug.", "avoid"),
+    ],
+)
+def test_a_warning_belongs_to_the_medicine_of_its_clause(sentence: str, severity: str) -> None:
+    result = check(record("alphadrug", {"interactions": (sentence,)}), record("betadrug"))
+    assert [row["severity"] for row in rows(result)] == [severity]
+    assert quoted(result) == [sentence]
+
+
 def test_the_severest_statement_survives_the_limit() -> None:
     many = tuple(f"Betadrug was given in study {number}." for number in range(MOST_QUOTES + 5))
     result = check(record("alphadrug", {"warnings": (*many, "Never exceed 5 mg with betadrug.")}), record("betadrug"))

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from tools.drug_database.labels.interaction_parties import Party, medicine
-from tools.drug_database.labels.severity import SEVERITIES, Severity, severity_of
+from tools.drug_database.labels.label_terms import label_terms
+from tools.drug_database.labels.severity import SEVERITIES, Severity, says_something, severity_of
 from tools.drug_database.labels.shared_risks import shared_risks, states
 from tools.drug_database.records import DrugRecord, Label, SectionName
 from tools.language.folding import fold_name
+from tools.language.inn_stems import names_medicine
 from tools.types import Frozen
 
 SEARCHED: Final[tuple[SectionName, ...]] = (
@@ -110,7 +112,29 @@ def _mentions(of: Party, about: Party) -> Iterator[Statement]:
         classes = tuple(name for name in classed if together or name not in of.groups)
         if names or classes:
             how: How = "name" if names else "class"
-            yield _statement(of, about.name, how, names or classes, section, sentence, label)
+            severity = severity_of(_bearing(of, about, sentence), section)
+            yield _statement(of, about.name, how, names or classes, section, sentence, label, severity)
+
+
+def _bearing(of: Party, about: Party, sentence: str) -> str:
+    """Return ``sentence`` without the clauses that warn of other medicines than ``about``.
+
+    An item of a list says nothing alone: the words that lead into the list may be in another clause.
+    """
+    clauses = sentence.split(";")
+    kept = [clause for clause in clauses if not _is_on_others(of, about, clause)]
+    own = [clause for clause in kept if about.named_in(clause) or about.classed_in(clause)]
+    return ";".join(kept) if own and all(map(says_something, own)) else sentence
+
+
+def _is_on_others(of: Party, about: Party, clause: str) -> bool:
+    if about.named_in(clause) or about.classed_in(clause):
+        return False
+    rest = fold_name(clause)
+    for name in of.own:
+        rest = rest.replace(name, " ")
+    terms = label_terms()
+    return names_medicine(rest) or bool(terms.members_in(rest)) or not terms.groups_in(clause) <= of.groups
 
 
 def _of_members(of: Party, about: Party) -> Iterator[Statement]:
@@ -119,14 +143,21 @@ def _of_members(of: Party, about: Party) -> Iterator[Statement]:
 
 
 def _statement(  # noqa: PLR0917
-    of: Party, about: str, how: How, mentioned: tuple[str, ...], section: SectionName, sentence: str, label: Label
+    of: Party,
+    about: str,
+    how: How,
+    mentioned: tuple[str, ...],
+    section: SectionName,
+    sentence: str,
+    label: Label,
+    severity: Severity | None = None,
 ) -> Statement:
     return Statement(
         label_of=of.name,
         about=about,
         how=how,
         mentioned_as=mentioned,
-        severity=severity_of(sentence, section),
+        severity=severity or severity_of(sentence, section),
         section=section,
         quote=sentence,
         label=label,

@@ -74,3 +74,8 @@ def severity_of(sentence: str, section: SectionName) -> Severity:
     if section == "boxed_warning" or _MONITOR.search(sentence):
         return "monitor"
     return "no effect stated" if _NO_EFFECT.search(sentence) and not _EFFECT.search(sentence) else "described"
+
+
+def says_something(clause: str) -> bool:
+    """Return whether ``clause`` warns or tells an effect by itself; the item of a list only names a medicine."""
+    return _EFFECT.search(clause) is not None or severity_of(clause, "interactions") != "described"
