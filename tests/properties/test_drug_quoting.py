@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymilvus import DataType, MilvusClient
 
-from tools.milvus.expressions import one_of, quote
+from tools.milvus.connection import one_of, quote
 
 HOSTILE = [
     '" or key != "',

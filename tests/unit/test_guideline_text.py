@@ -13,7 +13,7 @@ from tools.documents.models import Block, Extraction, PageContent, TableRows
 from tools.documents.passages import OVERLAP_WORDS, TARGET_WORDS, is_reference, passages
 from tools.documents.tables.page_tables import table_text
 from tools.guidelines.search.passage_index import dimension_of, passage_weights, question_weights
-from tools.guidelines.search.ranking import closeness, fuse
+from tools.guidelines.search.retrieval import closeness, fuse
 from tools.guidelines.storage.document_store import document_id
 from tools.language.term_weights import weight_of
 from tools.language.terms import clean, terms

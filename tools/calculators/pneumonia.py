@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.calculators.models import Band, Calculation, InputNeeded, Result, Source, band_of
-from tools.calculators.points import Item, add_up
+from tools.calculators.point_scores import Item, add_up
 from tools.calculators.quantities import AdultAge, BloodPressure, RespiratoryRate, Urea, UreaNitrogen
 from tools.calculators.wording import translate
 

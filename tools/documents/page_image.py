@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.documents.models import PageImage
-from tools.documents.pdf.page_picture import fitting_scale, pixel_rows, png
-from tools.documents.pdf.pdf_open import open_pdf
+from tools.documents.pdf.pdf_open import fitting_scale, open_pdf, pixel_rows, png
 from tools.documents.row_places import row_spans
 from tools.errors import SourceRejected
 from tools.language.quotes import find_longest, find_span

@@ -43,8 +43,7 @@ from tools.drug_database.storage.drug_collection import DrugCatalog
 from tools.drug_database.storage.generations import Generation
 from tools.language.folding import fold_name
 from tools.language.query_expansion import QueryExpansion
-from tools.milvus.connection import Client
-from tools.milvus.expressions import one_of
+from tools.milvus.connection import Client, one_of
 
 CALL_SECONDS: Final = 5.0
 _MOST_NAMED: Final = 8

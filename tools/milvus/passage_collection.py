@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tools.errors import IndexMismatch
-from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed
-from tools.milvus.expressions import one_of
+from tools.milvus.connection import MilvusConnection, NotLoaded, ServerFailed, one_of
 
 T = TypeVar("T")
 

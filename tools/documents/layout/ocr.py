@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 from tools.documents.models import Block
-from tools.documents.pdf.page_picture import picture_of_page
+from tools.documents.pdf.pdf_open import picture_of_page
 from tools.language.terms import clean
 
 SCALE = 200 / 72

@@ -1,7 +1,9 @@
-"""Opens PDF files, or says why one cannot be read. Runs in the worker process."""
+"""Opens PDF files, or says why one cannot be read, and draws their pages as PNG. Runs in the worker process."""
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,9 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from tools.errors import SourceRejected
+
+MAX_PIXELS = 40_000_000
+"""An A4 page at scale 5; larger pages are drawn at a smaller scale."""
 
 
 def open_pdf(path: Path) -> Any:
@@ -23,3 +28,34 @@ def open_pdf(path: Path) -> Any:
             ) from None
         raise SourceRejected("The PDF is damaged or is no PDF: it cannot be opened.", code="file_damaged") from None
     return document
+
+
+def picture_of_page(page: Any, scale: float) -> bytes:
+    """Return an open page as PNG in shades of grey."""
+    bitmap = page.render(scale=fitting_scale(page, scale), grayscale=True)
+    return png(pixel_rows(bitmap), bitmap.width, bitmap.n_channels)
+
+
+def fitting_scale(page: Any, scale: float) -> float:
+    """Return ``scale``, or less where the page would have more than ``MAX_PIXELS``."""
+    width, height = page.get_size()
+    return float(max(0.1, min(scale, (MAX_PIXELS / max(1.0, width * height)) ** 0.5)))
+
+
+def pixel_rows(bitmap: Any) -> list[bytearray]:
+    """Return the rows of pixels, without the bytes that pad them."""
+    data = bytes(bitmap.buffer)
+    used = bitmap.width * bitmap.n_channels
+    return [bytearray(data[at : at + used]) for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)]
+
+
+def png(rows: list[bytearray], width: int, channels: int) -> bytes:
+    """Return rows of ``width`` pixels with 1, 3 or 4 channels as PNG."""
+    colour_type = {1: 0, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, len(rows), 8, colour_type, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

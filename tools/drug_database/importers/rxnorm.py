@@ -13,15 +13,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 from tools.drug_database.importers.importer_base import Importer, RowIntake
-from tools.drug_database.importers.rxnorm_forms import form_and_routes
-from tools.drug_database.names.name_keys import base_moiety
+from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.drug_database.records import Contribution, DataSource, Product
 from tools.drug_database.records.strengths import combined, strength
 from tools.drug_database.source_files.container import Entry, text_lines
 from tools.language.folding import fold_name
+from tools.types import Frozen
 
 SOURCE_ID: Final = "rxnorm"
 _CONCEPT_COLUMNS: Final = 18
@@ -258,3 +259,37 @@ def _read_attributes(entry: Entry, intake: RowIntake, source: DataSource, known:
 
 
 IMPORTER = Importer("RxNorm RRF", role, read)
+
+
+class DoseForms(Frozen):
+    """``data/rxnorm_forms.json``: FDA's words for RxNorm's, in lower case."""
+
+    source: str
+    routes: dict[str, str]
+    modifiers: tuple[str, ...]
+    forms: dict[str, tuple[str, tuple[str, ...]]]
+    """Forms that are called otherwise as a whole, with their routes."""
+
+
+@cache
+def _dose_forms() -> DoseForms:
+    return shipped("rxnorm_forms.json", DoseForms)
+
+
+def form_and_routes(dose_form: str) -> tuple[str, tuple[str, ...]]:
+    """Return FDA's name of a dose form and its routes: ``tablet, extended release``, oral.
+
+    An unknown form is as RxNorm writes it, in lower case.
+    """
+    known = _dose_forms()
+    plain = " ".join(dose_form.lower().split())
+    if plain in known.forms:
+        return known.forms[plain]
+    modifiers = [modifier for modifier in known.modifiers if modifier in plain]
+    rest = plain
+    for modifier in modifiers:
+        rest = " ".join(rest.replace(modifier, " ").split())
+    words = rest.split()
+    routes = tuple(dict.fromkeys(known.routes[word] for word in words if word in known.routes))
+    noun = " ".join(word for word in words if word not in known.routes)
+    return ", ".join([noun or plain, *modifiers]), routes

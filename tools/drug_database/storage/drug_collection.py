@@ -23,8 +23,7 @@ from pymilvus import DataType, Function, FunctionType, MilvusException
 from tools.drug_database.records.reports import SourceStats
 from tools.drug_database.storage.generations import CALL_SECONDS, Generation, drop
 from tools.errors import IndexMismatch
-from tools.milvus.connection import Client
-from tools.milvus.expressions import one_of
+from tools.milvus.connection import Client, one_of
 from tools.types import Frozen
 
 SCHEMA_VERSION: Final = 3
