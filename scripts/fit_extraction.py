@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from chat_app.content import open_content
 from chat_app.evaluation.answer_evaluation import AnswerQuestion, read_answer_questions
-from chat_app.evaluation.passage_files import guideline_folder
+from chat_app.evaluation.question_files import guideline_folder
 from chat_app.offline.extraction import scoring
 from chat_app.offline.extraction.evidence import EvidencePassage, WeightedTerm
 from chat_app.offline.extraction.question import Question, read_question

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address
-from chat_app.audit.audit_sinks import file_sink, syslog_sink
+from chat_app.audit.audit_log import AuditAction, AuditLog, SilentAuditLog, client_address, file_sink, syslog_sink
 from chat_app.audit.audit_table import AuditEntry, AuditFilter, DatabaseAuditLog
 from chat_app.settings import Settings
 

@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from chat_app import __version__
-from chat_app.cli import ask, doctor, drugs, evaluate_safety, feedback, guidelines, mcp_stdio, serve, shell
-from chat_app.cli.governance import audit, backup, personal_data, users
+from chat_app.cli import ask, doctor, drugs, evaluate, feedback, guidelines, mcp_stdio, serve, shell
+from chat_app.cli.governance import audit, backup, users
 from chat_app.cli.shell import command
 from chat_app.data_protection import PRIVATE_UMASK
 
@@ -40,10 +40,10 @@ command(app)(backup.restore)
 app.add_typer(audit.app, name="audit")
 app.add_typer(feedback.app, name="feedback")
 shell.command(app)(feedback.usage)
-app.add_typer(personal_data.users, name="users")
-app.add_typer(personal_data.exports, name="export")
+app.add_typer(users.users_app, name="users")
+app.add_typer(users.exports_app, name="export")
 app.add_typer(users.keys_app, name="keys")
-app.add_typer(evaluate_safety.app, name="eval")
+app.add_typer(evaluate.app, name="eval")
 
 
 def _say_version(wanted: bool) -> None:

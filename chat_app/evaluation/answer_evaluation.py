@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +15,19 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
-from chat_app.evaluation.naive_ranker import naive_quotes
 from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
 from chat_app.offline.extraction.phrases import CLOSEST, said
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import folded
+from tools.language.quotable_units import term_set, units
 from tools.language.vocabulary.common_words import LANGUAGES
-from tools.types import Frozen
+from tools.types import Frozen, Passage
 
+_HEADING = 0.5
+"""Of the weight of a term that only the section or the heading holds."""
+_FIGURE = 0.05
+_RANK = 0.02
 _UNCLEAR = re.compile(
     "|".join(
         [r"\bno clear\b", r"\bclosest passages?\b", r"\bkeine klare\b", r"\bnothing (?:was )?found\b"]
@@ -181,3 +187,21 @@ def _miss(each: _Judged) -> AnswerMiss | None:
 def _share(values: Iterable[bool]) -> float | None:
     held = list(values)
     return sum(held) / len(held) if held else None
+
+
+def naive_quotes(question: str, passages: Sequence[Passage], most: int = 5) -> list[str]:
+    """Return the ``most`` best sentences or rows of ``passages``, by the rarity of the question's terms they hold."""
+    asked = term_set(question)
+    found = [(rank, passage, unit) for rank, passage in enumerate(passages) for unit in units(passage.text)]
+    counts = Counter(term for _, _, unit in found for term in asked & term_set(unit.text))
+    rarity = {term: math.log(1 + len(found) / (1 + counts[term])) for term in asked}
+    total = sum(rarity.values())
+
+    def score(rank: int, passage: Passage, text: str, heading: str) -> float:
+        own = asked & term_set(text)
+        above = (asked - own) & term_set(f"{passage.section} {heading}")
+        held = sum(rarity[term] for term in own) + _HEADING * sum(rarity[term] for term in above)
+        return held + total * (_FIGURE * any(map(str.isdigit, text)) - _RANK * rank)
+
+    ranked = sorted(found, key=lambda each: -score(each[0], each[1], each[2].text, each[2].heading))
+    return list(dict.fromkeys(unit.text for _, _, unit in ranked))[:most]

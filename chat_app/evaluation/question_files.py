@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tools.errors import SourceRejected
 
@@ -27,3 +27,18 @@ def read_rows(file: Path, model: type[Row], needs: str) -> list[Row]:
     if not rows:
         raise SourceRejected(f"{file.name} holds no rows; each needs {needs}.")
     return rows
+
+
+def guideline_folder(path: Path, scratch: Path) -> Path:
+    """Return ``path`` when it is a folder; else write its passages under ``scratch``. Raises ``SourceRejected``."""
+    if path.is_dir():
+        return path
+    try:
+        texts = TypeAdapter(list[str]).validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise SourceRejected(f"{path.name} is neither a folder of guidelines nor a JSON list of passages.") from None
+    folder = scratch / "passages"
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"passage-{number:05}.txt").write_text(f"{text}\n", encoding="utf-8")
+    return folder

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -19,13 +20,16 @@ from chat_app.interface.api.api_router import api_router
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.draining import SocketDrain
 from chat_app.interface.page.page_document import own_page
-from chat_app.interface.root_path import RootPath
 from chat_app.interface.runtime import OpenApp, Runtime
 from chat_app.interface.security.request_guard import RequestGuard
 from chat_app.interface.user_data import keep_purging
 from chat_app.interface.worker_relay import Siblings, WorkerRelay
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
 
 
 def create_app(
@@ -82,3 +86,23 @@ def create_app(
         app.add_middleware(WorkerRelay, siblings=siblings)
     app.add_middleware(RootPath, root_path=root)
     return app
+
+
+class RootPath:
+    """ASGI middleware around the whole app that removes ``root_path`` from the paths of requests."""
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], root_path: str) -> None:
+        self._app = app
+        self._root = root_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        if scope["type"] in ("http", "websocket") and self._is_below(scope["path"]):
+            path, raw = scope["path"], scope.get("raw_path") or scope["path"].encode()
+            # The root has only characters that are the same in both forms.
+            below = len(self._root)
+            scope = {**scope, "path": path[below:] or "/", "raw_path": raw[below:] or b"/"}
+        await self._app(scope, receive, send)
+
+    def _is_below(self, path: str) -> bool:
+        return bool(self._root) and (path == self._root or path.startswith(f"{self._root}/"))

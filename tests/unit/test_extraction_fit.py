@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chat_app.evaluation.answer_evaluation import AnswerQuestion
-from chat_app.evaluation.naive_ranker import naive_quotes
+from chat_app.evaluation.answer_evaluation import AnswerQuestion, naive_quotes
 from chat_app.offline.extraction import scoring
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.selection import Room
@@ -17,7 +16,7 @@ def example(right: int) -> Example:
     """Three units, of which the one at ``right`` has the feature ``own`` and holds the fact."""
     features = np.zeros((3, len(scoring.Features._fields)))
     features[right, 0] = 1.0
-    asked = AnswerQuestion(question="x", must=("y",))
+    asked = AnswerQuestion.model_validate({"question": "x", "must": ["y"]})
     return Example(asked, read_question("x"), (), features, np.arange(3) == right)
 
 

@@ -1,4 +1,4 @@
-"""``asclepius users`` and ``asclepius keys``: who may log in, and keys for the HTTP API."""
+"""``asclepius users``, ``keys`` and ``export user``: who may log in, keys for the HTTP API, and users' data."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Annotated
 import typer
 
 from chat_app.cli import shell
-from chat_app.cli.governance.personal_data import users as users_app
 from chat_app.data_protection import protect
+from chat_app.errors import InputRejected
 from chat_app.interface.security.accounts import Account, Accounts, ApiKeys, Scope, accounts_at, api_keys_at, create_key
 from chat_app.roles import Role
 from chat_app.settings import Settings
 
+users_app = typer.Typer(help="Manage users and their data.", no_args_is_help=True)
+exports_app = typer.Typer(help="Export stored data.", no_args_is_help=True)
 keys_app = typer.Typer(help="Keys for the HTTP API, each of one user.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The user's name.")]
+Name = Annotated[str, typer.Argument(help="The user's name, as at sign-in.")]
 
 
 @users_app.command("add")
@@ -71,6 +73,37 @@ def list_users(json: shell.Json = False) -> None:
     users = accounts_at(_settings().storage.data_dir).read().users
     rows = [(name, account.role, _day(account.changed)) for name, account in sorted(users.items())]
     _show(("user", "role", "changed"), rows, json=json)
+
+
+@shell.command(users_app)
+async def erase(
+    name: Name, yes: Annotated[bool, typer.Option("--yes", help="Erase without asking again.")] = False
+) -> None:
+    """Erase all conversations, files, feedback and sessions of a user. The audit log keeps its entries."""
+    if not yes and not typer.confirm(f"Erase everything that is held about {name}?", err=True):
+        raise InputRejected("Nothing was erased.")
+    from chat_app.interface.user_data import erase_user
+
+    async with shell.opened_runtime() as runtime:
+        typer.echo(f"Erased {await erase_user(runtime, name)} conversations of {name}.")
+
+
+@shell.command(users_app)
+async def logout(name: Name) -> None:
+    """End all logins of a user, in every browser. API keys stay: `asclepius keys revoke`."""
+    async with shell.opened_runtime() as runtime:
+        await runtime.audit.record("administration", f"shell:{getpass.getuser()}", detail=f"logins of {name} ended")
+        await runtime.sign_in.end_all(name)
+    typer.echo(f"All logins of {name} have ended.")
+
+
+@shell.command(exports_app)
+async def user(name: Name) -> None:
+    """Print everything that is held about a user as JSON: conversations, feedback, sessions and audit entries."""
+    from chat_app.interface.user_data import user_data
+
+    async with shell.opened_runtime() as runtime:
+        shell.print_json(await user_data(runtime, name))
 
 
 @keys_app.command("create")

@@ -17,7 +17,6 @@ from chat_app.interface.api.operators.administration_page import administration_
 from chat_app.interface.api.passages.passage_page import passage_page_router
 from chat_app.interface.api.problems import NOTHING_HERE, problem
 from chat_app.interface.api.source_routes import source_router
-from chat_app.interface.api.text_routes import text_router
 from chat_app.interface.api.thread_routes import thread_router
 from chat_app.interface.mcp_route import McpRoute
 from chat_app.interface.runtime import Runtime
@@ -42,8 +41,8 @@ def api_router(runtime: Runtime) -> APIRouter:
     # First, because a router tries its routes in order.
     router.include_router(consult_router(runtime), prefix="/api/v1")
     router.include_router(health_router(runtime), tags=["health"])
-    router.include_router(text_router(runtime.settings.storage.data_dir / "page"), include_in_schema=False)
-    router.include_router(asset_router(Path(build_dir, "assets")), include_in_schema=False)
+    page_root = runtime.settings.storage.data_dir / "page"
+    router.include_router(asset_router(Path(build_dir, "assets"), page_root), include_in_schema=False)
     if runtime.settings.server.auth == "oidc":
         router.include_router(oidc_router(runtime.settings, runtime.identity, runtime.audit), include_in_schema=False)
     router.include_router(feedback_router(runtime), include_in_schema=False)

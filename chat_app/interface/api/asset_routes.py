@@ -1,4 +1,7 @@
-"""The scripts and styles of Chainlit's page: compressed once, and kept by browsers because their names are hashed."""
+"""The scripts and styles of the page, Chainlit's and our own, and what a browser keeps for when it is offline.
+
+They are compressed once, and kept by browsers because their addresses change with them.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,24 @@ from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 
+from chat_app.interface.i18n.translation import Language, language_of, say
 from chat_app.interface.page.page_code import GAPS, VERSION, corrected
+from chat_app.interface.page.page_document import own_scripts, scripts_address
 
 _FOREVER = "public, max-age=31536000, immutable"
 _COMPRESSED = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
 _LEVEL = 9
 
 
-def asset_router(folder: Path) -> APIRouter:
-    """Return the route of the files in ``folder``. It needs no login, because the login page has them, too."""
+def asset_router(folder: Path, page_root: Path) -> APIRouter:
+    """Return routes that need no login, because the login page has them, too.
+
+    Args:
+        folder: Chainlit's scripts and styles.
+        page_root: The page's own files.
+    """
     router = APIRouter()
     known = {path.name: path for path in folder.iterdir() if path.is_file()}
 
@@ -31,13 +41,39 @@ def asset_router(folder: Path) -> APIRouter:
         kind = _COMPRESSED.get(path.suffix)
         if kind is None:
             return FileResponse(path, headers={"cache-control": _FOREVER})
-        return await run_in_threadpool(lambda: asset(request, _packed(path), kind, keep=version == VERSION))
+        return await run_in_threadpool(lambda: _asset(request, _packed(path), kind, keep=version == VERSION))
+
+    @router.get("/scripts/{language}.js")
+    async def scripts(request: Request, language: str, v: str = "") -> Response:
+        """Return the page's scripts, which run before Chainlit's."""
+        known = language_of(language)
+        keep = scripts_address(known).endswith(f"?v={v}")
+        return _asset(request, _packed_scripts(known), "text/javascript", keep=keep)
+
+    @router.get("/service-worker.js")
+    async def service_worker() -> Response:
+        """Return the script that shows ``/offline``; a browser asks for a newer one with each visit."""
+        script = page_root / "public" / "service-worker.js"
+        return FileResponse(script, media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+    @router.get("/offline")
+    async def offline(request: Request) -> Response:
+        """Return the page that says that the app can't be reached."""
+        language = language_of(request.headers.get("accept-language"))
+        title = say(language, "offline.title")
+        return HTMLResponse(
+            f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            "<style>:root{color-scheme:light dark}body{max-width:32rem;margin:20vh auto;padding:0 1rem;"
+            f"font:1rem/1.5 system-ui,sans-serif}}</style><main><h1>{title}</h1><p>{say(language, 'offline.text')}</p>"
+            f'<p><a href="">{say(language, "offline.again")}</a></p></main></html>'
+        )
 
     return router
 
 
-def asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Response:
-    """Return ``packed``, a ``compressed`` text. A browser may ``keep`` it when its address changes with it.
+def _asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Response:
+    """Return ``packed``, a ``_compressed`` text. A browser may ``keep`` it when its address changes with it.
 
     During an update, another replica may have sent the page with the address of another version.
     """
@@ -47,7 +83,7 @@ def asset(request: Request, packed: bytes, kind: str, *, keep: bool) -> Response
     return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
 
 
-def compressed(text: str) -> bytes:
+def _compressed(text: str) -> bytes:
     """Compress ``text`` in the way that every browser accepts."""
     return gzip.compress(text.encode(), _LEVEL, mtime=0)
 
@@ -56,4 +92,9 @@ def compressed(text: str) -> bytes:
 def _packed(path: Path) -> bytes:
     """Return the content of ``path``, compressed, with our corrections of Chainlit's script and style."""
     code = path.read_text("utf-8")
-    return compressed(corrected(code) if path.suffix == ".js" else code.replace(*GAPS))
+    return _compressed(corrected(code) if path.suffix == ".js" else code.replace(*GAPS))
+
+
+@cache
+def _packed_scripts(language: Language) -> bytes:
+    return _compressed(own_scripts(language))

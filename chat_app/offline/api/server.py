@@ -1,4 +1,4 @@
-"""The offline server as an ASGI app: routes, error format, state."""
+"""The offline server as an ASGI app: routes, error format, state, and its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from chat_app.offline.api import embeddings_api, files_api, responses_api, responses_socket, vector_stores_api
 from chat_app.offline.api.api_guard import ApiGuard
-from chat_app.offline.api.description import ERRORS, describe
 from chat_app.offline.api.listing import json_response
 from chat_app.offline.config import OfflineConfig
 from chat_app.offline.execution.response_run import TurnRunner
@@ -29,6 +30,7 @@ from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
 from chat_app.offline.wire.errors import ApiError, error_body, from_validation
 
+Json = dict[str, Any]
 MODEL: Final = "asclepius-extractive"
 _CREATED: Final = 1_764_547_200
 _HOUSEKEEPING: Final = 3600.0
@@ -155,3 +157,53 @@ def _methods(request: Request) -> set[str]:
 async def _server_error(_: Request, error: Exception) -> Response:
     logger.error("A request failed with %s", type(error).__name__)
     return json_response(error_body("The server had an error.", kind="server_error"), 500)
+
+
+class ErrorDetail(BaseModel):
+    """The ``error`` object of an error response."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(BaseModel):
+    """Body of every error response."""
+
+    error: ErrorDetail
+
+
+_STATUSES: Final[dict[int, str]] = {
+    400: "The request is invalid, or conflicts with stored objects.",
+    401: "The key is missing or wrong.",
+    404: "The object does not exist or has expired.",
+    405: "The URL does not support this method.",
+    413: "The body is too large.",
+    429: "The server is at its limit of concurrent requests.",
+    500: "The server failed.",
+}
+_UPLOAD: Final = "Body_upload_v1_files_post"
+ERRORS: Final[dict[int | str, Json]] = {
+    status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
+}
+"""Errors that any route may return."""
+
+
+def describe(app: FastAPI, *, asks_for_key: bool) -> Json:
+    """Return the OpenAPI document of ``app``. Invalid requests return 400, so 422 is left out."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        for path in schema["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+                if asks_for_key:
+                    operation["security"] = [{"bearer": []}]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schema["components"]["schemas"].pop(name, None)
+        # As OpenAI describes it: a file is bytes of any kind.
+        schema["components"]["schemas"][_UPLOAD]["properties"]["file"] = {"type": "string", "format": "binary"}
+        if asks_for_key:
+            schema["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema = schema
+    return app.openapi_schema

@@ -8,18 +8,52 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from chat_app.offline.state.file_child import UnreadableFileError, text_in_child
 from chat_app.offline.wire.objects import count_tokens
+from tools.errors import SourceRejected
 from tools.language.quotable_units import is_caption, lines, sentences
 
 MOST_CHARACTERS: Final = 20_000_000
 _HTML_NAME: Final = re.compile(r"\.x?html?$", re.IGNORECASE)
 _HTML_HEAD: Final = re.compile(r"\s*<(?:!doctype html|html)", re.IGNORECASE)
+
+
+class UnreadableFileError(Exception):
+    """The file contains no text that this server can read; the message says why."""
+
+
+async def text_in_child(path: Path, suffix: Literal[".pdf", ".docx", ".html"]) -> str:
+    """Return the text of a file.
+
+    Raises:
+        UnreadableFileError: The file cannot be read.
+    """
+    # The guideline library is large, so it loads with the first such file, in a thread.
+    await asyncio.to_thread(import_module, "tools.documents.sandbox")
+    from tools.documents.sandbox import run_job
+    from tools.documents.worker import ExtractJob
+
+    with tempfile.TemporaryDirectory(prefix="asclepius-offline-") as folder:
+        try:
+            await run_job(ExtractJob(path=path, suffix=suffix, title="", out=Path(folder)))
+        except SourceRejected as error:
+            raise UnreadableFileError(str(error)) from None
+        return await asyncio.to_thread(_text, Path(folder) / "pages.jsonl")
+
+
+def _text(pages: Path) -> str:
+    from tools.documents.models import PageContent
+    from tools.documents.tables.page_tables import table_text
+
+    with pages.open("rb") as lines:
+        blocks = [block for line in lines for block in PageContent.model_validate_json(line).blocks]
+    return "\n\n".join(block.text if block.table is None else table_text(block.table) for block in blocks)
 
 
 async def text_of_file(path: Path, filename: str) -> str:

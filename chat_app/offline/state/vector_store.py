@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import orjson
 
-from chat_app.offline.state.file_child import UnreadableFileError
 from chat_app.offline.state.file_store import FileStore
-from chat_app.offline.state.file_text import chunks, text_of_file
+from chat_app.offline.state.file_text import UnreadableFileError, chunks, text_of_file
 from chat_app.offline.state.state_database import Database
 from chat_app.offline.wire.errors import ApiError, not_found
 from chat_app.offline.wire.objects import new_id, now
