@@ -1,19 +1,22 @@
-"""Callers that come at once share each collection of Milvus Lite."""
+"""Callers that come at once share each collection of Milvus Lite, and its failures are told from its absence."""
 
 from __future__ import annotations
 
+import resource
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
-from pymilvus import DataType, MilvusClient
+from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.support.services import milvus_lite_server
-from tools.guidelines.search.passage_index import TermsIndex
-from tools.milvus.connection import MilvusConnection
+from tools.errors import ToolUnavailable
+from tools.guidelines.search.passage_index import TermsIndex, VectorIndex, VectorRow
+from tools.milvus.connection import MilvusConnection, ServerFailed
 from tools.milvus.lite_server import SharedMilvusLite
 
 NAMES = [f"collection_{number}" for number in range(10)]
@@ -60,3 +63,48 @@ def test_callers_that_create_an_index_at_once_all_get_it(milvus_uri: str) -> Non
             list(callers.map(check, connections, [f"together_{name}"] * CALLERS))
     for connection in connections:
         connection.close()
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[MilvusConnection]:
+    with milvus_lite_server(tmp_path) as uri, closing(MilvusConnection(uri, contents="guideline index")) as opened:
+        yield opened
+
+
+def server_process(folder: Path) -> psutil.Process:
+    return next(child for child in psutil.Process().children() if str(folder) in child.cmdline())
+
+
+def test_an_index_file_that_was_written_in_part_is_not_read(connection: MilvusConnection, tmp_path: Path) -> None:
+    """The server cannot finish the file, as on a full disk; later it can."""
+    server = server_process(tmp_path)
+    index = VectorIndex(connection, "vectors", 4)
+    index.add([VectorRow(str(number), "version", [number, 1.0, 0.0, 0.0]) for number in range(1000)])
+    server.rlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    with pytest.raises(ServerFailed):
+        index.settle()
+    server.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    index.settle()
+    assert index.count("version") == 1000
+
+
+def test_a_server_that_does_not_answer_in_time_is_a_tool_error(connection: MilvusConnection, tmp_path: Path) -> None:
+    connection.call(lambda client: client.list_collections())
+    server = server_process(tmp_path)
+    server.suspend()
+    with pytest.raises(ToolUnavailable, match="does not answer"):
+        connection.call(lambda client: client.load_collection("any", timeout=0.1))
+    server.resume()
+
+
+def test_a_failure_that_names_a_system_error_is_the_servers(milvus_uri: str) -> None:
+    """A file of the server's gave no data; pymilvus and the network are fine."""
+
+    def fail(client: object) -> None:
+        raise MilvusException(1, "read error in vector.hnsw.idx: 0 != 4 (Resource temporarily unavailable)")
+
+    with (
+        closing(MilvusConnection(milvus_uri, contents="guideline index")) as connection,
+        pytest.raises(ServerFailed, match="Milvus error 1"),
+    ):
+        connection.call(fail)

@@ -24,7 +24,7 @@ Contents = Literal["drug database", "guideline index"]
 CONNECT_SECONDS: Final = 5.0
 _CHANNEL: Final = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": 0}
 """By default the client pings every ten seconds; Milvus Lite takes that for an attack and hangs up."""
-_CONNECT_FAILED: Final = 2
+_UNREACHABLE: Final = (2, "DEADLINE_EXCEEDED", "UNAVAILABLE")
 _NOT_FOUND: Final = 100
 _NOT_LOADED: Final = 101
 """Also after Milvus has restarted: it loads nothing by itself."""
@@ -65,12 +65,12 @@ class MilvusConnection:
         Raises ``ToolUnavailable`` when the server cannot be reached, ``ServerFailed`` when it fails, ``CollectionGone``
         and ``NotLoaded`` for a collection that cannot be read, and ``IndexMismatch`` when it has another schema.
         """
-        exceptions = import_module("pymilvus").MilvusException
         try:
             return call(self._connected())
-        except exceptions as error:
+        # gRPC's own errors pass through pymilvus: a call that ran out of time raises one.
+        except (import_module("pymilvus").MilvusException, import_module("grpc").RpcError) as error:
             # The chain is cut on purpose: what pymilvus says can repeat a filter.
-            raise self._translated(int(getattr(error, "code", 0) or 0), str(error), explain=explain) from None
+            raise self._translated(error, explain=explain) from None
 
     async def run(self, call: Callable[[Client], T], *, deadline: float | None, explain: bool = False) -> T:
         """Like ``call``, in a thread. Raises ``ToolUnavailable`` also after ``deadline`` seconds."""
@@ -98,19 +98,26 @@ class MilvusConnection:
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
+                pymilvus = import_module("pymilvus")
+                # Its import sets the level, too.
                 logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
-                self._client = import_module("pymilvus").MilvusClient(
+                self._client = pymilvus.MilvusClient(
                     self._uri, token=self._token or "", timeout=CONNECT_SECONDS, grpc_options=_CHANNEL
                 )
             return self._client
 
-    def _translated(self, code: int, text: str, *, explain: bool) -> Exception:
+    def _translated(self, error: Any, *, explain: bool) -> Exception:
+        # An attribute of pymilvus's errors, a method of gRPC's own, whose status is no number.
+        given: Any = error.code() if callable(error.code) else error.code
+        code = int(given) if isinstance(given, int) else given.name
+        text = str(error)
         lower = text.lower()
         if code == _NOT_LOADED or "load()" in lower or "not loaded" in lower:
             return NotLoaded(f"The {self._contents} is being rebuilt. Ask again in a moment.")
         if code == _NOT_FOUND or "does not exist" in lower or "not found" in lower:
             return CollectionGone(f"The {self._contents} changed while it was read. Try again.")
-        if code == _CONNECT_FAILED or any(word in lower for word in ("connect", "unavailable", "timeout")):
+        # No more words than these: Milvus Lite repeats what the system said of a file, such as "unavailable".
+        if code in _UNREACHABLE or "timeout" in lower or "is illegal, needs" in lower:
             return ToolUnavailable(
                 f"The {self._contents} cannot be reached: Milvus does not answer. Check that it runs and that "
                 "MILVUS_URI is right, or run `asclepius doctor`."

@@ -3,6 +3,9 @@
 Milvus Lite 3.2.2 opens a collection at its first use and takes no lock. Two concurrent first calls open it twice: one
 of the two loses its writes and is never reported as loaded. So this server opens, creates, lists or drops one
 collection at a time.
+
+It also writes a collection's indexes in the background, in place: a load at that moment, or after a crash at that
+moment, fails at half a file. So each file gets its name when it is whole.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Any, Final
 import grpc
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
 from milvus_lite.db import MilvusLite
+from milvus_lite.index.faiss_hnsw import FaissHnswIndex
+from milvus_lite.index.scalar.inverted import ScalarInvertedIndex
 from pymilvus.grpc_gen import milvus_pb2_grpc
 
 _MESSAGE_BYTES: Final = 256 << 20
@@ -56,8 +61,23 @@ class _Servicer(MilvusServicer):  # type: ignore[misc]  # milvus_lite has no typ
             return super().ShowCollections(request, context)
 
 
+def write_whole(index: Any) -> None:
+    """Make this class of Milvus Lite's indexes write a file under another name and rename it at the end."""
+    write = index.save
+
+    def save(self: Any, path: str) -> None:
+        # Milvus Lite deletes what a crash leaves under such a name: the index of a segment that does not exist.
+        unfinished = Path(path).with_name(f"{threading.get_ident()}.{Path(path).name}")
+        write(self, str(unfinished))
+        unfinished.replace(path)
+
+    index.save = save
+
+
 def serve(data_dir: Path, address: str) -> None:
     """Serve until Ctrl-C comes, which closes the database."""
+    for index in (FaissHnswIndex, ScalarInvertedIndex):
+        write_whole(index)
     database = SharedMilvusLite(str(data_dir))
     options = [(f"grpc.max_{way}_message_length", _MESSAGE_BYTES) for way in ("receive", "send")]
     # pymilvus asks every ten seconds whether the server is there; gRPC takes that for an attack, and hangs up.

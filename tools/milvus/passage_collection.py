@@ -25,9 +25,6 @@ VERSION_BYTES = 128
 CONSISTENCY = "Bounded"
 """Consistency of searches. A strong one waits for a Milvus server's next tick, some 200 ms. Searches can do without,
 because records name a version only after ``settle``, which makes a strong search."""
-SETTLE_TRIES = 20
-SETTLE_PAUSE = 0.25
-"""Milvus Lite builds its indexes in the background after a flush, and a load that meets a half-written file fails."""
 SEARCH_TRIES = 30
 SEARCH_PAUSE = 0.1
 """A collection is released for some tens of milliseconds after each guideline that is added."""
@@ -55,22 +52,15 @@ class PassageCollection:
     def settle(self) -> None:
         """Make written rows fast to search: without this, Milvus Lite is 30 to 50 times slower."""
         self._call(lambda client: client.flush(self.name, timeout=WRITE_SECONDS))
-        for tries_left in reversed(range(SETTLE_TRIES)):
-            try:
-                self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
-                self.load()
-                break
-            except (ServerFailed, IndexMismatch):
-                if not tries_left:
-                    raise
-                time.sleep(SETTLE_PAUSE)
+        self._call(lambda client: client.release_collection(self.name, timeout=CALL_SECONDS))
+        self.load()
 
     def load(self) -> None:
         """Load the collection and search once: the first search builds what the others use."""
         self.check()
         self._call(lambda client: client.load_collection(self.name, timeout=WRITE_SECONDS))
         # A strong search waits for all that was written: from then on the quick reads of others see it too.
-        self._call(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS, waits=True))
+        self._searchable(lambda client: self._search(client, self._probe(), [], 1, WRITE_SECONDS, waits=True))
 
     def check(self) -> None:
         """Check the server and the collection, and create the collection when it is missing.
