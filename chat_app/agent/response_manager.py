@@ -50,7 +50,7 @@ from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
 from tools.language.figures import UNITS
-from tools.language.vocabulary.common_words import language_of
+from tools.language.vocabulary.text_language import language_of
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ from typing import Final
 
 from chat_app.events import Notice
 from chat_app.safety.emergency_classifier import emergency_model
-from tools.language.vocabulary.common_words import Language, language_of
+from tools.language.vocabulary.common_words import Language
+from tools.language.vocabulary.text_language import language_of
 
 TEXTS: Final[dict[Language, str]] = json.loads(
     (resources.files("chat_app.safety") / "data" / "emergency_notices.json").read_text("utf-8")

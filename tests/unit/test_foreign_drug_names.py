@@ -14,7 +14,8 @@ from tools.drug_database.names.query_words import understand
 from tools.drug_database.names.resolve import Reading, read
 from tools.language.folding import fold_name
 from tools.language.vocabulary.clinical_vocabulary import is_known_word
-from tools.language.vocabulary.common_words import is_ordinary, language_of
+from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.text_language import language_of
 
 INDEX = NameIndex(
     [
@@ -142,5 +143,9 @@ def test_the_language_is_told_by_frequent_words() -> None:
     assert language_of("Überdosis Paracetamol") == "de"
     assert language_of("Novalgin Dosis") == "de", "Spanish writes no noun with a capital"
     assert language_of("dosis") == "en", "a word of two languages, and no English one"
+    assert language_of("Kreatinin-Clearance bestimmen") == "de"
+    assert language_of("Hyperkaliämie Therapie") == "de", "clinical words tell a language that ordinary ones do not"
+    assert language_of("insuficiencia renal grave ajuste") == "es"
+    assert language_of("severe asthma edema") == "en"
     assert is_ordinary("water")
     assert not is_ordinary("metoprolol")

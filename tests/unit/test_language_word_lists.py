@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from importlib import resources
+from itertools import islice
 from threading import Thread
 
 import pytest
 
 from tools.language.question_words import term_rareness
 from tools.language.stemming import stem
-from tools.language.vocabulary.common_words import rareness
+from tools.language.terms import terms
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, ForeignLanguage
+from tools.language.vocabulary.common_words import ranks, rareness
 from tools.language.word_lists import word_entries, word_lines
 
 LISTS = sorted(
@@ -17,6 +23,7 @@ LISTS = sorted(
     for entry in (resources.files("tools.language") / "words").iterdir()
     if entry.name.endswith(".txt")
 )
+DEMO = resources.files("tools.guidelines") / "demo"
 ENTRIES = ["clinical_abbreviations", "word_forms"]
 
 
@@ -59,3 +66,27 @@ def test_everyday_words_of_a_question_weigh_less_than_clinical_ones() -> None:
     assert rare["apixaban"] == 1.0
     assert rare["target"] < rare["apixaban"]
     assert rareness("the") < rareness("target")
+
+
+@pytest.mark.parametrize("language", FOREIGN_LANGUAGES)
+def test_the_words_of_the_sources_have_words_in_the_other_languages(language: ForeignLanguage) -> None:
+    """Of the words that four or more lines of the demonstration guidelines hold; medicines have their own names."""
+    texts = [
+        file.read_text(encoding="utf-8").partition("\n# ")[2] for file in DEMO.iterdir() if file.name.endswith(".md")
+    ]
+    lines = [set(re.findall(r"[a-z]{4,}", line.lower())) for text in texts for line in text.splitlines()]
+    count = Counter(stem for line in lines for stem in {term for word in line for term in terms(word)})
+    medicines = {stem for name in medicine_names() for stem in terms(name)}
+    everyday = {stem for word in islice(ranks("en"), 500) for stem in terms(word)}
+    wanted = {stem for stem, held in count.items() if held > 3} - medicines - everyday
+    tsv = (resources.files("tools.language.vocabulary") / "clinical" / f"{language}.tsv").read_text(encoding="utf-8")
+    reached = {stem for line in tsv.splitlines() for stem in terms(line.partition("\t")[2])}
+    assert len(wanted) > 200
+    assert len(wanted & reached) > 0.8 * len(wanted), sorted(wanted - reached)
+
+
+def medicine_names() -> list[str]:
+    demo = resources.files("tools.drug_database") / "demo"
+    files = [json.loads(file.read_text(encoding="utf-8")) for file in demo.iterdir() if file.name.endswith(".json")]
+    records = [record for file in files for value in file.values() if isinstance(value, list) for record in value]
+    return [name for record in records for name in (record["generic_name"], *record["ingredients"])]

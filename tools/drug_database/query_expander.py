@@ -21,9 +21,11 @@ from tools.language.vocabulary.clinical_vocabulary import (
     FOREIGN_LANGUAGES,
     Translation,
     abbreviation_meanings,
+    is_english,
     translations,
 )
-from tools.language.vocabulary.common_words import Language, is_ordinary, language_of, ranks
+from tools.language.vocabulary.common_words import Language, is_ordinary
+from tools.language.vocabulary.text_language import language_of
 
 _LONGEST_QUESTION: Final = 1_000
 _LONGEST_NAME: Final = 5
@@ -63,7 +65,7 @@ class QueryExpander:
         ]
         found: dict[int, Expansion] = {}
         covered: set[int] = set()
-        for start, end, expansion in self._named(words):
+        for start, end, expansion in self._named(words, language):
             covered.update(range(start, end))
             found[start] = expansion
         for start, end, terms in _translated(words, language):
@@ -73,25 +75,31 @@ class QueryExpander:
         kept = (found[start] for start in sorted(found))
         return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
 
-    def _named(self, words: Sequence[_Word]) -> Iterator[tuple[int, int, Expansion]]:
+    def _named(self, words: Sequence[_Word], language: Language) -> Iterator[tuple[int, int, Expansion]]:
         """Yield the longest names in the question with their expansions, without overlap."""
         start = 0
         while start < len(words):
             ends = range(min(len(words), start + _LONGEST_NAME), start, -1)
-            tried = ((end, self._expansion(words[start:end])) for end in ends)
+            tried = ((end, self._expansion(words[start:end], language)) for end in ends)
             end, expansion = next(((end, one) for end, one in tried if one is not None), (start + 1, None))
             if expansion is not None:
                 yield start, end, expansion
             start = end
 
-    def _expansion(self, words: Sequence[_Word]) -> Expansion | None:
-        """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous."""
+    def _expansion(self, words: Sequence[_Word], language: Language) -> Expansion | None:
+        """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous.
+
+        An abbreviation means what it does in the language of the question.
+        """
         text = " ".join(word.folded for word in words)
         if all(word.folded in NOISE for word in words):
             return None
         meanings = abbreviation_meanings(words[0].typed.strip(".,;:?!()")) if len(words) == 1 else ()
         alias = self._aliases.name(text)
         if alias is not None and alias.source in _CODES:
+            return None
+        short = bool(meanings) or (alias is not None and alias.kind == "abbreviation")
+        if short and language != "en" and any(translations([text], language)):
             return None
         if meanings:
             clear = len(meanings) == 1 and alias is None
@@ -151,7 +159,7 @@ def _translated(words: Sequence[_Word], language: Language) -> Iterator[Translat
     if language != "en":
         yield from translations([word.folded for word in words], language)
         return
-    foreign = ["" if word.folded in ranks("en") else word.folded for word in words]
+    foreign = ["" if is_english(word.folded) else word.folded for word in words]
     for other in FOREIGN_LANGUAGES:
         yield from translations(foreign, other)
 

@@ -22,7 +22,8 @@ from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
 from tools.language.terms import clean, terms
-from tools.language.vocabulary.common_words import is_ordinary, language_of
+from tools.language.vocabulary.common_words import is_ordinary
+from tools.language.vocabulary.text_language import language_of
 from tools.types import Passage
 
 Ingredients = Callable[[str], frozenset[str]]

@@ -36,7 +36,7 @@ from chat_app.offline.extraction.scoring import Scored, scored
 from chat_app.offline.extraction.selection import ROOM, Selection, chosen_of
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
-from tools.language.vocabulary.common_words import language_of
+from tools.language.vocabulary.text_language import language_of
 
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3

@@ -29,7 +29,7 @@ from chat_app.offline.extraction.evidence import (
 )
 from chat_app.offline.wire.model import Found
 from tools.language.quotable_units import sentences, squeeze
-from tools.language.vocabulary.common_words import language_of
+from tools.language.vocabulary.text_language import language_of
 
 Json = dict[str, Any]
 _DRUG_KEY: Final = re.compile(r"drug|medicine|medication|^names?$", re.IGNORECASE)

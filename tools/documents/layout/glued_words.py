@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tools.documents.pdf.pdf_lines import Line
-from tools.language.vocabulary.common_words import language_of, ranks
+from tools.language.vocabulary.common_words import ranks
+from tools.language.vocabulary.text_language import language_of
 from tools.language.word_lists import word_list
 
 LEAST_LETTERS: Final = 10

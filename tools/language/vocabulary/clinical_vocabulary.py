@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Final, Literal, NamedTuple, get_args
@@ -63,12 +63,25 @@ def is_known_word(word: str) -> bool:
     )
 
 
+def is_english(word: str) -> bool:
+    """Return whether ``word``, in lower case, is itself an English word, ordinary or clinical, or the plural of one."""
+    return word in ranks("en") or not _english_words().isdisjoint((word, word.removesuffix("s")))
+
+
+@cache
+def _english_words() -> frozenset[str]:
+    clinical = [term for name in ("de", "es", "abbreviations") for _, terms in _lines(f"{name}.tsv") for term in terms]
+    return _words(clinical)
+
+
 @cache
 def _english_stems() -> frozenset[str]:
-    clinical = [term for name in ("de", "es", "abbreviations") for _, terms in _lines(f"{name}.tsv") for term in terms]
-    forms = [f"{word} {others}" for word, others in word_entries("word_forms").items()]
-    words = re.findall(r"[^\W_]+", " ".join([*clinical, *forms]).lower())
-    return frozenset(map(stem, [*words, *filter(is_ordinary, ranks("en"))]))
+    forms = _words(f"{word} {others}" for word, others in word_entries("word_forms").items())
+    return frozenset(map(stem, [*_english_words(), *forms, *filter(is_ordinary, ranks("en"))]))
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(re.findall(r"[^\W_]+", " ".join(texts).lower()))
 
 
 @lru_cache(maxsize=20_000)

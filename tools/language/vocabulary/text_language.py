@@ -1,0 +1,49 @@
+"""The language of a text, told by common words and by clinical ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, is_english, translations
+from tools.language.vocabulary.common_words import LANGUAGES, Language, frequency
+
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_LEAD: Final = 0.36
+"""Likelihood by which a language must lead another one that has some of the words: that of its thousandth word."""
+_CLINICAL: Final = 0.5
+"""Likelihood of a clinical word that is no English one, whose frequency in ordinary texts tells little."""
+
+
+def language_of(*texts: str) -> Language:
+    """Return the language of the first of ``texts`` whose words tell it; English when none does."""
+    for text in texts:
+        if told := _told_language(text):
+            return told
+    return "en"
+
+
+def _told_language(text: str) -> Language | None:
+    """Return the likeliest language of ``text`` by the frequency of its words (Zipf); None when undecided.
+
+    Spanish writes no word with a capital inside a sentence but names.
+    """
+    first, *others = _WORD.findall(text)[:100] or [""]
+    spanish = [first, *(word for word in others if not word.istitle())]
+    likely: dict[Language, float] = {
+        name: _likelihood(spanish if name == "es" else [first, *others], name) for name in LANGUAGES
+    }
+    best, second, *_ = sorted(likely, key=lambda language: -likely[language])
+    return best if likely[best] > likely[second] + _LEAD else None
+
+
+def _likelihood(words: list[str], language: Language) -> float:
+    clinical = (_CLINICAL if language in _clinical_in(word) else 0.0 for word in map(str.lower, words))
+    return sum(map(max, (frequency(word, language) for word in map(str.lower, words)), clinical))
+
+
+def _clinical_in(word: str) -> list[Language]:
+    """Return the languages in which ``word`` is a clinical one; a word that English shares is no foreign one."""
+    foreign: list[Language] = [name for name in FOREIGN_LANGUAGES if any(translations([word], name))]
+    own: list[Language] = [] if foreign else ["en"]
+    return own if is_english(word) else foreign
