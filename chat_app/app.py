@@ -4,8 +4,6 @@
 with the same routes and the same guard.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import chainlit as cl

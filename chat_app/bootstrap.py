@@ -4,8 +4,6 @@
 the indexes and the demonstration content in the background, so that the page is served at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence

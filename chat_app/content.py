@@ -4,8 +4,6 @@ This part of the composition root needs neither model nor sessions, so that a sh
 not load their clients.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable

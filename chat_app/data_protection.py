@@ -1,7 +1,5 @@
 """Keep the data directory readable by its owner only."""
 
-from __future__ import annotations
-
 import logging
 import os
 import stat

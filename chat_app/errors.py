@@ -22,8 +22,6 @@ A message says in English, for operators and API clients, what happened and what
 key or a server's payload. ``code`` and ``params`` identify the sentence that readers see, in their own language.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

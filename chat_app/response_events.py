@@ -7,8 +7,6 @@ nothing is lost and it can be counted. Fields that some servers omit (``sequence
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 

@@ -6,8 +6,6 @@ body, so that nothing is lost.
 Source of the shapes: OpenAI's OpenAPI description of ``/v1/responses``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

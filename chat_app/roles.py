@@ -1,7 +1,5 @@
 """Roles and their rights: the one table. Every signed-in user may ask questions and see their own conversations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, Literal
 

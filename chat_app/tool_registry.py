@@ -5,8 +5,6 @@ app: a package declares an entry point in the group ``asclepius.tools``, or ``AS
 ``module:attribute``. Either refers to a ``FunctionTool``, a plain function, or a list of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 

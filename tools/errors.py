@@ -11,8 +11,6 @@ Every message says what happened and what to do, and holds no patient text: neit
 name that was typed, nor a filter value. ``code`` and ``params`` identify the sentence that readers see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -7,8 +7,6 @@ result. Time, number of items and size of the result are bounded. When the calle
 cancelled and generators are closed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import inspect

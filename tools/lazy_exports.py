@@ -1,7 +1,5 @@
 """Public names of a package that are imported on first use, so that importing a submodule stays cheap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

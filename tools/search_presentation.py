@@ -1,7 +1,5 @@
 """How searches of the guidelines are shown: the app's own, and the model server's file search."""
 
-from __future__ import annotations
-
 from tools.types import Phrase, ToolPresentation
 
 GUIDELINE_SEARCH = ToolPresentation(

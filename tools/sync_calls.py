@@ -1,7 +1,5 @@
 """Asynchronous functions and generators for code without an event loop."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@
 timeout are errors in it. Calls run in parallel up to each tool's own limit.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ properties, and a parameter with a default may also be null, which means "take t
 parameters strict mode cannot express (a ``dict`` of any keys, a tuple, a set) is declared without it.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from functools import partial

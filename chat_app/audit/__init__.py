@@ -1,7 +1,5 @@
 """The audit log: who did what, when and from where, as a chain in which any change or gap is found."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 

@@ -3,8 +3,6 @@
 Callers record an action *before* they carry it out, so that an action which cannot be recorded can be refused.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Every command has ``--help``. Exit codes: 0 for success, 1 for failure (one sent
 and the remedy), 2 for wrong usage. Modules load when a command needs them, so that the command starts fast.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Printers for ``asclepius ask``: text, or one JSON event per line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import assert_never

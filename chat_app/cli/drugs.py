@@ -1,7 +1,5 @@
 """``asclepius drugs``: import, search and show drug data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

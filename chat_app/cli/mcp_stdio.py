@@ -1,7 +1,5 @@
 """``asclepius mcp``: the MCP server on standard input and output, for programs of this user."""
 
-from __future__ import annotations
-
 from chat_app.cli import shell
 
 

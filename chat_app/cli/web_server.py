@@ -3,8 +3,6 @@
 ``python -m chat_app.cli.web_server`` is one of several workers, started by ``WorkerPool``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

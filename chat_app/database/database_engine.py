@@ -3,8 +3,6 @@
 Both compare text case-insensitively in every script, and their errors never contain questions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """Migrations of the database, run at start, one process at a time."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path

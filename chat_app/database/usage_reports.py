@@ -1,7 +1,5 @@
 """What operators read from the history: rated answers with their questions, and usage per day."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The default services (Redis, Milvus Lite, the offline model) as supervised child processes with URLs."""
 
-from __future__ import annotations
-
 from chat_app.embedded.services import EmbeddedServices, ServiceUrls, embedded_services
 from chat_app.embedded.supervisor import ServiceStatus
 

@@ -1,7 +1,5 @@
 """Probe whether a service is ready: connect, and send a cheap request where there is one."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from typing import Final, assert_never

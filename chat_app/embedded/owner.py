@@ -4,8 +4,6 @@ The owner holds a lock on ``run/lock``, which the system releases when the owner
 the addresses. It is written atomically once the services are up, and is valid only while the lock is held.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

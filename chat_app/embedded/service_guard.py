@@ -10,8 +10,6 @@ Exit code: the service's (128 + n for signal n); ``IN_USE`` when its data is ope
 command cannot be run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import fcntl

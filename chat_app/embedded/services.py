@@ -5,8 +5,6 @@ the services; others use the same addresses. When the owner ends, another proces
 addresses, so clients recover after a short interruption.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable

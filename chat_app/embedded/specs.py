@@ -5,8 +5,6 @@ this machine can use them: Redis and Milvus Lite listen on Unix sockets in a fol
 the offline model, on loopback, requires a key.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -4,8 +4,6 @@ Each service runs under ``service_guard.py``, which ends it when this process en
 restarted after a pause that doubles from ``FIRST_PAUSE`` to ``LONGEST_PAUSE`` seconds, and resets once it is up.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ Each worker is an ordinary server. It accepts connections at the shared listenin
 a Unix socket in a folder that only this user can enter.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

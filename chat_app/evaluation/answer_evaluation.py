@@ -1,7 +1,5 @@
 """Measures whether answers hold the fact that was asked for, cite it, and are honest where there is none."""
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

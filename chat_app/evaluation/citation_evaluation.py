@@ -5,8 +5,6 @@ cited with it, and numbers must follow the order of first use. A figure (a dose,
 statement must be in one of the sources cited for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

@@ -1,7 +1,5 @@
 """The questions by which citations are evaluated, and what an evaluation found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -4,8 +4,6 @@ A line of the file is ``{"id", "type", "query"}`` with what a hit must be: ``exp
 ingredient names), ``expect_subst`` (this full substance) or ``expect_class`` (this pharmacologic class).
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

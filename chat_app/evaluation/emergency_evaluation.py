@@ -1,7 +1,5 @@
 """How many emergencies and exposures are recognised, and how many other questions are taken for one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

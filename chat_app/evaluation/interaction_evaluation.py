@@ -5,8 +5,6 @@ medicines (``other``, ``type``) and the sentences that document them. The labels
 A sentence counts as quoted when it is inside a quote, or a quote holds the greater part of it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

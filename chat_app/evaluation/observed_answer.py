@@ -1,7 +1,5 @@
 """Ask an agent the questions of an evaluation, and keep each answer as its reader saw it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing

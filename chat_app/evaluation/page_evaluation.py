@@ -1,7 +1,5 @@
 """Measure whether questions find the page of a loaded guideline that answers them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

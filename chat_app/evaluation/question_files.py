@@ -1,7 +1,5 @@
 """Read the files of an evaluation: a JSON list, or one JSON object a line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Measure retrieval on test collections in the BEIR layout."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import time

@@ -5,8 +5,6 @@ uploads and every translation it misses. ``prepare_page_root`` fills ``<data dir
 installed package) and points Chainlit at it. It has to run before the first import of ``chainlit``.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Connects Chainlit to the app: data layer, socket handlers and, standalone, guard, routes and services."""
 
-from __future__ import annotations
-
 import os
 from contextlib import AsyncExitStack
 from pathlib import Path

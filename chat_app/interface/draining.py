@@ -1,7 +1,5 @@
 """Handing browsers over to another replica while this one is being stopped."""
 
-from __future__ import annotations
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chat_app.interface.turns.live_turns import LiveTurns

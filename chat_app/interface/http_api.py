@@ -3,8 +3,6 @@
 ``create_app`` makes it; its lifespan opens history and services, and ends the live turns before it lets go of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping

@@ -3,8 +3,6 @@
 Each request is complete in itself, so any replica answers it. Origin and host are checked by the guard.
 """
 
-from __future__ import annotations
-
 from fastapi import HTTPException
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request

@@ -1,7 +1,5 @@
 """Server of the page: uvicorn tuned for many open streams, with a clean end of running answers."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

@@ -1,7 +1,5 @@
 """Everything held about a user: export, erasure, and deletion by age."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import suppress

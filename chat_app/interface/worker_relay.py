@@ -4,8 +4,6 @@ The workers of one ``asclepius serve`` share a port, so that a request can arriv
 its browser. Any worker can answer most requests. Uploads and changes of an open conversation need the socket.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence

@@ -4,8 +4,6 @@
 Transports are opened by the callers.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar

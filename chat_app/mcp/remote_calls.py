@@ -3,8 +3,6 @@
 A server that hangs, ends, floods or answers nonsense fails the one request. Nothing of it outlives the request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

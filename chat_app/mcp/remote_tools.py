@@ -5,8 +5,6 @@ pass for a citation. The texts that it returns as embedded resources are sources
 A tool is pinned as it was when it was registered; a changed one is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

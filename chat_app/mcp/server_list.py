@@ -1,7 +1,5 @@
 """The file of MCP servers whose tools the model may call: ``ASCLEPIUS_MCP_SERVERS``."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Final

@@ -1,7 +1,5 @@
 """The app's Prometheus metrics. Every label has few values, all of them known in advance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

@@ -3,8 +3,6 @@
 A line's ``extra={"fields": {...}}`` become members of its object.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 One object serves all tasks of a turn, so an id that becomes known later reaches tasks that have already started.
 """
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from uuid import uuid4

@@ -3,8 +3,6 @@
 With ``--port 0`` the server chooses a free port and writes it to ``offline.port`` in the data directory.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

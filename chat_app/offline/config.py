@@ -1,7 +1,5 @@
 """Configuration of the offline server: address, data directory, key, pace and limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr

@@ -4,8 +4,6 @@ It never writes a sentence that is not an extract or one of its fixed phrases, a
 conversation gets the same answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """How settings are read from the environment: their names, and values that are lists."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AliasChoices, BeforeValidator, ValidationError

@@ -1,7 +1,5 @@
 """Settings of the model server, and of the built-in one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

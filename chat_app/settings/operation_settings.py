@@ -1,7 +1,5 @@
 """Settings of storage, logs, traces, audit and retention."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Settings of the page's address, of those who may use it, and of the provider that signs them in."""
 
-from __future__ import annotations
-
 import ipaddress
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The tree of all settings. ``Settings.check()`` refuses an unsafe combination and says what to set."""
 
-from __future__ import annotations
-
 import ssl
 from functools import cached_property
 from typing import Any

@@ -5,8 +5,6 @@ trace = trace_app_generator(generator, settings.diagnostics)
 await trace.aclose()
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final

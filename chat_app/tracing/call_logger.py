@@ -8,8 +8,6 @@ A call failed when its output has an error of any stage, or when it could not st
 not fail. Patients' text is written only on request; see ``redaction``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Shared by both class decorators: find the generators among the attributes of a new object."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ guard reduces an exception to its type and where it was raised. Messages of the 
 never contain patients' text. Libraries that log the contents they handle are held at a level at which they do not.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any

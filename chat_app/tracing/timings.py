@@ -1,7 +1,5 @@
 """Durations of the phases of a turn, computed from its events."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ append that does not fit on the disk is undone, and a document is replaced in on
 owner alone. The functions block and belong in the writer's thread.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

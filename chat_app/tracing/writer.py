@@ -4,8 +4,6 @@
 full. A directory that cannot be written to is logged once. ``close`` writes the queue, within a time limit.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import threading

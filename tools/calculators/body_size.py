@@ -1,7 +1,5 @@
 """Body mass index and body surface area."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -4,8 +4,6 @@ The functions themselves take complete, typed inputs. The tool around one checks
 result together with a passage that the answer can cite.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The QT interval corrected for heart rate: Bazett and Fridericia."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tools.calculators.models import Band, Calculation, Result, Source, band_of

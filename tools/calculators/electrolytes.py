@@ -1,7 +1,5 @@
 """Calcium corrected for albumin, and the anion gap."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tools.calculators.models import Band, Calculation, Result, Source

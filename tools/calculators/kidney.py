@@ -1,7 +1,5 @@
 """Kidney function from serum creatinine: CKD-EPI 2021 and Cockcroft–Gault."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tools.calculators.models import Band, Calculation, Result, Source, band_of

@@ -1,7 +1,5 @@
 """Severity of end-stage liver disease: MELD 3.0."""
 
-from __future__ import annotations
-
 from math import log
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The result of a calculation, and what it rests on: formula, inputs, interpretation bands and source."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tools.calculators.wording import translate

@@ -1,7 +1,5 @@
 """Daily opioid dose in morphine milligram equivalents."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Severity of community-acquired pneumonia: CURB-65."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tools.calculators.models import Band, Calculation, InputNeeded, Result, Source, band_of

@@ -1,7 +1,5 @@
 """Scores of yes or no criteria as tables: ``data/point_scores.json`` holds the inputs, criteria and bands of each."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A text is found by its English, which is the fallback.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache

@@ -4,8 +4,6 @@ Guidelines write "angiotensin converting enzyme inhibitors (ACEIs)" once and "AC
 explains is put into the index in both forms; the words that are shown and cited stay as they are.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 A part with a DOCTYPE or an entity is refused before it is parsed, so no entity is ever expanded.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reads a file into pages of blocks: one entry for every format. Runs in the worker process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

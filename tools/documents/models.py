@@ -1,7 +1,5 @@
 """Models of a document that was read: its blocks, pages, tables and passages."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Draws a PDF page as PNG with the words of quotes marked, as with a yellow pen. Runs in the worker process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Nothing of the library's own reading (columns, running heads, tables, passages) 
 cannot hide itself.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import zipfile

@@ -5,8 +5,6 @@ sentence that runs over the page's end: it is finished in the passage in which i
 repeated on the next page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

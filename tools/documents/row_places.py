@@ -5,8 +5,6 @@ any order, so its text alone cannot tell. The search is independent of the table
 the reader put together wrongly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise

@@ -1,7 +1,5 @@
 """Run the worker as a child process under limits, with progress, and one error when it dies."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

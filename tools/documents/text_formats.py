@@ -1,7 +1,5 @@
 """Parse Markdown, plain text and HTML into blocks. Runs in the worker process."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser

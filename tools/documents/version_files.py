@@ -9,8 +9,6 @@
 Records damaged by a disk fault or a manual edit are detected, so that one document never takes down the others.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ the app. The worker writes one JSON object per line: progress, then either ``{"o
 or ``{"refused": "a sentence"}``.
 """
 
-from __future__ import annotations
-
 import errno
 import resource
 import sys

@@ -1,7 +1,5 @@
 """The drug database: real drug data in, the right medicine out. Built on Milvus; see ``database.DrugDatabase``."""
 
-from __future__ import annotations
-
 from tools.drug_database.database import DrugDatabase
 from tools.drug_database.drug_tools import drug_tools
 from tools.drug_database.records import DataSource, DrugRecord, Fact, Label, Product

@@ -1,7 +1,5 @@
 """``DrugDatabase``: the one object through which the app, the shell and the tools use the drug index."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Filters by dosage form, route and strength, in the words a clinician uses."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple, Self
 

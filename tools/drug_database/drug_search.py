@@ -4,8 +4,6 @@ Names, classes and spellings are resolved against the list of names in memory; B
 these. The records themselves always come from Milvus.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

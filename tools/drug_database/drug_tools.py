@@ -1,7 +1,5 @@
 """The tools that the model may call on the drug database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The tool that the model calls to search the loaded guidelines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

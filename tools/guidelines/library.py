@@ -4,8 +4,6 @@ Everything that can take long runs elsewhere: files are opened in a worker proce
 the library's own, so the event loop stays free. The constructor does nothing but remember.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path

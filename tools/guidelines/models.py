@@ -4,8 +4,6 @@ All are plain data. A *document* is a guideline under one id; each changed file 
 the hash of its bytes. Passages belong to a version, so an old answer keeps the words it cited.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal
 

@@ -4,8 +4,6 @@ SQLite files are copied by SQLite and the embedded Redis key by key, so that eac
 when they change meanwhile. A PostgreSQL, Redis or Milvus that a setting names is backed up by its own tools.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """``asclepius users``, ``keys`` and ``export user``: who may log in, keys for the HTTP API, and users' data."""
 
-from __future__ import annotations
-
 import getpass
 import time
 from collections.abc import Sequence

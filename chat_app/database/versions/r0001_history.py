@@ -4,8 +4,6 @@ Names are those of Chainlit's queries. Structures are JSON in text columns. Data
 have these tables already, so only what is missing is made.
 """
 
-from __future__ import annotations
-
 from alembic import op
 from sqlalchemy import inspect
 

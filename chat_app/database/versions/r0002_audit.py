@@ -1,7 +1,5 @@
 """The audit log: an append-only table, and the ends of its hash chain."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0002"

@@ -1,7 +1,5 @@
 """The API's OpenAPI document: how to sign in, what events look like, which problems an operation can answer with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

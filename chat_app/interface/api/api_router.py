@@ -1,7 +1,5 @@
 """The router that holds every route of the HTTP API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response

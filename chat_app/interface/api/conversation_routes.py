@@ -3,8 +3,6 @@
 A conversation that expired, never existed or belongs to another user is a 404.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Feedback routes that replace Chainlit's, which let any user change anyone's feedback."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from chainlit.types import Feedback

@@ -1,7 +1,5 @@
 """Routes to send a file, keep it in its conversation, add it to the library, or remove it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal, cast
 
 from chainlit.server import upload_file

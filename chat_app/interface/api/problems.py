@@ -1,7 +1,5 @@
 """Errors of the HTTP API as ``application/problem+json`` (RFC 9457). They never repeat the request."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Routes that change the settings of an open conversation, and that end a user's logins."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response

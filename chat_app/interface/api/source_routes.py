@@ -1,7 +1,5 @@
 """Routes of an answer's sources: passages, guideline pages and original files."""
 
-from __future__ import annotations
-
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 

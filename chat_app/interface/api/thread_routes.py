@@ -1,7 +1,5 @@
 """Export of a conversation as one Markdown document: questions, answers as they were sent, references, outcomes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ A question has one turn, or one per compared model. Every event carries an id, a
 question is answered and for some minutes after. Resuming neither misses nor repeats an event.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping

@@ -5,8 +5,6 @@ model that joins continues from a copy of the main one, the branch of the first 
 deleted.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

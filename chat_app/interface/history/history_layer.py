@@ -4,8 +4,6 @@ Extends Chainlit's SQL layer: complete tables, decoded JSON, a list of conversat
 ownership of feedback and threads, and errors without questions. ``save_turn`` writes a whole turn in one transaction.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rows of the history as Chainlit's page expects them, with decoded JSON and feedback."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """SQL of the history for SQLite and PostgreSQL: queries and upserts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Numbers, durations and dates as readers of a language write them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from babel.dates import format_datetime, format_timedelta

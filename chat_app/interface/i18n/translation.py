@@ -5,8 +5,6 @@ English sentences. Only the phrases of tools, which any installation may add, ar
 is the fallback. Text from a source, a model or a reader is never translated.
 """
 
-from __future__ import annotations
-
 import gettext
 import re
 from collections.abc import Mapping

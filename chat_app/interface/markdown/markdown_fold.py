@@ -6,8 +6,6 @@ the text was cut. What is kept as markup: headings, bold and italics, lists whos
 sent, tables, code, rules and quotations. Everything else that Markdown would swallow is escaped.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 

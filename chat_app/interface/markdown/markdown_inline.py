@@ -9,8 +9,6 @@ markup the writer meant (bold, code, a table's bars) and when it is text to be e
 when it has to see more first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

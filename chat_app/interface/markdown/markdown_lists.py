@@ -1,7 +1,5 @@
 """Open lists of an answer: their indentation and the number each would show next."""
 
-from __future__ import annotations
-
 
 class OpenLists:
     """List items that are open at the current line, outermost first."""

@@ -1,7 +1,5 @@
 """Plain text and data as Markdown in which nothing acts as markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

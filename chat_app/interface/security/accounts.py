@@ -4,8 +4,6 @@
 and a revoked key count from the next request on.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Routes of auditors and administrators: read the audit log, and end another user's logins."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Annotated
 

@@ -6,8 +6,6 @@ proxy that names the user in a header, or from an OpenID Connect provider (``oid
 proxy's header from all other peers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os

@@ -3,8 +3,6 @@
 The ID token's signature, issuer, audience, expiry and nonce are checked.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import logging

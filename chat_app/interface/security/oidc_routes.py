@@ -5,8 +5,6 @@ the app's own login cookie. After a log-out the browser's next page is the provi
 leads back.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

@@ -5,8 +5,6 @@ next try has to wait: a second at first, twice as long after each further one, u
 slowed down. All processes count together.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -3,8 +3,6 @@
 A hash reads ``scrypt$<log2 n>$<r>$<p>$<salt>$<key>``, base64url without padding, so it holds neither ``:`` nor ``,``.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The body of a request, bounded in size and time, and the answer to a request that is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping

@@ -4,8 +4,6 @@ It also closes Chainlit features that this app does not use (sharing, actions, e
 a foreign token).
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Awaitable, Callable

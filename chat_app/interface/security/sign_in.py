@@ -4,8 +4,6 @@
 cookie of another user. A login that was ended, came from an untrusted address or is not valid is removed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass

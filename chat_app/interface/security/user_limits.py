@@ -1,7 +1,5 @@
 """Limits per user over page and API: questions per minute, concurrent questions and uploads."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -4,8 +4,6 @@ On loopback without a configured key, any bearer key is accepted, but one is req
 machine cannot send an ``Authorization`` header to another origin, so it is kept out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """The route ``/v1/embeddings``: vectors from a local model, if one is configured."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import struct

@@ -1,7 +1,5 @@
 """JSON responses, and pages of a list in the API's format."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

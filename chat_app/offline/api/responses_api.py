@@ -1,7 +1,5 @@
 """Routes of ``/v1/responses``."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Final
 

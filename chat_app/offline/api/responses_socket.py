@@ -4,8 +4,6 @@ A connection keeps the conversations of its last responses, including those that
 response whose continuation failed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The offline server as an ASGI app: routes, error format, state, and its OpenAPI document."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """Strict JSON bodies: no NaN, no lone surrogates, no numbers that cannot be written back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from typing import Any
 

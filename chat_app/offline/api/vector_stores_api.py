@@ -1,7 +1,5 @@
 """Routes of ``/v1/vector_stores``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response

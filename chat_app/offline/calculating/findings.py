@@ -3,8 +3,6 @@
 The names of an option or a criterion stand in its description; see ``tools.language.named_lists``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

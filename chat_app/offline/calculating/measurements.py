@@ -1,7 +1,5 @@
 """Measured values in ordinary words: shorthand, spellings of units, and the numbers that stand beside them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ Questions and answers are kept verbatim. Calls, their outputs, search results an
 expands the item to the messages it contains.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import zlib

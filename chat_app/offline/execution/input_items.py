@@ -1,7 +1,5 @@
 """The items that a request is answered from: resolve references, pair calls, fit the window."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

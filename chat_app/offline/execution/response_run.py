@@ -4,8 +4,6 @@ A response is stored before its final event is sent. Exactly one final event end
 cancelled response ends without one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """The service behind ``/v1/responses``: from a validated request to a running turn."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping

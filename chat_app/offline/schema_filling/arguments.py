@@ -1,7 +1,5 @@
 """Fills a function's arguments, or any JSON schema, with words and numbers of a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads JSON schemas: references, merged parts, kinds, and what each has to be when a text holds nothing for it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Answers as JSON, when the request asks for it: the extracts go into the fields that the schema has for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

@@ -1,7 +1,5 @@
 """Uploaded files: records in the database, bytes in the data directory."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

@@ -4,8 +4,6 @@ The file is plain text (also Markdown, CSV, JSON and source code), HTML, PDF or 
 child process. Any other file is refused with the reason.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Stored responses: save, chain, list, delete, expire."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass

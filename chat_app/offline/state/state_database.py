@@ -3,8 +3,6 @@
 Writes are on disk when their call returns, because the process may be killed at any time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Search over the chunks of vector stores, with filters on the files' attributes."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re

@@ -3,8 +3,6 @@
 The index is full text (SQLite FTS5 with Porter stemming, ranked by BM25) and needs no model.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sqlite3

@@ -3,8 +3,6 @@
 No message repeats a value from the request, because requests contain patient text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 An item's events follow from the item alone, so a stored response is replayed with the same events and numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The interface between server and model: a prompt, and the steps of its answer."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol

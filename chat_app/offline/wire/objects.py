@@ -1,7 +1,5 @@
 """Objects that the server sends: ids, responses with all fields, output items, token counts."""
 
-from __future__ import annotations
-
 import base64
 import re
 import secrets

@@ -4,8 +4,6 @@ A schema is checked as it would be filled: references are followed, and each par
 lengths demand. Patterns are matched by a linear-time engine, which has no look-around and no back-references.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Final

@@ -1,7 +1,5 @@
 """Base classes and field types of all request models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 

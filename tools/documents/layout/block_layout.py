@@ -3,8 +3,6 @@
 Runs over a whole document at once, for what repeats on every page and the usual type size are known only then.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

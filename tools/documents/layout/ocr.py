@@ -3,8 +3,6 @@
 Recognised words can be wrong: pages read this way are marked, and the document's entry names them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ The file's own fields come first where they hold more than a word processor's le
 first pages. What neither says stays empty.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Sequence

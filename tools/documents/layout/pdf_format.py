@@ -1,7 +1,5 @@
 """Reads PDF files into pages of blocks, with what the file says about itself. Runs in the worker process."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 from collections.abc import Callable, Generator

@@ -4,8 +4,6 @@ PDFium answers in far less than a microsecond: what costs is the way to it. So t
 objects cost more than the answer, and they keep the interpreter's lock, for giving it up and taking it again does, too.
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds the cells of lines that may belong to a table: pieces further apart than the words of a sentence."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 PDFium gives text in content order, which is the reading order of most guidelines, two columns included.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

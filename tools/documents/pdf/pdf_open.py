@@ -1,7 +1,5 @@
 """Opens PDF files, or says why one cannot be read, and draws their pages as PNG. Runs in the worker process."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

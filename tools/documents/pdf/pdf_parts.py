@@ -3,8 +3,6 @@
 Where PDFium ends a line with a hyphen it writes one sign in place of the hyphen and the line break.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tools.language.folding import LINE_HYPHENS

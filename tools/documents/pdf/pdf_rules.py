@@ -3,8 +3,6 @@
 Runs in the worker process.
 """
 
-from __future__ import annotations
-
 import ctypes
 from array import array
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ words (figures aside) are in the same place on several pages, or when it is the 
 where running heads are, and begins or ends with the number of this very page.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

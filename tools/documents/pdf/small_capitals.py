@@ -4,8 +4,6 @@ Older documents set them as a capital and further capitals of a smaller type, wh
 what follows them for another: ``P REVALENCE OF O VERWEIGHT , 1990``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from statistics import median

@@ -4,8 +4,6 @@ Prose in columns, lists with their marks, lists of contents and of names are ali
 follow each other in the file, its cells must be short, and the columns must share an edge or their middle.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

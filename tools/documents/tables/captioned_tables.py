@@ -4,8 +4,6 @@ PDFium reads a table in the order in which it was drawn, often column after colu
 belong to it down to where something else begins.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

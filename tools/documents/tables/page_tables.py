@@ -1,7 +1,5 @@
 """Find the tables of a page by their captions, the rules between rows, or the alignment of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tools.documents.models import TableRows

@@ -4,8 +4,6 @@ The rules show where a row begins and ends, so that a row of wrapped cells is re
 Text between rules in a single column is a box, not a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

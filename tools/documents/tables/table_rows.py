@@ -3,8 +3,6 @@
 Baselines make rows, the gaps that run through all rows make columns, and lines of one cell are joined.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect

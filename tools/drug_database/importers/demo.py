@@ -1,7 +1,5 @@
 """The demonstration drugs that come with the app: ``tools/drug_database/demo/*.json``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

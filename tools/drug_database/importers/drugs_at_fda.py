@@ -5,8 +5,6 @@ status and the equivalence code of a product. Some rows of Products have an empt
 Source of the layout: FDA, "Drugs@FDA Data Files".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 

@@ -12,8 +12,6 @@ strengths are. Rows of one medicine roll up to one record. JSON: an array of obj
 ``{"formulary": "St. Mary's", "date": "2026-01", "records": [...]}``; a field may be a text or a list of texts.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence

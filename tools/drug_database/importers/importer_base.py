@@ -1,7 +1,5 @@
 """What importers share: how one is registered, and the intake that counts every row it hands over."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

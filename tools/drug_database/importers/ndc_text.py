@@ -5,8 +5,6 @@ listings are read. A product's key is its PRODUCTNDC, which stays the same from 
 Source of the layout: FDA, "NDC Product File Definitions" and "NDC Package File Definitions".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -6,8 +6,6 @@ active and inactive ones alike, and a label filed under a filler would be worse 
 Source of the fields: open.fda.gov, "Searchable fields" of drug/ndc and drug/label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

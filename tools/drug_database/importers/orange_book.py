@@ -5,8 +5,6 @@ Jan 1, 1982``; a ``**`` note behind a strength becomes part of the marketing sta
 part of the drug database. Source of the layout: FDA, "Orange Book Data Files".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final

@@ -1,7 +1,5 @@
 """Which importer reads a file, told by its content; the file's name never decides alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -7,8 +7,6 @@ separate concept must not be lost, or a combination would be filed under its oth
 Source of the layout: NLM, "RxNorm Technical Documentation", sections 12.4 to 12.7.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

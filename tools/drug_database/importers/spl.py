@@ -4,8 +4,6 @@ Products, their active ingredients and the label's sections are read; sections a
 Source of the codes: FDA, "Section Headings (LOINC)" of Structured Product Labeling Resources.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, Final, Never

@@ -1,7 +1,5 @@
 """Reading of text tables whose first line names the columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from tools.drug_database.importers.importer_base import RowIntake

@@ -1,7 +1,5 @@
 """An import from its files to the generation that readers see."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

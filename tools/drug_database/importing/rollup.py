@@ -1,7 +1,5 @@
 """From what the sources say one by one to one record per ingredient set."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a label may call a medicine that was asked about: its names, its classes, and what it does to enzymes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

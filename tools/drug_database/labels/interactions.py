@@ -5,8 +5,6 @@ of. Where neither label names the other medicine, risks that both labels state a
 nothing is "no statement found", which says nothing about safety.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """The form, route and population that a question asks for, and the label that covers them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby

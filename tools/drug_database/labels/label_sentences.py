@@ -1,7 +1,5 @@
 """Split label text into quotable sentences, each a verbatim stretch of the text without its heading."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

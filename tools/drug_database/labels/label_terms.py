@@ -5,8 +5,6 @@ of each enzyme. A label's sentence is searched for the longest wording at each p
 thiazides and not every diuretic.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The output of ``get_drug_label``, and what it shares with that of ``check_drug_interactions``."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What a question names beside the medicines that a search found."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from tools.drug_database.labels.interaction_parties import medicine

@@ -1,7 +1,5 @@
 """A record as the model and the reader get it: JSON data, and a passage that holds every quotable sentence verbatim."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

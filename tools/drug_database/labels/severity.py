@@ -5,8 +5,6 @@ that needs another dose, and one to monitor. A sentence that only describes an e
 an effect is no warning. The wording is general: no medicine is named here.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal, get_args
 

@@ -4,8 +4,6 @@ They are read from each label's own warnings; a sentence that denies the risk do
 states it, the other medicine must belong to the vocabulary's group for the risk.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

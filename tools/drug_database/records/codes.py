@@ -6,8 +6,6 @@ without hyphens can be read in three ways: all of them are searched. Source: FDA
 Background Information"; CMS, the 11-digit format of billing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple

@@ -3,8 +3,6 @@
 Every fact keeps the ids of its sources; a source has a title, publisher, address and date.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal, Self, get_args
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Queries to the drug database and their results."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator

@@ -1,7 +1,5 @@
 """Reports of an import and of the database's contents."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field, computed_field

@@ -4,8 +4,6 @@ FDA's NDC directory writes ``.5`` and ``mg/1``, the Orange Book ``500MG`` and ``
 Here they become ``0.5 mg``, ``500 mg``, ``1 mg base equivalent``. Numbers are never rounded or converted.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -1,7 +1,5 @@
 """Files to import, whether they lie in a folder, in a zip or alone: named streams with a bound on their size."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

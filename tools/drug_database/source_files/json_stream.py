@@ -3,8 +3,6 @@
 openFDA answers and bulk files are ``{"meta": {…}, "results": [{…}, …]}``; a plain array of objects is read as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple

@@ -9,8 +9,6 @@ killed import leaves the old one.
 Text search uses BM25 on two shadow fields, because Milvus Lite neither stems nor makes n-grams.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 import zlib

@@ -4,8 +4,6 @@ A generation's name tells when, on which machine and by which process it was beg
 machine can tell whether it is still being written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

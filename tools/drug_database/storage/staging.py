@@ -5,8 +5,6 @@ one that was stored before (``keep``) under the same source and key, in whicheve
 import that share a key are merged.
 """
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import sqlite3

@@ -5,8 +5,6 @@ are being written; rows of a version that is not current are never searched; the
 The next change of the library removes what a dead run left, and a version that was read already is not read again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable

@@ -4,8 +4,6 @@ One change at a time waits for the folder's lock, so that threads are left for s
 time, because each may take gigabytes. Messages that leave a conversation never name its files.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

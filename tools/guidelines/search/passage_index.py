@@ -3,8 +3,6 @@
 They hold search terms and vectors; the words themselves are in the library's folder.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence

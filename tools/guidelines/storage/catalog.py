@@ -1,7 +1,5 @@
 """The live versions with their facts and word counts, read again when the folder changes."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The library's own threads: disk and index block, and the event loop must not."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ A conversation goes by a key that the app chooses. The ids of its documents begi
 of the file's name: ids are in addresses and in the index, and a file's name may be a patient's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import NewType

@@ -7,8 +7,6 @@ A conversation's files are nowhere else on the disk, so that the library cannot 
 folder erases everything. The lock and the index are shared.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import threading

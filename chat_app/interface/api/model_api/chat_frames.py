@@ -1,7 +1,5 @@
 """An answer as OpenAI's chat completion, whole or as chunks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final, Literal

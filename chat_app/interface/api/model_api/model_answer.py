@@ -5,8 +5,6 @@ statements that were not found in their sources, notes, and the references with 
 from a stream, so corrected text follows there with a line that says so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

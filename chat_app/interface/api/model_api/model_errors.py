@@ -1,7 +1,5 @@
 """Errors of ``/v1`` in the shape that OpenAI's clients read. They never repeat the request."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final

@@ -5,8 +5,6 @@ not call. A parameter that would change what the client gets back, such as a JSO
 call of, is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 

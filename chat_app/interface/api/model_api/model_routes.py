@@ -4,8 +4,6 @@ The messages before the question become a new conversation, so that what a clien
 ``previous_response_id`` continues the stored conversation instead. A client that disconnects stops its turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

@@ -1,7 +1,5 @@
 """An answer as OpenAI's response object, whole or as the events of its stream."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The administration page, without scripts: guidelines and imports, feedback, usage per day, audit search."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from datetime import UTC, datetime, timedelta

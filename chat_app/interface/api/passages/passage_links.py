@@ -3,8 +3,6 @@
 Without a valid signature the page asks for a login. Links to a conversation's own files are never signed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time

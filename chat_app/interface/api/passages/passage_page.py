@@ -1,7 +1,5 @@
 """The page of one passage, which citations in other programs and in notes link to."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final

@@ -1,7 +1,5 @@
 """Addresses that other systems are given."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from fastapi import Request

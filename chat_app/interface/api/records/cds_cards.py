@@ -4,8 +4,6 @@ A card never says that a combination is safe. A pair without a statement gives n
 checked give one card that names them.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Literal

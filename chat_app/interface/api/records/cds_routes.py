@@ -5,8 +5,6 @@ nothing of a request but an entry of the audit log with the names of medicines t
 are those of https://cds-hooks.hl7.org/2.0/.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from functools import partial

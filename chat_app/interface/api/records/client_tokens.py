@@ -5,8 +5,6 @@ trusted issuers and where their public keys are; an address of keys inside a tok
 accepted once: its id (``jti``) is remembered until it expires.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

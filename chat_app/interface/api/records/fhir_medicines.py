@@ -4,8 +4,6 @@ Only the fields below are read, and everything else in a resource is ignored. A 
 medicine without codes and names, so that it is reported as not checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

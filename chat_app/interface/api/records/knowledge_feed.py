@@ -1,7 +1,5 @@
 """A feed of passages for an Infobutton manager: Atom, or the same in the JSON that such managers read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The check of ordered medicines: what labels say about each of them with every other medicine of the patient."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
