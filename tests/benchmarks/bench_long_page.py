@@ -86,9 +86,9 @@ async def _turn(page: Page, devtools: CDPSession, number: int) -> tuple[float, f
 
 async def _behind(page: Page) -> list[float]:
     tokens, every = _LAST
-    until = await page.evaluate("Date.now()") + tokens * every + 20_000
+    asked = await page.evaluate("Date.now()")
     await ask(page, f"stamped {tokens} every {every}")
-    return list(await page.evaluate(WATCH, [tokens, until])) or [20_000.0]
+    return list(await page.evaluate(WATCH, [tokens, asked, asked + tokens * every + 20_000])) or [20_000.0]
 
 
 async def _processor(devtools: CDPSession) -> float:

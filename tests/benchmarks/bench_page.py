@@ -29,14 +29,15 @@ from tests.support.services import accepts, free_port, running
 CASES = ((1000, 10), (3000, 5), (6000, 5))
 # A plain loop that has not caught up by then is this far behind, or further.
 _GIVE_UP = 20.0
-# Looks at the end of the text alone: reading all of it in each frame would be what it measures.
-WATCH = """([last, until]) => new Promise((done) => {
+# Looks at the end of the text alone: reading all of it in each frame would be what it measures. What was sent before
+# the question is of the answer before.
+WATCH = """([last, asked, until]) => new Promise((done) => {
   const seen = new Map();
   const look = () => {
     const shown = [...document.querySelectorAll('.ai-message .message-content .prose')].at(-1);
     const now = Date.now();
     const stamps = shown ? [...shown.textContent.slice(-1500).matchAll(/t(\\d+)at(\\d+)/g)] : [];
-    for (const [, number, sent] of stamps) if (!seen.has(number)) seen.set(number, now - Number(sent));
+    for (const [, number, sent] of stamps) if (sent >= asked && !seen.has(number)) seen.set(number, now - sent);
     if (seen.has(String(last)) || now > until) done([...seen.values()]);
     else setTimeout(look, 20);
   };
@@ -78,9 +79,9 @@ async def measure(browser: Browser, url: str, tokens: int, every: int) -> Figure
         paint = await (await page.wait_for_function(_PAINT)).json_value()
         kilobytes, requests, lists = await page.evaluate(_FETCHED)
         before = await main_thread(devtools)
-        until = await page.evaluate("Date.now()") + tokens * every + _GIVE_UP * 1000
+        asked = await page.evaluate("Date.now()")
         await ask(page, f"stamped {tokens} every {every}")
-        behind = await page.evaluate(WATCH, [tokens, until])
+        behind = await page.evaluate(WATCH, [tokens, asked, asked + tokens * every + _GIVE_UP * 1000])
         spent = {name: value - before[name] for name, value in (await main_thread(devtools)).items()}
     finally:
         await context.close()

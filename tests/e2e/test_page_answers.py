@@ -182,6 +182,22 @@ async def test_a_tool_call_is_a_closed_step_with_arguments_and_results_inside(
         await expect(step).to_contain_text('"generic_name": "metformin"')
 
 
+async def test_only_the_icon_of_a_foreign_tool_is_loaded_when_it_is_shown(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "icons") as context:
+        page = await context.new_page()
+        loaded: list[str] = []
+        page.on("request", lambda request: loaded.append(request.url) if "/icons.js" in request.url else None)
+        await page.goto(fake.url)
+        for count, (question, icon, requests) in enumerate(
+            (("metformin", "pill", 0), ("metformin icon bed", "bed", 1), ("metformin icon no-such", "wrench", 1)), 1
+        ):
+            await ask(page, question)
+            await answered(page, count=count)
+            step = page.locator(".step[data-step-type='tool']").last
+            await expect(step.locator(f".lucide-{icon}")).to_have_count(1)
+            assert len(loaded) == requests
+
+
 async def test_references_are_numbered_as_in_the_text_and_can_be_copied(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "references") as context:
         await context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -71,6 +71,29 @@ async def test_what_a_page_shows_stays_when_another_question_is_asked(browser: B
         assert len([url for url in requested if "/public/elements/" in url]) == 1
 
 
+# React keeps the properties of an element until it renders it again with a new handler.
+_REMEMBER = """(nodes) => nodes.map((node) => {
+  const key = Object.keys(node).find((name) => name.startsWith('__reactProps'));
+  node.before = { key, properties: node[key] };
+}).length"""
+_RENDERED = "(nodes) => nodes.filter((node) => node[node.before.key] !== node.before.properties).map((node) => node.id)"
+
+
+async def test_only_the_conversation_is_rendered_while_an_answer_grows(browser: Browser, fake: ServedPage) -> None:
+    async with recorded(browser, "parts") as context:
+        page = await context.new_page()
+        await page.goto(fake.url)
+        await ask(page, "gated 20 of 60 parts")
+        await page.locator("#stop-button").wait_for()
+        await page.get_by_text("n20 ").wait_for()
+        others = page.locator("#chat-input, #upload-button, #header button")
+        assert await others.evaluate_all(_REMEMBER) > 3
+        fake.open_gate("parts")
+        await page.get_by_text("n40 ").wait_for()
+        assert await others.evaluate_all(_RENDERED) == []
+        await answered(page)
+
+
 async def test_a_paragraph_stays_in_place_while_its_answer_grows(browser: Browser, fake: ServedPage) -> None:
     async with recorded(browser, "growing") as context:
         page = await context.new_page()

@@ -371,11 +371,14 @@ class FakeAgent:
         yield TurnEnded(outcome=Outcome(), answer=text)
 
     async def _metformin(self, message: str) -> AsyncIterator[AgentEvent]:
+        """``metformin icon X``: the step has that icon."""
         call = Function(
             call_id=uuid4().hex, name="search_drug_database", arguments='{"drug_name": "metformin", "limit": 5}'
         )
+        icon = re.search(r" icon (\S+)", message)
+        presentation = SEARCH.model_copy(update={"icon": icon[1]}) if icon else SEARCH
         yield RunItemStreamEvent(
-            name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATIONS[call.name])
+            name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=presentation)
         )
         await asyncio.sleep(self.delay * 10)
         products = [

@@ -20,6 +20,8 @@ from chat_app.interface.page.page_document import own_scripts, scripts_address
 _FOREVER = "public, max-age=31536000, immutable"
 _COMPRESSED = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
 _LEVEL = 9
+_ICONS = "icons.js"
+"""The icons that are left out of Chainlit's script."""
 
 
 def asset_router(folder: Path, page_root: Path) -> APIRouter:
@@ -31,6 +33,7 @@ def asset_router(folder: Path, page_root: Path) -> APIRouter:
     """
     router = APIRouter()
     known = {path.name: path for path in folder.iterdir() if path.is_file()}
+    known[_ICONS] = folder / _ICONS
 
     @router.get("/assets/{name}")
     @router.get("/assets/{version}/{name}")
@@ -91,8 +94,10 @@ def _compressed(text: str) -> bytes:
 @cache
 def _packed(path: Path) -> bytes:
     """Return the content of ``path``, compressed, with our corrections of Chainlit's script and style."""
+    if path.name == _ICONS:
+        return _compressed(corrected(next(path.parent.glob("index-*.js")).read_text("utf-8"))[1])
     code = path.read_text("utf-8")
-    return _compressed(corrected(code) if path.suffix == ".js" else code.replace(*GAPS))
+    return _compressed(corrected(code)[0] if path.suffix == ".js" else code.replace(*GAPS))
 
 
 @cache
