@@ -21,7 +21,7 @@ from pathlib import Path
 from playwright.async_api import Browser, CDPSession, Page
 
 from tests.benchmarks.bench_page import WATCH, Figures, main_thread, percentile, plain_chainlit
-from tests.support.browser import DESKTOP, ask, chromium
+from tests.support.browser import ask, chromium
 from tests.support.page_server import fake_page
 
 TURNS = 60
@@ -43,7 +43,7 @@ _OPEN = """() => document.querySelector('.asc-answer-end')
 
 async def measure(browser: Browser, url: str, turns: int, *, reopens: bool) -> Figures:
     """Milliseconds and megabytes."""
-    context = await browser.new_context(viewport=DESKTOP)
+    context = await browser.new_context(viewport={"width": 1280, "height": 860})
     try:
         page = await context.new_page()
         page.set_default_timeout(120_000)

@@ -16,7 +16,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,7 +56,7 @@ Figures = dict[str, float]
 
 
 @contextmanager
-def plain_chainlit(folder: Path) -> Iterator[str]:
+def plain_chainlit(folder: Path) -> Generator[str]:
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {"CHAINLIT_APP_ROOT": str(folder), "PYTHONPATH": str(PROJECT)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import InputRejected, ProviderUnavailable
@@ -288,7 +288,7 @@ class FakeAgent:
             name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=PRESENTATIONS[call.name])
         )
         await asyncio.sleep(self.delay * 20)
-        output = {
+        output: dict[str, JsonValue] = {
             "question": "contraindications of ACE inhibitors",
             "match": "strong",
             "passages": [
@@ -381,7 +381,7 @@ class FakeAgent:
             name="agent.tool_call_start", item=ToolCallRunItem(function=call, presentation=presentation)
         )
         await asyncio.sleep(self.delay * 10)
-        products = [
+        products: list[JsonValue] = [
             {
                 "dosage_form": "tablet",
                 "routes": ["oral"],
@@ -390,7 +390,7 @@ class FakeAgent:
                 "labelers": ["Demo"],
             }
         ]
-        output = {
+        output: dict[str, JsonValue] = {
             "query": {},
             "results": [{"cite": "[1]", "generic_name": "metformin", "products": products}],
             "did_you_mean": [],
@@ -520,7 +520,7 @@ def fake_app(agent: FakeAgent | None = None, pdf: Path | None = None) -> Any:
     """A stand-in for ``open_app``."""
 
     @asynccontextmanager
-    async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
+    async def open_app(settings: Settings, **_: Any) -> AsyncGenerator[FakeApp]:
         played = agent or FakeAgent()
         app = FakeApp(settings, played, FakeGuidelines(pdf, gates=played.gates or Path("gates")))
         if settings.storage.redis_url is None:
@@ -537,7 +537,7 @@ def engine_app(model_server: str) -> Any:
     """A stand-in for ``open_app`` whose agent is the real one, with one tool and background responses."""
 
     @asynccontextmanager
-    async def open_app(settings: Settings, **_: Any) -> AsyncIterator[FakeApp]:
+    async def open_app(settings: Settings, **_: Any) -> AsyncGenerator[FakeApp]:
         assert settings.storage.redis_url is not None
         redis_url = settings.storage.redis_url.get_secret_value()
         sessions = RedisSessionStore(redis_url)
