@@ -90,7 +90,7 @@ BELOW: Final = (
 )
 ABOVE: Final = (
     r"≥|>=?|\b(?:above|over|more than|greater than|higher than|at least|exceed\w*|older than|minimum of"
-    r"|longer than|über|mindestens|mehr als)"
+    r"|longer than|no(?:t)? (?:less|fewer|lower) than|über|mindestens|mehr als)"
 )
 _BEFORE: Final = re.compile(
     rf"(?:(?P<down>{BELOW})|(?P<up>{ABOVE})|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"

@@ -15,7 +15,7 @@ _FILLERS: Final = frozenset(
     ("a", "an", "the", "and", "or", "is", "are", "was", "were", "be", "been", "it", "they", "this", "these", "also")
 )
 _ORDER: Final = re.compile(
-    r"\b(than|versus|compared (?:to|with)|instead of|rather than|from|to|(?:over|before|after)(?! (?:\w+ )?\d))\b"
+    r"\b(than|versus|compared (?:to|with)|instead of|rather than|(?:out)?weighs?|from|to|(?:over|before|after)(?! (?:\w+ )?\d))\b"
 )
 """Words between two parts that cannot change places, unless an amount follows; "to" after "from" alone."""
 _ORDERED: Final = frozenset(("before", "after", "to"))

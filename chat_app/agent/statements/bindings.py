@@ -17,7 +17,7 @@ from tools.language.terms import term
 from tools.language.word_lists import word_list
 
 _CLAUSE: Final = re.compile(r"[;:]|\.(?= )|\b(?:but|however|although|whereas|while)\b")
-_PART: Final = re.compile(r"[,()]|\b(?:and|or|then)\b")
+_PART: Final = re.compile(r"[,()]|\b(?:and|or|then|versus|vs|compared (?:to|with))\b")
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"

@@ -22,11 +22,14 @@ _NEGATORS: Final = re.compile(
 )
 """Words that negate what follows: the nearest terms, the terms on both sides, or else the terms behind them."""
 _NO_NEGATION: Final = re.compile(
-    r"\b(?:with or without|whether or not|not only|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
-    r"|not (?:to |be )*exceed\w*"
+    r"\b(?:(?:with|for) (?:or|and|and/or) (?:without|against)(?: (?!no|not|never|cannot)[\w-]+){0,8}"
+    r"|whether or not|not only|neither(?=.* nor )|no(?:t)? (?:more|less|later|earlier|fewer|longer) than"
+    r"|not (?:to )?exceed(?:ing)?"
     r"|(?:not|never) (?:be |been )?"
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
+"""Words that only seem to negate, with those of which both is said, such as "with or without fever"."""
+_ABBREVIATED: Final = re.compile(r"\((\S+)\)")
 _BREAK: Final = re.compile(r"[.;:()]|\b(?:but|however|although|whereas|while)\b")
 _SCOPE: Final = 6
 """Terms that a negation covers."""
@@ -46,7 +49,7 @@ _FAMILY: Final = 7
 
 
 class Polarity(NamedTuple):
-    """The terms that a sentence denies and affirms, some both in different places, and those of each negation."""
+    """The terms that a sentence denies and affirms, some both in different places, and those of each denied word."""
 
     denied: frozenset[str]
     affirmed: frozenset[str]
@@ -56,12 +59,13 @@ class Polarity(NamedTuple):
 @lru_cache(maxsize=4_096)
 def polarity(sentence: str) -> Polarity:
     """Return which terms are inside and outside of the scope of a negation; two negations cancel out."""
-    text = _NO_NEGATION.sub(lambda found: " " * len(found[0]), sentence.casefold())
+    text = _NO_NEGATION.sub(" ", _ABBREVIATED.sub(r"\1", sentence.casefold()))
     signs: dict[bool, set[str]] = {True: set(), False: set()}
-    scopes: list[frozenset[str]] = []
+    scopes: dict[tuple[str, bool, bool], frozenset[str]] = {}
     for clause in _BREAK.split(text):
         words: list[str] = []
         covered: list[range] = []
+        kinds: list[tuple[int, bool, bool]] = []
         start = 0
         for found in _NEGATORS.finditer(clause):
             words += _families(clause[start : found.start()])
@@ -69,12 +73,14 @@ def polarity(sentence: str) -> Polarity:
             near = len(terms(follows)) if found["near"] else _SCOPE
             first = len(words) - _SCOPE if found["around"] else len(words)
             covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
+            kinds.append((len(words), found["near"] is not None, found["around"] is not None))
             start = found.end()
         words += _families(clause[start:])
-        scopes += [frozenset(words[max(scope.start, 0) : scope.stop]) for scope in covered]
+        for (head, *kind), scope in zip(kinds, covered, strict=True):
+            scopes["".join(words[head : head + 1]), *kind] = frozenset(words[max(scope.start, 0) : scope.stop])
         for place, word in enumerate(words):
             signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
-    return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes))
+    return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes.values()))
 
 
 def _families(text: str) -> list[str]:
