@@ -10,8 +10,13 @@ from itertools import product, zip_longest
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 DECIMAL: Final = r"\d+(?:\.\d+)?"
-_NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
-COUNTS: Final = {word: value for value, word in enumerate(_NUMBERS.split())} | {"once": 1, "twice": 2, "thrice": 3}
+_NUMBERS: Final = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen"""
+_TENS: Final = "ten twenty thirty forty fifty sixty seventy eighty ninety"
+COUNTS: Final = {word: value for value, word in enumerate(_NUMBERS.split())} | {"once": 1, "twice": 2, "thrice": 3} | {
+    word: 10 * value for value, word in enumerate(_TENS.split(), start=1)
+}
+_MULTIPLES: Final = COUNTS | {"doubled": 2, "tripled": 3, "quadrupled": 4}
 _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
 """How often a day, as prescriptions write it."""
@@ -82,7 +87,7 @@ _FIGURE: Final = re.compile(
     r"(?P<number>\d(?<![a-z\d.]\d)\d*(?:\.\d+)?)(?![a-z\d]*[a-z]\d)"
     rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
-_WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(COUNTS)})\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
+_WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 BELOW: Final = (
     r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
@@ -169,7 +174,7 @@ def placed_figures(folded: str, *, words: bool = False) -> tuple[Placed[Figure],
     ]
     often = [match.span() for match in _rates(folded)] if matches else []
     found = [
-        Placed(*match.span(), _figure(folded, match, float(COUNTS.get(match["number"], match["number"]))))
+        Placed(*match.span(), _figure(folded, match, float(_MULTIPLES.get(match["number"], match["number"]))))
         for match in matches
         if not any(start <= match.start("number") < end for start, end in often)
     ]

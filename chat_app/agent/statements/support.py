@@ -132,7 +132,7 @@ _source = lru_cache(maxsize=512)(_Source)
 def _figures(
     statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], alike: Sequence[_Unit]
 ) -> list[Problem]:
-    said = figures(statement)
+    said = [one for one in figures(statement, words=True) if one.unit or one.value != 1]
     problems = [Problem("unit", words) for words in _other_rates(statement, sources, repeated)]
     if not said:
         return problems
