@@ -328,3 +328,35 @@ PLACES = (
 )
 def test_parts_of_a_sentence_in_each_others_place_are_not_supported(statement: str, reason: str) -> None:
     assert reasons(statement, PLACES) == ([reason] if reason else [])
+
+
+DENIED = (
+    "Alpha may cause sensitivity reactions in patients with or without a history of asthma. Alpha had no adverse "
+    "effect on fertility in male rats, and no adverse effect on fertility in female rats. Neither alpha nor beta was "
+    "mutagenic in the bacterial assay. Do not use alpha with receptor blockers (ARBs) or ACE inhibitors in diabetic "
+    "patients. Taper alpha when its risks outweigh its benefits. The incidence was 12 % in patients treated with alpha "
+    "versus 6 % in patients on placebo. Alpha levels approximately doubled. Fourteen patients had no symptoms. "
+    "Give 1 g q-12-h."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Alpha may cause sensitivity reactions even in patients with no history of asthma.", ""),
+        ("Alpha does not cause sensitivity reactions in patients with a history of asthma.", "negation"),
+        ("Alpha had no adverse effect on fertility in male and female rats.", ""),
+        ("Alpha had an adverse effect on fertility in male and female rats.", "negation"),
+        ("Both alpha and beta were mutagenic in the bacterial assay.", "negation"),
+        ("Alpha should not be used with ARBs or ACE inhibitors in diabetic patients.", ""),
+        ("Taper alpha when its benefits outweigh its risks.", "wording"),
+        ("The incidence was 12 % of alpha patients and 6 % of placebo patients.", ""),
+        ("The incidence was 6 % of alpha patients and 12 % of placebo patients.", "number"),
+        ("Levels of alpha were about twice as high.", ""),
+        ("Alpha levels approximately tripled.", "number"),
+        ("Forty patients had no symptoms at all.", "number"),
+        ("1 g is given every 12 hours.", ""),
+    ],
+)
+def test_negations_and_multiples_in_other_words(statement: str, reason: str) -> None:
+    assert set(reasons(statement, DENIED)) == ({reason} if reason else set())

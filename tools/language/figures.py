@@ -13,9 +13,11 @@ DECIMAL: Final = r"\d+(?:\.\d+)?"
 _NUMBERS: Final = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen"""
 _TENS: Final = "ten twenty thirty forty fifty sixty seventy eighty ninety"
-COUNTS: Final = {word: value for value, word in enumerate(_NUMBERS.split())} | {"once": 1, "twice": 2, "thrice": 3} | {
-    word: 10 * value for value, word in enumerate(_TENS.split(), start=1)
-}
+COUNTS: Final = (
+    {word: value for value, word in enumerate(_NUMBERS.split())}
+    | {"once": 1, "twice": 2, "thrice": 3}
+    | {word: 10 * value for value, word in enumerate(_TENS.split(), start=1)}
+)
 _MULTIPLES: Final = COUNTS | {"doubled": 2, "tripled": 3, "quadrupled": 4}
 _TIMES: Final = {"einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 LATIN_COUNTS: Final = {"od": 1, "qd": 1, "bd": 2, "bid": 2, "tds": 3, "tid": 3, "qds": 4, "qid": 4}
@@ -119,7 +121,7 @@ _ADVERBS: Final = {"hourly": "h", "daily": "day", "nightly": "day", "weekly": "w
 _COUNT: Final = rf"{DECIMAL}|{'|'.join(COUNTS)}"
 _RATE: Final = re.compile(
     r"(?:\b|(?=/))"
-    rf"(?:\b(?:every|alle|q) ?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
+    rf"(?:\b(?:every|alle|q)[ -]?(?:(?P<each>{_COUNT}|other|second)(?: ?(?:-|–|to|or|bis) ?(?P<until>{_COUNT}))?[ -]?)?"
     rf"(?P<period>{'|'.join(_PERIODS)})\b"
     rf"|(?:\b(?P<count>once|twice|thrice|{'|'.join(_TIMES)}|(?:{_COUNT})(?= (?:times|doses)))"
     r"(?: (?:times|doses))?[ -])?"

@@ -15,7 +15,8 @@ _FILLERS: Final = frozenset(
     ("a", "an", "the", "and", "or", "is", "are", "was", "were", "be", "been", "it", "they", "this", "these", "also")
 )
 _ORDER: Final = re.compile(
-    r"\b(than|versus|compared (?:to|with)|instead of|rather than|(?:out)?weighs?|from|to|(?:over|before|after)(?! (?:\w+ )?\d))\b"
+    r"\b(than|versus|compared (?:to|with)|instead of|rather than|outweighs?|from|to"
+    r"|(?:over|before|after)(?! (?:\w+ )?\d))\b"
 )
 """Words between two parts that cannot change places, unless an amount follows; "to" after "from" alone."""
 _ORDERED: Final = frozenset(("before", "after", "to"))
@@ -64,6 +65,11 @@ def _sides(text: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
                 found.append((word if word in _ORDERED else "than", left, right))
             left, last = right, word
     return tuple(found)
+
+
+def numbers(text: str) -> list[str]:
+    """Return the numbers of ``text`` in order, as they are written."""
+    return [token for token in _tokens(text) if _number(token) is not None]
 
 
 def other_number(change: Substitution) -> str:

@@ -61,11 +61,12 @@ def polarity(sentence: str) -> Polarity:
     """Return which terms are inside and outside of the scope of a negation; two negations cancel out."""
     text = _NO_NEGATION.sub(" ", _ABBREVIATED.sub(r"\1", sentence.casefold()))
     signs: dict[bool, set[str]] = {True: set(), False: set()}
-    scopes: dict[tuple[str, bool, bool], frozenset[str]] = {}
+    scopes: dict[tuple[str, tuple[bool, bool]], frozenset[str]] = {}
     for clause in _BREAK.split(text):
         words: list[str] = []
         covered: list[range] = []
-        kinds: list[tuple[int, bool, bool]] = []
+        heads: list[int] = []
+        kinds: list[tuple[bool, bool]] = []
         start = 0
         for found in _NEGATORS.finditer(clause):
             words += _families(clause[start : found.start()])
@@ -73,11 +74,12 @@ def polarity(sentence: str) -> Polarity:
             near = len(terms(follows)) if found["near"] else _SCOPE
             first = len(words) - _SCOPE if found["around"] else len(words)
             covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
-            kinds.append((len(words), found["near"] is not None, found["around"] is not None))
+            heads.append(len(words))
+            kinds.append((found["near"] is not None, found["around"] is not None))
             start = found.end()
         words += _families(clause[start:])
-        for (head, *kind), scope in zip(kinds, covered, strict=True):
-            scopes["".join(words[head : head + 1]), *kind] = frozenset(words[max(scope.start, 0) : scope.stop])
+        for head, kind, scope in zip(heads, kinds, covered, strict=True):
+            scopes["".join(words[head : head + 1]), kind] = frozenset(words[max(scope.start, 0) : scope.stop])
         for place, word in enumerate(words):
             signs[sum(place in scope for scope in covered) % 2 == 1].add(word)
     return Polarity(frozenset(signs[True]), frozenset(signs[False]), tuple(scopes.values()))

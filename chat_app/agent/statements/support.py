@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from chat_app.agent.statements.alignment import Substitution, exchanges, other_number, substitutions
+from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
 from chat_app.agent.statements.bindings import misbound
 from chat_app.agent.statements.polarity import opposites, reverses
 from chat_app.events import SupportReason
@@ -21,7 +21,7 @@ from tools.language.figures import Figure, Rate, compare, figures, rates, with_d
 from tools.language.inn_stems import has_drug_stem
 from tools.language.sentences import sentences
 from tools.language.stemming import stem
-from tools.language.terms import clean, terms
+from tools.language.terms import clean, term, terms
 from tools.language.vocabulary.common_words import is_ordinary
 from tools.language.vocabulary.text_language import language_of
 from tools.types import Passage
@@ -30,7 +30,10 @@ Ingredients = Callable[[str], frozenset[str]]
 """The ingredients of the medicine that a word names; empty for any other word."""
 _REASONS: Final[dict[str, SupportReason]] = {"number": "number", "unit": "unit", "bound": "negation"}
 _MARKUP: Final = re.compile(r"\*\*|__|`|(?<!\\)\||\u2063|\\(?=[\[\]|])")
+_MAY_MARK: Final = re.compile(r"[*_`|\\\u2063]")
 _LEAD: Final = re.compile(r"^(?:\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+)+")
+_START_LETTERS: Final = 3
+_START: Final = re.compile(rf"(?<![^\W_])[^\W_]{{1,{_START_LETTERS}}}")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _CODE: Final = re.compile(r"\b[a-z]{2,}\d[a-z\d]*\b")
 """The name of an enzyme, a gene or a score, such as CYP3A4."""
@@ -39,6 +42,8 @@ _ENGLISH: Final = re.compile(r"\b(?:the|of|and|to|is|are|be|for|with|by|or|shoul
 _VERBATIM: Final = 0.85
 """Share of a statement's terms in one sentence from which it counts as repeated."""
 _RESEMBLES: Final = 0.6
+_BEGINNINGS: Final = 0.5
+"""Share of a statement's terms whose first letters a sentence must have to be looked at: stemming takes long."""
 _FEWEST_TERMS: Final = 4
 _UNRELATED: Final = 0.25
 _SHORT: Final = 2
@@ -54,11 +59,21 @@ class Problem(NamedTuple):
     detail: str
 
 
-class _Unit(NamedTuple):
+class _Unit:
     """A sentence or row of a source."""
 
-    text: str
-    terms: frozenset[str]
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = frozenset(_START.findall(text.casefold()))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self.text))
+
+    def share(self, said: Collection[str], starts: Collection[str]) -> float:
+        """Return the share of the terms ``said`` in this unit; 0 without stemming when too few begin alike."""
+        alike = sum(start in self._starts for start in starts) >= _BEGINNINGS * len(said)
+        return sum(each in self.terms for each in said) / len(said) if alike else 0.0
 
 
 class _Source:
@@ -66,9 +81,11 @@ class _Source:
 
     def __init__(self, text: str, context: str) -> None:
         self._whole = f"{_plain(text)} . {context}"
-        parts = [_plain(_LEAD.sub("", part)) for part in sentences(text)]
-        self.units = tuple(_Unit(part, frozenset(terms(part))) for part in parts)
-        self.terms = frozenset(terms(context)).union(*(unit.terms for unit in self.units))
+        self.units = tuple(_Unit(_plain(_LEAD.sub("", part))) for part in sentences(text))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self._whole))
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -92,15 +109,18 @@ def unsupported(
 ) -> tuple[Problem, ...]:
     """Return what of ``statement`` is not found in ``passages``; empty when it is supported."""
     plain = _plain(_LEAD.sub("", statement))
+    sources = [_source(passage.text, f"{passage.title}. {passage.version}. {passage.section}") for passage in passages]
+    units = [unit for source in sources for unit in source.units]
+    if any(unit.text == plain for unit in units):
+        return ()
     is_english = _ENGLISH.search(plain) is not None or language_of(plain) == "en"
     if not is_english:
         plain = with_decimal_points(plain)
     said = frozenset(terms(plain))
     if not passages or len(said) < 2:
         return ()
-    sources = [_source(passage.text, f"{passage.title}. {passage.version}. {passage.section}") for passage in passages]
-    units = [unit for source in sources for unit in source.units]
-    shares = [len(said & unit.terms) / len(said) for unit in units]
+    starts = {one[:_START_LETTERS] for one in said}
+    shares = [unit.share(said, starts) for unit in units]
     best = max(shares, default=0.0)
     alike = [unit for unit, share in zip(units, shares, strict=True) if share >= max(_RESEMBLES, best - 0.05)]
     repeated = alike if best >= _VERBATIM and len(said) >= _FEWEST_TERMS else []
@@ -116,14 +136,14 @@ def unsupported(
         found += _misplaced(plain, repeated, sources)
         if all(exchanges(plain, unit.text) and not opposites(plain, unit.text) for unit in alike):
             found.append(Problem("wording", plain))
-    known = frozenset().union(*(source.terms for source in sources))
-    if is_english and not found and len(said) >= _FEWEST_TERMS and len(said & known) / len(said) < _UNRELATED:
-        found.append(Problem("wording", plain))
+    if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
+        known = frozenset().union(*(source.terms for source in sources))
+        found += [Problem("wording", plain)] if len(said & known) / len(said) < _UNRELATED else []
     return tuple(found)
 
 
 def _plain(text: str) -> str:
-    return clean(_MARKUP.sub(" ", text))
+    return clean(_MARKUP.sub(" ", text) if _MAY_MARK.search(text) else text)
 
 
 _source = lru_cache(maxsize=512)(_Source)
@@ -149,20 +169,27 @@ def _figures(
 def _misplaced(statement: str, repeated: Sequence[_Unit], sources: Sequence[_Source]) -> list[Problem]:
     """Return the numbers and words that are in the place of others in each sentence that the statement repeats."""
     problems: list[Problem] = []
+    foreign = {word for word in _WORD.findall(statement.casefold()) if _is_foreign(word, sources)}
     for unit in repeated:
+        if not foreign and numbers(statement) == numbers(unit.text):
+            return []
         changes = substitutions(statement, unit.text)
+        words = (word for one in changes if max(map(len, one)) <= _SHORT for word in one.said)
         problems = [Problem("number", number) for one in changes if (number := other_number(one))]
-        problems += [Problem("name", word) for one in changes for word in one.said if _is_foreign(word, one, sources)]
+        problems += [Problem("name", word) for word in words if word in foreign]
         if not problems:
             return []
     return problems
 
 
-def _is_foreign(word: str, change: Substitution, sources: Sequence[_Source]) -> bool:
-    """Return whether the rare ``word``, in the place of one or two others, is in none of the sources."""
-    if max(map(len, change)) > _SHORT or len(word) < _RARE or is_ordinary(word) or is_ordinary(stem(word)):
+def _is_foreign(word: str, sources: Sequence[_Source]) -> bool:
+    """Return whether the rare ``word`` is in none of the sources, in any form."""
+    if any(word in source.words for source in sources) or len(word) < _RARE:
         return False
-    return not any(source.terms.issuperset(terms(word)) for source in sources)
+    if is_ordinary(word) or is_ordinary(stem(word)):
+        return False
+    near = (other for source in sources for other in source.words if other[:_START_LETTERS] == word[:_START_LETTERS])
+    return term(word) not in map(term, near)
 
 
 def _other_rates(statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit]) -> list[str]:
@@ -200,7 +227,7 @@ def _names(
     return problems + [
         Problem("name", word)
         for word, parts in named.items()
-        if not _has_form(word, near) and not (parts and any(parts & look_up(other) for other in near))
+        if word not in near and not (parts and any(parts & look_up(other) for other in near))
     ]
 
 
@@ -208,11 +235,6 @@ def _replaced(sentence: str, said: Collection[str], look_up: Ingredients) -> boo
     """Return whether ``sentence`` names a medicine that the statement, which repeats it, does not."""
     lacking = (word for word in _WORD.findall(sentence.casefold()) if word not in said)
     return any(look_up(word) or has_drug_stem(word) for word in lacking)
-
-
-def _has_form(word: str, words: frozenset[str]) -> bool:
-    """Return whether ``word``, its plural or its singular is among ``words``."""
-    return word in words or f"{word}s" in words or (word.endswith("s") and word[:-1] in words)
 
 
 def _no_ingredients(_: str) -> frozenset[str]:
