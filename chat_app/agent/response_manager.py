@@ -29,7 +29,6 @@ from chat_app.agent.runner import Runner, RunnerStreamingResult
 from chat_app.agent.statements.statement_check import StatementCheck
 from chat_app.agent.turn import ConsultResult, TurnAnswer, TurnRequest
 from chat_app.agent.turn_queue import TurnQueue
-from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, SessionBusy
 from chat_app.events import (
     AgentEvent,
@@ -49,8 +48,7 @@ from chat_app.generation.generator import Generator, user_message
 from chat_app.generation.hosted.hosted_search import GUIDELINE_ID
 from chat_app.generation.outcomes import STOPPED, exception_outcome, failed
 from chat_app.sessions.session_store import ResumableTurn, StreamingState
-from tools.language.figures import UNITS
-from tools.language.vocabulary.text_language import language_of
+from tools.language.vocabulary.text_language import language_of_questions
 from tools.tool_manager import ToolManager
 
 logger = logging.getLogger(__name__)
@@ -213,7 +211,8 @@ class OpenAIResponseManager:
         asked = [message.content for message in conversation.messages if message.role == "user"]
         recent = [*asked[-_RECENT_QUESTIONS:], request.message]
         tools = self._tools.relevant(tools, "\n".join(recent))
-        spoken = {"language": _answer_language(options, recent)}
+        chosen = options.language if options.language != "auto" else None
+        spoken = {"language": chosen or language_of_questions(*reversed(recent))}
         conversation.searched_in(store)
         fields: dict[str, Any] = {
             "model": request.model,
@@ -330,15 +329,6 @@ def _outcome_of(error: Exception, *, any_text: bool) -> Outcome:
     # Neither the message nor the locals of an unforeseen error are known to be free of patient text.
     logger.error("A turn failed: %s", _where(error))
     return CRASHED
-
-
-def _answer_language(options: ConsultOptions, recent: Sequence[str]) -> str:
-    """Return the chosen language, or else that of the newest question whose words tell it."""
-    if options.language != "auto":
-        return options.language
-    # Units are the same in every language; a question of figures would pass for a language that lists them.
-    worded = [" ".join(word for word in text.split() if word.casefold() not in UNITS) for text in reversed(recent)]
-    return language_of(*worded)
 
 
 def _file_search(vector_store: str, documents: Sequence[str]) -> dict[str, Any]:

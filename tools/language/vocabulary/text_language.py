@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tools.language.figures import UNITS
 from tools.language.vocabulary.clinical_vocabulary import FOREIGN_LANGUAGES, is_english, translations
 from tools.language.vocabulary.common_words import LANGUAGES, Language, frequency
 
@@ -21,6 +22,11 @@ def language_of(*texts: str) -> Language:
         if told := _told_language(text):
             return told
     return "en"
+
+
+def language_of_questions(*questions: str) -> Language:
+    """Like ``language_of``, without units: a question of figures would pass for a language that lists them."""
+    return language_of(*(" ".join(word for word in text.split() if word.casefold() not in UNITS) for text in questions))
 
 
 def _told_language(text: str) -> Language | None:
