@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request, Response
 from chat_app.data_protection import protect
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import problems
-from chat_app.interface.api.api_router import api_router
+from chat_app.interface.api.api_routes import api_routes
 from chat_app.interface.history.history_layer import asking_user
 from chat_app.interface.page import socket_handlers
 from chat_app.interface.page.page import ChatPage
@@ -51,7 +51,8 @@ def attach() -> tuple[Runtime, ChatPage]:
     socket_handlers.install(page)
     problems.install(chainlit_app)
     if alone:
-        install_routes(chainlit_app, api_router(runtime))
+        # Before Chainlit's own routes, whose last one is a catch-all.
+        chainlit_app.router.routes[:0] = api_routes(runtime)
         chainlit_app.add_middleware(
             RequestGuard,
             identity=runtime.identity,
@@ -75,14 +76,6 @@ def _standalone_runtime() -> Runtime:
     runtime = Runtime(settings, open_app)
     runtimes.use(runtime)
     return runtime
-
-
-def install_routes(app: FastAPI, router: object) -> None:
-    """Insert ``router`` before Chainlit's own routes, whose last one is a catch-all."""
-    before = list(app.router.routes)
-    app.include_router(router)  # type: ignore[arg-type]
-    added = [route for route in app.router.routes if route not in before]
-    app.router.routes[:] = [*added, *before]
 
 
 def user_of(name: str) -> User:

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from chat_app import bootstrap
 from chat_app.interface import runtime as runtimes
 from chat_app.interface.api import api_docs, problems
-from chat_app.interface.api.api_router import api_router
+from chat_app.interface.api.api_routes import api_routes
 from chat_app.interface.assets import prepare_page_root
 from chat_app.interface.draining import SocketDrain
 from chat_app.interface.page.page_document import own_page
@@ -67,7 +67,7 @@ def create_app(
     app.state.runtime = runtime
     problems.install(app)
     api_docs.document(app)
-    app.include_router(api_router(runtime))
+    app.router.routes.extend(api_routes(runtime))
     chainlit_setup.mount(app, root)
     app.add_middleware(
         RequestGuard,

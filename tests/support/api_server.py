@@ -68,7 +68,7 @@ async def api(
     model: Json | None = None,
     diagnostics: Json | None = None,
     **server: Any,
-) -> AsyncIterator[Api]:
+) -> AsyncGenerator[Api, None]:
     """Serve the API around ``agent``, with ``server`` and ``model`` settings. By default any name may sign in."""
     settings = Settings(
         model=model or {},
@@ -78,10 +78,10 @@ async def api(
         governance=governance,
     )
     prepare_page_root(data_dir)
-    from chat_app.interface.api.api_router import api_router
+    from chat_app.interface.api.api_routes import api_routes
 
     @asynccontextmanager
-    async def open_app(*_: Any, **__: Any) -> AsyncIterator[Any]:
+    async def open_app(*_: Any, **__: Any) -> AsyncGenerator[Any, None]:
         async def warm_up() -> None:
             return None
 
@@ -111,7 +111,7 @@ async def api(
     app.state.runtime = runtime
     problems.install(app)
     api_docs.document(app)
-    app.include_router(api_router(runtime))
+    app.router.routes.extend(api_routes(runtime))
 
     @app.post("/auth/header")
     async def sign_in(request: Request) -> Response:

@@ -31,7 +31,7 @@ def asset_router(folder: Path, page_root: Path) -> APIRouter:
         folder: Chainlit's scripts and styles.
         page_root: The page's own files.
     """
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
     known = {path.name: path for path in folder.iterdir() if path.is_file()}
     known[_ICONS] = folder / _ICONS
 

@@ -142,7 +142,7 @@ def consult_router(runtime: Runtime) -> APIRouter:
         return runtime.identity.from_cookies(request.cookies)
 
     # Also a dependency, so that validation errors are not shown to anyone who is not signed in.
-    router = APIRouter(tags=["consult"], dependencies=[Depends(asker)])
+    router = APIRouter(prefix="/api/v1", tags=["consult"], dependencies=[Depends(asker)])
     recent = RecentQuestions()
 
     @router.post(

@@ -60,7 +60,7 @@ def conversation_router(runtime: Runtime) -> APIRouter:
     def asker(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)
 
-    router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[Depends(asker)])
+    router = APIRouter(prefix="/api/v1/conversations", tags=["conversations"], dependencies=[Depends(asker)])
 
     @router.get("")
     async def list_conversations(

@@ -34,7 +34,7 @@ class DeleteFeedback(BaseModel):
 
 def feedback_router(runtime: Runtime) -> APIRouter:
     """Return the routes that set and delete feedback."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.put("/feedback")
     async def put(request: Request, body: PutFeedback) -> dict[str, object]:

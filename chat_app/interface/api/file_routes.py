@@ -31,7 +31,7 @@ class FileFor(BaseModel):
 
 def file_router(runtime: Runtime) -> APIRouter:
     """Return the routes that decide who can use an uploaded file."""
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", include_in_schema=False)
 
     @router.post("/threads/{thread_id}/files/{document_id}")
     async def decide(
@@ -108,7 +108,7 @@ async def _keep(runtime: Runtime, thread_id: str, user: str, document_id: str, s
 
 def upload_router(runtime: Runtime) -> APIRouter:
     """Return the route of uploads."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.post("/project/file")
     async def upload(request: Request, session_id: str, file: UploadFile) -> Any:

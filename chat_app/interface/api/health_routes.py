@@ -31,7 +31,7 @@ _DISPENSABLE = frozenset({"history", "sessions", "drugs", "workers"})
 
 def health_router(runtime: Runtime) -> APIRouter:
     """Return the probes of the process and its parts."""
-    router = APIRouter()
+    router = APIRouter(tags=["health"])
     model = _ModelCheck()
 
     @router.get("/livez")
@@ -55,7 +55,7 @@ def health_router(runtime: Runtime) -> APIRouter:
 
 def status_router(runtime: Runtime) -> APIRouter:
     """Return the route of the loaded content."""
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", tags=["health"])
 
     @router.get("/status")
     async def status(request: Request) -> dict[str, Any]:

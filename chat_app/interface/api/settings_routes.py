@@ -25,7 +25,7 @@ class SourceSettings(BaseModel):
 
 def settings_router(runtime: Runtime) -> APIRouter:
     """Return the routes that change an open conversation's settings and end logins."""
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", include_in_schema=False)
 
     @router.post("/threads/{thread_id}/settings", status_code=204, response_class=Response)
     async def settings(

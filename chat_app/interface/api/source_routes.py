@@ -24,7 +24,7 @@ def source_router(runtime: Runtime) -> APIRouter:
 
     Every signed-in user may read the library's guidelines; a conversation's files only its owner.
     """
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", tags=["sources"])
 
     def signed_in(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)

@@ -20,7 +20,7 @@ _ANSWERS = {"assistant_message", COLUMN}
 
 def thread_router(runtime: Runtime) -> APIRouter:
     """Return the route that exports a conversation."""
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", tags=["conversations"])
 
     @router.get("/threads/{thread_id}/export.md")
     async def export(request: Request, thread_id: Annotated[str, Path(max_length=64)]) -> Response:

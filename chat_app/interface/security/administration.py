@@ -15,7 +15,7 @@ def administration_router(
     identity: Identity, sign_in: SignIn, audit: AuditLog, disconnect: Callable[[str], Awaitable[None]]
 ) -> APIRouter:
     """Return the routes; ``disconnect`` closes the sockets of a user."""
-    router = APIRouter()
+    router = APIRouter(prefix="/api/v1", include_in_schema=False)
 
     @router.get("/audit")
     async def entries(request: Request, wanted: Annotated[AuditFilter, Query()]) -> Response:

@@ -41,7 +41,7 @@ _SIGN_IN_SECONDS: Final = 600
 
 def oidc_router(settings: Settings, identity: Identity, audit: AuditLog) -> APIRouter:
     """Return the routes that lead to the provider and back."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
     login = OidcLogin(settings)
 
     @router.get(_BEGIN)

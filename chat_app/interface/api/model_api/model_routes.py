@@ -51,7 +51,7 @@ def model_router(runtime: Runtime) -> APIRouter:
     def asker(request: Request) -> str:
         return runtime.identity.from_cookies(request.cookies)
 
-    router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(asker)])
+    router = APIRouter(prefix="/v1", route_class=ModelApiRoute, dependencies=[Depends(asker)], include_in_schema=False)
     turns = ModelTurns(runtime)
 
     @router.get("/models")

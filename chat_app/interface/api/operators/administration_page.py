@@ -28,7 +28,7 @@ _HEADERS: Final = {"cache-control": "no-store"}
 
 def administration_page_router(runtime: Runtime) -> APIRouter:
     """Return the routes of the administration page."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     def page(request: Request, status: int = 200, **values: Any) -> Response:
         language = language_of(request.headers.get("accept-language"))

@@ -39,7 +39,7 @@ LinkQuery = Annotated[PassageQuery, Query()]
 
 def passage_page_router(runtime: Runtime) -> APIRouter:
     """Return the routes of a passage's page and of the picture on it."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
     readers = _Readers(runtime)
 
     @router.get("/passages/{passage_id:path}/page.png")

@@ -115,7 +115,7 @@ class InfobuttonQuery(BaseModel):
 
 def infobutton_router(runtime: Runtime) -> APIRouter:
     """Return the route of Infobutton requests."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.get("/infobutton")
     async def infobutton(request: Request, asked: Annotated[InfobuttonQuery, Query()]) -> Response:
