@@ -34,12 +34,12 @@ class Features(NamedTuple):
     kind: float
     """1 for a unit with what the question words ask for: an interval, or a list's item."""
     row: float
-    """1 for a table's row that holds a term of the question."""
+    """1 for a table's row whose first cell, which says what the row is about, holds a term of the question."""
     rank: float
     """The place of its passage among those that were found, in tenths."""
 
 
-WEIGHTS: Final = Features(own=7.5, above=4.0, before=3.6, opening=4.0, kind=2.5, row=2.4, rank=-5.2)
+WEIGHTS: Final = Features(own=9.0, above=5.5, before=2.5, opening=2.5, kind=2.5, row=1.4, rank=-2.6)
 
 
 OTHERS: Final = 3.0
@@ -80,6 +80,8 @@ class _Candidate:
     """The words above the unit: the document, the section, the heading, the table's caption and header."""
     own: frozenset[int]
     """The question's terms that the unit holds."""
+    first: frozenset[int]
+    """The question's terms in the first cell of a row."""
     headed: frozenset[int]
     """The question's terms in the words above the unit."""
     is_joint: bool = False
@@ -142,7 +144,8 @@ def _candidates(question: Question, passages: Sequence[EvidencePassage]) -> list
                 seen.add(key)
                 joint = question.names_several(unit)
                 own = question.held(term_set(unit.text))
-                found.append(_Candidate(unit, passage, above, own, question.held(term_set(above)), joint))
+                first = question.held(term_set(unit.cells[0])) if unit.cells else frozenset[int]()
+                found.append(_Candidate(unit, passage, above, own, first, question.held(term_set(above)), joint))
     return found
 
 
@@ -190,10 +193,8 @@ def _is_on_subject(question: Question, each: _Candidate, shares: Sequence[float]
         return question.names_alone or each.passage.part in question.sections
     if each.passage.part:
         return sum(shares[term] > 0 for term in each.own) > 1
-    first = question.held(term_set(each.unit.cells[0])) if each.unit.cells else frozenset[int]()
-    return (
-        len(each.own) > 1 or len(shares) < 2 or max(range(len(shares)), key=shares.__getitem__) in each.headed | first
-    )
+    weightiest = max(range(len(shares)), key=shares.__getitem__, default=0)
+    return len(each.own) > 1 or len(shares) < 2 or weightiest in each.headed | each.first
 
 
 def _others(question: Question, candidates: Sequence[_Candidate]) -> frozenset[int]:
@@ -253,6 +254,6 @@ def _features(question: Question, each: _Candidate, previous: _Candidate | None,
         before=sum(rarity[term] for term in previous.own - held) if previous else 0.0,
         opening=sum(rarity[term] for term in each.own & question.held(order[:_OPENING])) if each.own else 0.0,
         kind=float(question.kind_matches(each.unit)),
-        row=float(each.unit.table is not None and bool(each.own)),
+        row=float(bool(each.first)),
         rank=each.passage.rank / 10,
     )
