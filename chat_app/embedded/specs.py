@@ -138,18 +138,8 @@ def _redis(folder: Path, url: str) -> ServiceSpec:
         command=(
             redis_binary(),
             *("--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--dir", str(folder)),
-            *(
-                "--appendonly",
-                "yes",
-                "--appendfsync",
-                "everysec",
-                "--save",
-                "",
-                "--databases",
-                "1",
-                "--daemonize",
-                "no",
-            ),
+            *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+            *("--databases", "1", "--daemonize", "no"),
             # Each version of Redis and Valkey can read commands; another one's RDB format it may not.
             *("--aof-use-rdb-preamble", "no"),
         ),

@@ -150,15 +150,12 @@ def _figures(text: str) -> list[str]:
     return _FIGURE.findall(_THOUSANDS.sub("", text))
 
 
-def _is_retrieved_text(passage: Passage) -> bool:
-    return passage.kind == "guideline" and not passage.id.startswith(STORED)
-
-
 def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], seconds: float) -> CitationReport:
     quotes = sum(each.quotes for each in checked)
     off = sum(each.count("quote not on its page") for each in checked)
     answers = [each.answer for each in checked]
     references = [reference for answer in answers for reference in answer.references]
+    guidelines = [reference.passage for reference in references if reference.passage.kind == "guideline"]
     failed = [bool(each.count("no answer") or each.count("a tool failed")) for each in checked]
     answered = sum(bool(answer.citations) for answer in answers)
     silent = [
@@ -175,7 +172,7 @@ def _report(questions: Sequence[CitationQuestion], checked: Sequence[_Checked], 
         unanswerable_abstained=sum(question.kind == "unanswerable" for question in silent),
         references=len(references),
         references_with_quote=sum(bool(reference.quotes) for reference in references),
-        references_without_page=sum(_is_retrieved_text(reference.passage) for reference in references),
+        references_without_page=sum(not passage.id.startswith(STORED) for passage in guidelines),
         citations=sum(len(answer.citations) for answer in answers),
         quotes=quotes,
         quotes_verbatim=(quotes - off) / quotes if quotes else 1.0,

@@ -5,11 +5,11 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chat_app import bootstrap
 from chat_app.interface import runtime as runtimes
@@ -24,10 +24,6 @@ from chat_app.interface.user_data import keep_purging
 from chat_app.interface.worker_relay import Siblings, WorkerRelay
 from chat_app.observability.access_log import AccessLog
 from chat_app.settings import Settings
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
 
 
 def create_app(
@@ -89,7 +85,7 @@ def create_app(
 class RootPath:
     """ASGI middleware around the whole app that removes ``root_path`` from the paths of requests."""
 
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], root_path: str) -> None:
+    def __init__(self, app: ASGIApp, root_path: str) -> None:
         self._app = app
         self._root = root_path
 

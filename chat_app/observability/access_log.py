@@ -9,18 +9,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chat_app.observability.log_ids import LogIds, log_ids
 
 if TYPE_CHECKING:
     from chat_app.observability.app_metrics import AppMetrics
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +33,7 @@ class AccessLog:
         metrics: Counts the responses.
     """
 
-    def __init__(self, app: AsgiApp, *, enabled: bool, metrics: AppMetrics | None = None) -> None:
+    def __init__(self, app: ASGIApp, *, enabled: bool, metrics: AppMetrics | None = None) -> None:
         self._app = app
         self._enabled = enabled
         self._metrics = metrics
@@ -52,7 +48,7 @@ class AccessLog:
         began = time.perf_counter()
         status = 0
 
-        async def noted(message: Scope) -> None:
+        async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = int(message["status"])

@@ -52,7 +52,8 @@ def _without_messages(record: logging.LogRecord) -> logging.LogRecord:
     error = record.exc_info[1] if record.exc_info else None
     if error is not None:
         # A formatter takes ``exc_text`` where it is set, and so does not format the exception itself.
-        record.exc_text, record.exc_info = _described(error), None
+        record.exc_text = _named(error) + describe_error(error).removeprefix(type(error).__name__)
+        record.exc_info = None
     return record
 
 
@@ -62,7 +63,3 @@ def _shown(value: object) -> object:
 
 def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, _OWN) else type(error).__name__
-
-
-def _described(error: BaseException) -> str:
-    return _named(error) + describe_error(error).removeprefix(type(error).__name__)

@@ -8,10 +8,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from chat_app.errors import AsclepiusError, InputRejected, SessionBusy, SessionStoreUnavailable
+from chat_app.errors import AsclepiusError, InputRejected, SessionBusy
 from chat_app.interface.security.identity import NotAllowed, NotOwner, Unauthenticated
 from chat_app.interface.security.user_limits import TooManyQuestions
-from tools.errors import SourceRejected, ToolError, ToolUnavailable
+from tools.errors import SourceRejected, ToolError
 
 _TITLES = {
     400: "Bad request",
@@ -29,15 +29,18 @@ _TITLES = {
 }
 _MOST_ERRORS = 20
 NOTHING_HERE = "There is nothing here for you."
-_STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (InputRejected, 422),
-    (SessionBusy, 409),
-    (SessionStoreUnavailable, 503),
-    (ToolUnavailable, 503),
-    (SourceRejected, 404),
-    (ToolError, 503),
-    (AsclepiusError, 503),
+_STATUS: tuple[tuple[type[Exception], int, str], ...] = (
+    (NotOwner, 404, NOTHING_HERE),
+    (Unauthenticated, 401, "Sign in first."),
+    (NotAllowed, 403, "Your role does not include this."),
+    (TooManyQuestions, 429, ""),
+    (InputRejected, 422, ""),
+    (SessionBusy, 409, ""),
+    (SourceRejected, 404, ""),
+    (ToolError, 503, ""),
+    (AsclepiusError, 503, ""),
 )
+"""Each kind of error with its status and sentence; without one its own message is shown."""
 
 
 def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> JSONResponse:
@@ -48,15 +51,7 @@ def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = Non
 
 def explained(error: Exception) -> tuple[int, str] | None:
     """Return the status and the sentence of an error that the app raises on purpose, else None."""
-    if isinstance(error, NotOwner):
-        return 404, NOTHING_HERE
-    if isinstance(error, Unauthenticated):
-        return 401, "Sign in first."
-    if isinstance(error, NotAllowed):
-        return 403, "Your role does not include this."
-    if isinstance(error, TooManyQuestions):
-        return 429, str(error)
-    return next(((status, str(error)) for kind, status in _STATUS if isinstance(error, kind)), None)
+    return next(((status, said or str(error)) for kind, status, said in _STATUS if isinstance(error, kind)), None)
 
 
 def retry_header(error: Exception) -> dict[str, str] | None:

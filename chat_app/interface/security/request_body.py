@@ -1,18 +1,14 @@
 """The body of a request, bounded in size and time, and the answer to a request that is refused."""
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
 BODY_SECONDS: Final = 300.0
 TOO_LARGE: Final = "The request is too large."
-_PROBLEM: Final = b"application/problem+json"
+_PROBLEM: Final = "application/problem+json"
 
 
 class RequestBody:
@@ -53,12 +49,12 @@ class RequestBody:
                 await send(message)
             elif not refused:
                 refused = True
-                await refuse({"type": "http"}, send, *self._refusal)
+                await refuse({"type": "http"}, self._receive, send, *self._refusal)
 
         return checked
 
 
-async def refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
+async def refuse(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:
     """Answer with a problem document, or close the socket."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
@@ -67,7 +63,4 @@ async def refuse(scope: Scope, send: Send, status: int, detail: str) -> None:
     if str(scope.get("path")).startswith("/v1/"):
         # What OpenAI's clients read.
         content["error"] = {"message": detail, "type": "invalid_request_error", "param": None, "code": None}
-    body = json.dumps(content).encode()
-    headers = [(b"content-type", _PROBLEM), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await JSONResponse(content, status, media_type=_PROBLEM)(scope, receive, send)

@@ -6,23 +6,22 @@ a foreign token).
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chat_app.audit import AuditLog, client_address
 from chat_app.errors import AuditUnavailable, SessionStoreUnavailable
 from chat_app.interface.security.identity import DEMO_USER, Identity, Login
 from chat_app.interface.security.oidc_routes import LEAVE, SIGN_IN_PATHS, is_leaving
-from chat_app.interface.security.request_body import TOO_LARGE, Message, Receive, RequestBody, Scope, Send, refuse
+from chat_app.interface.security.request_body import TOO_LARGE, RequestBody, refuse
 from chat_app.interface.security.sign_in import Admission, Refused, SignIn
 from chat_app.settings import is_loopback
-
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class OwnPage(Protocol):
@@ -76,7 +75,7 @@ class RequestGuard:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         *,
         identity: Identity,
         sign_in: SignIn,
@@ -99,16 +98,16 @@ class RequestGuard:
         given = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         client_address.set(self._identity.client_of(given, peer))
         if (refused := self._refusal(scope, given)) is not None:
-            await refuse(scope, send, *refused)
+            await refuse(scope, receive, send, *refused)
             return
         try:
             admission = await self._sign_in.admit(scope, peer)
             await self._record(admission, logs_out=_logs_out(scope))
         except Refused as error:
-            await refuse(scope, send, error.status, str(error))
+            await refuse(scope, receive, send, error.status, str(error))
             return
         except AuditUnavailable as error:
-            await refuse(scope, send, 503, str(error))
+            await refuse(scope, receive, send, 503, str(error))
             return
         scope["headers"] = admission.headers
         if not scope["path"].startswith(_COMPRESSED):
@@ -126,7 +125,7 @@ class RequestGuard:
         body = RequestBody(receive, _largest(scope["path"]))
         own_page = partial(self._own_page, accept_language=given.get("accept-language"))
         page = _PageResponse(send, self._new_cookie(admission), own_page, secure=secure)
-        app = self._app
+        app: ASGIApp = self._app
         if admission.login is None and self._identity.server.auth == "oidc" and is_leaving(scope["path"], given):
             app = RedirectResponse(self._identity.server.root_path + LEAVE, 302)
         await app(scope, body.receive, body.unless_refused(page.send))

@@ -10,11 +10,12 @@ import secrets
 from contextlib import suppress
 from typing import Final
 
-import orjson
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chat_app.offline.wire.errors import ApiError, error_body
+from chat_app.offline.api.listing import json_response
+from chat_app.offline.wire.errors import ApiError
 
 _PATIENCE: Final = 10.0
 """Seconds to wait for the rest of a refused body."""
@@ -58,7 +59,7 @@ class ApiGuard:
             refusal = _too_large(limit)
         if refusal is not None:
             await _read_away(receive, 4 * limit)
-            await _send_error(refusal, send)
+            await _answer(refusal)(scope, receive, send)
             return
         started = False
 
@@ -72,7 +73,7 @@ class ApiGuard:
         except _TooLargeError:
             if not started:
                 await _read_away(receive, 4 * limit)
-                await _send_error(_too_large(limit), send)
+                await _answer(_too_large(limit))(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> ApiError | None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -132,12 +133,7 @@ def _with_request_id(send: Send) -> Send:
     return stamped
 
 
-async def _send_error(error: ApiError, send: Send) -> None:
-    body = orjson.dumps(error_body(str(error), kind=error.kind, param=error.param, code=error.code))
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _answer(error: ApiError) -> Response:
+    response = json_response(error.body(), error.status)
+    response.headers["connection"] = "close"
+    return response

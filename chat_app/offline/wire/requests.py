@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from chat_app.offline.wire.schema_limits import CheckedSchema
-from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of
+from chat_app.offline.wire.wire_base import WHOLE, Closed, Json, Metadata, Open, given, kind_of, tag_by
 from chat_app.offline.wire.wire_items import Input
 
 
@@ -47,13 +47,9 @@ class CompoundFilter(Closed):
     filters: list[Filter]
 
 
-def _filter_tag(value: object) -> str:
-    return "~compound" if kind_of(value) in {"and", "or"} else "~comparison"
-
-
 Filter = Annotated[
     Annotated[ComparisonFilter, Tag("~comparison")] | Annotated[CompoundFilter, Tag("~compound")],
-    Discriminator(_filter_tag),
+    Discriminator(tag_by({"and": "~compound", "or": "~compound"}, "~comparison")),
 ]
 CompoundFilter.model_rebuild()
 
@@ -88,16 +84,11 @@ class OtherTool(Open):
     ]
 
 
-def _tool_tag(value: object) -> str:
-    kind = kind_of(value)
-    return f"~{kind}" if kind in {"function", "file_search"} else "~other"
-
-
 Tool = Annotated[
     Annotated[FunctionToolIn, Tag("~function")]
     | Annotated[FileSearchToolIn, Tag("~file_search")]
     | Annotated[OtherTool, Tag("~other")],
-    Discriminator(_tool_tag),
+    Discriminator(tag_by({"function": "~function", "file_search": "~file_search"}, "~other")),
 ]
 
 
@@ -155,15 +146,12 @@ class SchemaFormat(Open):
     strict: bool | None = None
 
 
-def _format_tag(value: object) -> str:
-    return "~json_schema" if kind_of(value) == "json_schema" else "~text"
-
-
 class TextOptions(Open):
     """Format and verbosity of the answer."""
 
     format: Annotated[
-        Annotated[PlainFormat, Tag("~text")] | Annotated[SchemaFormat, Tag("~json_schema")], Discriminator(_format_tag)
+        Annotated[PlainFormat, Tag("~text")] | Annotated[SchemaFormat, Tag("~json_schema")],
+        Discriminator(tag_by({"json_schema": "~json_schema"}, "~text")),
     ] = Field(default_factory=PlainFormat)
     verbosity: Literal["low", "medium", "high"] | None = None
 

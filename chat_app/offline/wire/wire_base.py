@@ -1,6 +1,6 @@
 """Base classes and field types of all request models."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -39,6 +39,11 @@ def kind_of(value: object) -> str:
     """Return the ``type`` of a JSON object or model; empty if it is not text."""
     kind = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
     return kind if isinstance(kind, str) else ""
+
+
+def tag_by(kinds: Mapping[str, str], other: str) -> Callable[[object], str]:
+    """Return the discriminator of a union: the tag of each ``type`` in ``kinds``, ``other`` for the rest."""
+    return lambda value: kinds.get(kind_of(value), other)
 
 
 def text_or_list(value: object) -> str:

@@ -20,6 +20,12 @@ _LONG_WORD: Final = 7
 _FORM_WORDS: Final = word_list("plain")
 _KIND_ORDER: Final = {"": 0, "epc": 1, "moa": 2, "pe": 3, "cs": 4}
 _LEADING_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_MERGED: Final = tuple(
+    name
+    for name, one in Product.model_fields.items()
+    if one.annotation == tuple[str, ...] and name not in {"routes", "sources"}
+)
+"""The lists of a product; its routes tell products apart."""
 
 
 _Patches = dict[tuple[str, str], dict[str, tuple[str, ...]]]
@@ -54,18 +60,7 @@ class _ProductBin:
 
     def add(self, product: Product, source: str) -> None:
         """Add a value or product of one source."""
-        for name in (
-            "strengths",
-            "labelers",
-            "ndcs",
-            "packages",
-            "applications",
-            "marketing",
-            "approvals",
-            "te_codes",
-            "schedules",
-            "rxcuis",
-        ):
+        for name in _MERGED:
             values: tuple[str, ...] = getattr(product, name)
             if values:
                 self.lists.setdefault(name, {}).update(dict.fromkeys(values))

@@ -69,7 +69,8 @@ def pair_statements(one: Party, other: Party) -> list[Statement]:
     """
     found = [*_mentions(one, other), *_mentions(other, one)]
     if one.record is None and other.record is None:
-        found += [said for of, about in ((one, other), (other, one)) for said in _of_members(of, about)]
+        pairs = [(record, about) for of, about in ((one, other), (other, one)) for record in of.members]
+        found += [said for record, about in pairs for said in _mentions(medicine(record), about)]
     return [*_limited(found), *_risks(one, other, found)]
 
 
@@ -133,11 +134,6 @@ def _is_on_others(of: Party, about: Party, clause: str) -> bool:
         rest = rest.replace(name, " ")
     terms = label_terms()
     return names_medicine(rest) or bool(terms.members_in(rest)) or not terms.groups_in(clause) <= of.groups
-
-
-def _of_members(of: Party, about: Party) -> Iterator[Statement]:
-    for record in of.members:
-        yield from _mentions(medicine(record), about)
 
 
 def _statement(  # noqa: PLR0917

@@ -74,13 +74,7 @@ def _frame(body: dict[str, Any]) -> bytes:
 
 
 def _annotations(answer: ModelAnswer) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {"url": one.url, "title": one.title, "start_index": one.start, "end_index": one.end},
-        }
-        for one in answer.citations
-    ]
+    return [{"type": "url_citation", "url_citation": one.fields()} for one in answer.citations]
 
 
 def _usage(answer: ModelAnswer) -> CompletionUsage | None:

@@ -41,6 +41,10 @@ class UrlCitation(NamedTuple):
     start: int
     end: int
 
+    def fields(self) -> dict[str, str | int]:
+        """Return the fields of an annotation in OpenAI's objects."""
+        return {"url": self.url, "title": self.title, "start_index": self.start, "end_index": self.end}
+
 
 @dataclass
 class ModelAnswer:

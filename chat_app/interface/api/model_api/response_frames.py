@@ -117,10 +117,7 @@ class ResponseFrames:
         return {"id": self._message_id, "type": "message", "role": "assistant", "status": status, "content": parts}
 
     def _part(self) -> dict[str, Any]:
-        annotations = [
-            {"type": "url_citation", "url": one.url, "title": one.title, "start_index": one.start, "end_index": one.end}
-            for one in self.answer.citations
-        ]
+        annotations = [{"type": "url_citation", **one.fields()} for one in self.answer.citations]
         return {"type": "output_text", "text": self.answer.text, "annotations": annotations}
 
     def _usage(self) -> wire.ResponseUsage | None:

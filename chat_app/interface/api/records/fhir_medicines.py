@@ -4,7 +4,7 @@ Only the fields below are read, and everything else in a resource is ignored. A 
 medicine without codes and names, so that it is reported as not checked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -116,10 +116,11 @@ def _medicine(resource: Resource, known: Mapping[str, Resource]) -> OrderedMedic
         return OrderedMedicine("")
     if order.do_not_perform or order.status in _NOT_TAKEN:
         return None
+    names = (*(one.display for one in concept.coding), concept.text, order.medication_reference.display)
     return OrderedMedicine(
         f"{order.resource_type}/{order.id}",
         tuple(f"{_CODES[one.system]} {_clean(one.code)}" for one in concept.coding if one.system in _CODES),
-        _distinct([*(one.display for one in concept.coding), concept.text, order.medication_reference.display]),
+        tuple(dict.fromkeys(filter(None, map(_clean, names)))),
     )
 
 
@@ -130,10 +131,6 @@ def _concept(order: MedicationOrder, known: Mapping[str, Resource]) -> CodeableC
         return order.medication_codeable_concept
     contained = {f"#{resource.get('id')}": resource for resource in order.contained}
     return MedicationResource.model_validate(contained.get(reference) or known.get(reference) or {}).code
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(_clean, names))))
 
 
 def _clean(text: str) -> str:
