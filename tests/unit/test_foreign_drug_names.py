@@ -61,6 +61,7 @@ def found(text: str) -> str:
         ("ASS 100", "aspirin"),
         ("PCN VK", "penicillin v"),
         ("furos", "furosemide"),
+        ("furo iv", "furosemide"),
         ("give furos now?", "furosemide"),
         ("Dosis von Metoprolol bei Herzinsuffizienz", "metoprolol"),
     ],

@@ -645,6 +645,8 @@ def test_a_mention_of_the_subject_below_another_heading_is_no_clear_answer(
     [
         ("Dose of it in CKD?", {"renal_dosing"}),
         ("Is it safe in pregnancy?", {"pregnancy"}),
+        ("Dose of it in heart failure?", {"dosage"}),
+        ("Dose of it in liver failure?", {"hepatic_dosing"}),
         ("starting dose and side effects", {"dosage", "warnings"}),
         ("What is it used for?", {"indications"}),
         ("How old is it?", set[str]()),

@@ -21,6 +21,7 @@ INDEX = NameIndex(
         index_entry("salmeterol", classes=[BETA2]),
         index_entry("metformin", brands=["Glucophage"]),
         index_entry("morphine"),
+        index_entry("ketorolac"),
         index_entry("aluminum+arsenic+gold+iron", brands=["Allergy"]),
         index_entry("menthol", brands=["Relief"]),
     ]
@@ -69,6 +70,29 @@ def test_ambiguous_and_ordinary_words_are_left_alone(question: str, asked: str) 
 
 def test_an_abbreviation_with_one_meaning_is_spelt_out() -> None:
     assert expanded("apixaban in AF", "af").same == ("atrial fibrillation",)
+
+
+def test_an_abbreviation_means_what_it_does_in_the_language_of_the_question() -> None:
+    assert expanded("HF unter Betablocker beim Erwachsenen zu hoch", "hf").same == ("heart rate",)
+    assert expanded("starting dose in HF", "hf").same == ("heart failure",)
+    assert expanded("dosis de metformina con filtrado de 40", "filtrado").same[0] == "glomerular filtration rate"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "same"),
+    [
+        ("hold before surg", "surg", ("surgery", "surgical")),
+        ("no comorbs", "comorbs", ("comorbidity",)),
+        ("dabi reversal", "dabi", ("dabigatran",)),
+        ("s/p stent", "s p", ("after",)),
+        ("apixaban/metformin", "apixaban", ()),
+        ("keto diet", "keto", ("ketoacidosis", "ketone")),
+        ("cardiac arrest", "cardiac", ()),
+        ("con side", "con", ()),
+    ],
+)
+def test_a_shortened_word_is_read_by_its_beginning(question: str, asked: str, same: tuple[str, ...]) -> None:
+    assert expanded(question, asked).same == same
 
 
 def test_a_german_question_is_searched_in_english_too() -> None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from tools.drug_database.names.aliases import Aliases, ClassAlias, NameAlias
 from tools.drug_database.names.name_index import Known, NameIndex
 from tools.drug_database.names.name_keys import class_kind, class_name
-from tools.drug_database.names.name_resolution import foreign_name, leading, meanings_of
+from tools.drug_database.names.name_resolution import abbreviated, foreign_name, leading, meanings_of
 from tools.drug_database.names.query_words import CONTEXT, NOISE
 from tools.language.folding import fold_name
 from tools.language.query_expansion import Expansion, QueryExpansion
@@ -22,6 +22,7 @@ from tools.language.vocabulary.clinical_vocabulary import (
     Translation,
     abbreviation_meanings,
     is_english,
+    shortened,
     translations,
 )
 from tools.language.vocabulary.common_words import Language, is_ordinary
@@ -60,8 +61,10 @@ class QueryExpander:
         language = language_of(question[:_LONGEST_QUESTION])
         words = [
             _Word(typed, part)
-            for typed in question[:_LONGEST_QUESTION].replace("/", " ").split()
-            for part in fold_name(typed).split()
+            for written in question[:_LONGEST_QUESTION].split()
+            for typed in ([written] if abbreviation_meanings(written) else written.split("/"))
+            for part in ([fold_name(typed)] if abbreviation_meanings(typed) else fold_name(typed).split())
+            if part
         ]
         found: dict[int, Expansion] = {}
         covered: set[int] = set()
@@ -98,8 +101,8 @@ class QueryExpander:
         alias = self._aliases.name(text)
         if alias is not None and alias.source in _CODES:
             return None
-        short = bool(meanings) or (alias is not None and alias.kind == "abbreviation")
-        if short and language != "en" and any(translations([text], language)):
+        is_short = bool(meanings) or (alias is not None and alias.kind == "abbreviation")
+        if is_short and language != "en" and any(translations([text], language)):
             return None
         if meanings:
             clear = len(meanings) == 1 and alias is None
@@ -114,8 +117,11 @@ class QueryExpander:
         known = leading(self._index, self._index.whole(text))
         if known and not (ordinary and known[0].kind == "brand"):
             return self._of_drug(text, known)
-        foreign = None if known or ordinary else foreign_name(self._index, text)
-        return None if foreign is None else self._of_drug(text, [foreign])
+        short = None if known or ordinary else foreign_name(self._index, text) or abbreviated(self._index, text.split())
+        if short is not None:
+            return self._of_drug(text, [short])
+        words_meant = shortened(text) if language == "en" and not known else ()
+        return Expansion(asked=text, same=words_meant) if words_meant else None
 
     def _by_alias(self, asked: str, alias: NameAlias) -> Expansion:
         if alias.kind == "abbreviation" and len(alias.names) > 1:

@@ -32,8 +32,8 @@ _LABEL: Final = {
     "warnings": "warnings warn precautions safe safety adverse side effects reactions risk risks harm danger toxicity",
     "monitoring": "monitor monitored monitoring check checked laboratory follow-up",
     "interactions": "interactions interact combined combine combination mix together",
-    "renal_dosing": "renal kidney failure impairment egfr creatinine clearance dialysis ckd dose dosing",
-    "hepatic_dosing": "hepatic liver failure impairment cirrhosis pugh dose dosing",
+    "renal_dosing": "renal kidney egfr creatinine clearance dialysis ckd dose dosing",
+    "hepatic_dosing": "hepatic liver cirrhosis pugh dose dosing",
     "pregnancy": "pregnancy pregnant breastfeeding lactation safe",
     "overdosage": "overdose overdosage poisoning toxicity antidote",
 }  # fmt: skip

@@ -13,7 +13,7 @@ from tools.drug_database.names.name_keys import acid_or_ion, base_moiety
 from tools.drug_database.names.query_words import JOINING
 from tools.drug_database.records.queries import How
 from tools.language.folding import fold_name
-from tools.language.vocabulary.clinical_vocabulary import is_known_word
+from tools.language.vocabulary.clinical_vocabulary import begins_word, is_known_word
 
 LONGEST_NAME: Final = 8
 """Words of the longest name that is looked for inside a question."""
@@ -21,7 +21,7 @@ _MOST_PARTS: Final = 16
 _SHORTEST_START: Final = 4
 _SHORTEST_ALONE: Final = 5
 _SHORTEST_PART: Final = 3
-"""Letters of an abbreviated name before a salt and by itself, and of an abbreviated salt."""
+"""Letters of an abbreviated name, of one by itself with which other words begin as well, and of an abbreviated salt."""
 _READ_AS: Final = "{} was read as {}."
 _HOW: Final[dict[NameKind, How]] = {
     "generic": "exact",
@@ -146,9 +146,9 @@ def combination(index: NameIndex, aliases: Aliases, words: Sequence[str]) -> Nam
 def abbreviated(index: NameIndex, words: Sequence[str]) -> Known | None:
     """Return the one medicine that is called so in short (``simva``), or its salt word by word (``metop succ``)."""
     alone = len(words) == 1
-    if len(words[0]) < (_SHORTEST_ALONE if alone else _SHORTEST_START) or min(map(len, words)) < _SHORTEST_PART:
+    if len(words[0]) < _SHORTEST_START or min(map(len, words)) < _SHORTEST_PART:
         return None
-    if alone and is_known_word(words[0]):
+    if alone and (is_known_word(words[0]) or (len(words[0]) < _SHORTEST_ALONE and begins_word(words[0]))):
         return None
     entries: set[int] = set()
     for name in index.starting(words[0]):

@@ -20,6 +20,9 @@ _LINKS: Final = ("", "s", "n", "en", "es", "er", "e")
 """What German puts between the parts of a compound."""
 _SHORTEST_PART: Final = 4
 _LONGEST_PHRASE: Final = 3
+_SHORTEST_START: Final = 3
+_MOST_MEANT: Final = 3
+"""Words that a shortened word may mean."""
 
 
 class Translation(NamedTuple):
@@ -33,6 +36,28 @@ class Translation(NamedTuple):
 def abbreviation_meanings(word: str) -> tuple[str, ...]:
     """Return the meanings of an abbreviation, typed in any case; empty for an unknown one."""
     return _abbreviations().get(word.casefold(), ())
+
+
+def shortened(word: str) -> tuple[str, ...]:
+    """Return the clinical words that ``word`` begins (``comorb``); empty for an English word and a start of many.
+
+    Words of one stem count once.
+    """
+    start = word.removesuffix("s")
+    if len(start) < _SHORTEST_START or is_english(word):
+        return ()
+    found = {stem(full): full for full in sorted(_english_words(), reverse=True) if full.startswith(start)}
+    return tuple(sorted(found.values())) if len(found) <= _MOST_MEANT else ()
+
+
+def begins_word(start: str) -> bool:
+    """Return whether an English word, ordinary or clinical, begins with ``start``."""
+    return start in _starts(len(start))
+
+
+@cache
+def _starts(length: int) -> frozenset[str]:
+    return frozenset(word[:length] for word in (*_english_words(), *ranks("en")))
 
 
 def translations(words: Sequence[str], language: ForeignLanguage) -> Iterator[Translation]:
