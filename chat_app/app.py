@@ -57,10 +57,8 @@ async def starters(_user: cl.User | None, language: str | None = None) -> list[c
 
 
 @cl.on_message
-async def answer(message: cl.Message) -> None:
-    run, session = cl.context.current_run, cl.context.session
-    if isinstance(session, WebsocketSession):
-        await page.ask(session, message, run.id if run else message.id)
+async def answer(_: cl.Message) -> None:
+    """Do nothing: Chainlit refuses a target without this handler, and ``socket_handlers`` answers questions."""
 
 
 @cl.on_chat_resume

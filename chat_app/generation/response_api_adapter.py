@@ -71,8 +71,8 @@ class ResponseAPIAdapter:
         self._base_url = base_url
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
         with suppress(RuntimeError):
-            # Created now if a loop is running: loading certificates would delay the first question.
-            _ = self._client
+            # Created now if a loop is running: loading certificates and the SDK's types would delay the first question.
+            _ = self._client.responses
 
     @property
     def _client(self) -> AsyncOpenAI:

@@ -21,8 +21,9 @@ from chat_app.agent.turn_queue import TurnQueue
 from chat_app.audit import DatabaseAuditLog
 from chat_app.events import Notice
 from chat_app.interface.history.history_layer import History
+from chat_app.interface.keeping.followed_turns import FollowedTurns
 from chat_app.interface.security.identity import NotOwner
-from chat_app.interface.turns.live_turns import LiveTurn
+from chat_app.interface.turns.live_turns import LiveTurn, LiveTurns
 from chat_app.interface.turns.turn_log import Cursor
 from chat_app.sessions import RedisSessionStore
 from tests.support.api_server import api, ask, text_of
@@ -101,6 +102,17 @@ async def test_questions_that_wait_are_told_their_place_and_are_answered_in_the_
     assert [len(told) > 0 for told in places] == [False, *[True] * 7]
     assert [max(told, default=0) for told in places] == list(range(8))
     assert all(told == sorted(set(told), reverse=True) for told in places)
+
+
+async def test_questions_asked_at_once_share_a_look_at_the_turns_of_other_processes(redis_url: str) -> None:
+    store = RedisSessionStore(redis_url)
+    followed = FollowedTurns(lambda: store, LiveTurns())
+    async with Redis.from_url(redis_url) as redis:
+        await followed.of_thread("before", "ana")
+        before = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"]
+        await asyncio.gather(*(followed.of_thread(str(number), "ana") for number in range(QUESTIONS)))
+        assert (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] - before <= 2
+    await store.aclose()
 
 
 def _was_told(turn: LiveTurn) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from chat_app.events import Outcome, agent_event_adapter
 from chat_app.interface.keeping.page_question import TurnHeader
 from chat_app.interface.turns.live_turns import STOPPED, LiveTurn, LiveTurns
 from chat_app.sessions.session_store import SessionStore
-from chat_app.sessions.turn_journal import TurnJournal
+from chat_app.sessions.turn_journal import OpenTurn, TurnJournal
 
 logger = logging.getLogger(__name__)
 
@@ -86,14 +85,14 @@ class FollowedTurns:
         self._sessions, self._own = sessions, own
         self._followed: dict[str, FollowedTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._counted: Batches[str, int] = Batches(self._count)
+        self._opened: Batches[None, Mapping[str, OpenTurn]] = Batches(self._read_opened)
 
     async def of_thread(self, thread_id: str, owner: str) -> Mapping[str, list[FollowedTurn]]:
         """Return the turns of ``owner`` in that conversation that other processes write, by question."""
         questions: dict[str, list[FollowedTurn]] = {}
-        if (sessions := self._sessions()) is not None:
-            opened = (await sessions.journal.written_elsewhere()).items()
-            names = [name for name, turn in opened if turn.thread_id == thread_id]
+        opened = await self._opened.do(None)
+        names = [name for name, turn in opened.items() if turn.thread_id == thread_id]
+        if names and (sessions := self._sessions()) is not None:
             for turn in await self._read(sessions.journal, names, owner):
                 questions.setdefault(turn.question_id, []).append(turn)
         return questions
@@ -108,13 +107,12 @@ class FollowedTurns:
 
     async def running_of(self, owner: str) -> int:
         """Return how many answers other processes are writing for ``owner``."""
-        return await self._counted.do(owner)
+        return sum(turn.owner == owner for turn in (await self._opened.do(None)).values())
 
-    async def _count(self, owners: Sequence[str]) -> Sequence[int]:
+    async def _read_opened(self, askers: Sequence[None]) -> Sequence[Mapping[str, OpenTurn]]:
+        """Return the turns that other processes write, the same for all who ask: there may be hundreds."""
         sessions = self._sessions()
-        opened = await sessions.journal.written_elsewhere() if sessions is not None else {}
-        running = Counter(turn.owner for turn in opened.values())
-        return [running[owner] for owner in owners]
+        return [await sessions.journal.written_elsewhere() if sessions is not None else {}] * len(askers)
 
     async def end_conversation(self, thread_id: str, owner: str, *, within: float = 5.0) -> None:
         """Stop the turns of ``owner`` in that conversation that run elsewhere, and wait until they have ended."""

@@ -76,8 +76,6 @@ class PageQuestion:
     """The agent's conversation that the question was asked to continue, where the history does not know it."""
     may_share: bool = False
     """True when the user may add the question's files to the library."""
-    shown: Mapping[str, Any] | None = None
-    """The question's message, as Chainlit's page sent it."""
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _branching: asyncio.Lock = field(default_factory=asyncio.Lock)
     _branches: Mapping[str, str | None] | None = None
@@ -124,9 +122,7 @@ class PageQuestion:
 
     @property
     def step(self) -> StepDict:
-        """The question's message, as the history keeps it."""
-        if self.shown is not None:
-            return dict(self.shown)
+        """The question's message, as the page and the history have it."""
         step = run_step(self.ids_of(next(iter(self.turns.values()))), self.message_id)
         kept = {"id": self.message_id, "name": self.owner, "type": "user_message", "output": self.text}
         return {**step, **kept, "parentId": None, "end": step["start"]}

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 from typing import Any, cast
-from uuid import uuid4
 
-from chainlit.context import init_ws_context
-from chainlit.message import Message
 from chainlit.session import WebsocketSession
 
 from chat_app.errors import SessionError
@@ -15,7 +12,6 @@ from chat_app.interface.history.branches import MAIN, conversations_of, forget, 
 from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.page.page import ChatPage
 from chat_app.interface.rendering.sockets import emit, owner_of, sessions_of
-from chat_app.interface.rendering.turn_steps import TurnIds, finished_run, run_step
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +33,9 @@ async def edit_question(page: ChatPage, session: WebsocketSession, message_id: s
         return
     await _cut(page, owner, thread_id, steps, at)
     await _go_on_from(page, owner, thread_id, before=str(steps[at]["output"]))
-    question = {**steps[at], "output": text, "feedback": None}
-    await page.runtime.history.save_turn(thread_id, [question], [])
-    init_ws_context(session)
-    message = Message.from_dict(cast("Any", question))
     for other in sessions_of(thread_id, owner):
-        await emit(other, "update_message", question)
-    ids = TurnIds(str(uuid4()), thread_id, str(uuid4()), page.now())
-    await emit(session, "new_message", run_step(ids, message_id))
-    await page.runtime.history.save_turn(thread_id, [run_step(ids, message_id)], [])
-    await page.ask(session, message, ids.run_id)
-    done = finished_run(ids, message_id)
-    await emit(session, "update_message", done)
-    await page.runtime.history.save_turn(thread_id, [done], [])
+        await emit(other, "update_message", {**steps[at], "output": text, "feedback": None})
+    await page.ask(session, message_id, text)
 
 
 async def _cut(page: ChatPage, owner: str, thread_id: str, steps: list[dict[str, Any]], at: int) -> None:

@@ -11,13 +11,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
-from weakref import WeakSet
+from typing import Any
+from uuid import uuid4
 
 from chainlit.config import config
-from chainlit.message import Message
 from chainlit.session import WebsocketSession, ws_sessions_id
 
 from chat_app.errors import AsclepiusError
@@ -32,8 +30,8 @@ from chat_app.interface.page.page_settings import KEY, change
 from chat_app.interface.page.question_events import question_events
 from chat_app.interface.page.recent_turns import RecentTurns
 from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
-from chat_app.interface.rendering.sockets import emit, is_there, owner_of, send, sessions_of
-from chat_app.interface.rendering.turn_steps import phase_id, run_step
+from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, send, sessions_of
+from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import Unauthenticated
 from chat_app.interface.turns.live_turns import LiveTurn
@@ -53,16 +51,10 @@ class ChatPage:
         self.runtime = runtime
         self.pace = Pace()
         self.recent = RecentTurns()
-        self.unlisted: WeakSet[WebsocketSession] = WeakSet()
-        """Pages whose conversation is listed once its first question is stored."""
         self._viewers: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._shown: set[tuple[str, str]] = set()
         """Questions that other processes answer, with the sockets that they are shown on."""
         runtime.show_elsewhere = self.show_elsewhere
-
-    @staticmethod
-    def now() -> datetime:
-        return datetime.now(UTC)
 
     def follow(self, question: PageQuestion, session: WebsocketSession) -> asyncio.Task[None]:
         """Show ``question``'s answer on ``session`` from its beginning, in place of a previous viewer."""
@@ -187,56 +179,75 @@ class ChatPage:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    async def ask(self, session: WebsocketSession, message: Message, run_id: str) -> None:
-        """Answer ``message`` of ``session`` and wait until the answer has ended."""
+    async def ask(
+        self, session: WebsocketSession, message_id: str, text: str, files: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Answer the question of ``session`` and wait until the answer has ended.
+
+        Args:
+            session: The browser that asks.
+            message_id: The message that asks.
+            text: The question.
+            files: Uploaded files, as Chainlit keeps them.
+        """
         owner = self._who(session)
         if owner is None:
             language = language_of(session.language)
             await emit(session, "toast", {"message": say(language, "toast.signed_out"), "type": "error"})
             return
-        question = self._question(session, owner, message, run_id)
+        question = self._question(session, owner, message_id, text, files)
+        is_first, session.has_first_interaction = not session.has_first_interaction, True
+        ids = question.ids_of(next(iter(question.turns.values())))
+        run = run_step(ids, message_id)
+        await emit(session, "new_message", run)
+        for file in files:
+            await emit(session, "element", attachment(file, question.thread_id, message_id))
         with self.runtime.turns.expected():
             await self.runtime.keeper.begin(question, {KEY: question.options.model_dump(mode="json")})
-            if session in self.unlisted:
-                self.unlisted.discard(session)
-                listed = {"interaction": message.content, "thread_id": question.thread_id}
-                await emit(session, "first_interaction", listed)
+            if is_first:
+                # Not before: a conversation is listed once its question is stored.
+                await emit(session, "first_interaction", {"interaction": text, "thread_id": question.thread_id})
             for model, turn in question.turns.items():
                 events = question_events(self.runtime, question, model)
                 self.runtime.turns.start(turn, self._answer(turn, events))
         for other in sessions_of(question.thread_id, owner):
             if other.id != session.id:
-                await emit(other, "new_message", cast("Mapping[str, Any]", message.to_dict()))
-                ids = question.ids_of(next(iter(question.turns.values())))
-                await emit(other, "new_message", run_step(ids, question.message_id))
+                await emit(other, "new_message", question.step)
+                await emit(other, "new_message", run)
                 self.follow(question, other)
         await asyncio.wait({self.follow(question, session)})
         for turn in question.turns.values():
             await turn.saved.wait()
+        await emit(session, "update_message", finished_run(ids, message_id))
         if question.added:
             # Also without a selection, because the panel lists the files to choose from.
             chosen = question.options_now().documents
             await change(self.runtime, session, {"documents": chosen}, shown=False)
 
-    def _question(self, session: WebsocketSession, owner: str, message: Message, run_id: str) -> PageQuestion:
-        uploads = [Upload(e.name, Path(e.path)) for e in message.elements or [] if e.path]
+    def _question(
+        self,
+        session: WebsocketSession,
+        owner: str,
+        message_id: str,
+        text: str,
+        files: Sequence[Mapping[str, Any]],
+    ) -> PageQuestion:
         options = page_options(session.chat_settings)
         models = options.asked_models(self.runtime.settings)
         return PageQuestion(
             owner=owner,
             thread_id=session.thread_id,
-            message_id=message.id,
-            text=message.content,
-            run_id=run_id,
+            message_id=message_id,
+            text=text,
+            run_id=str(uuid4()),
             options=options,
-            uploads=uploads,
+            uploads=[Upload(file["name"], Path(file["path"])) for file in files],
             author=config.ui.name,
             language=language_of(session.language),
             # A file without a question needs no comparison.
-            models=models if message.content.strip() else models[:1],
+            models=models if text.strip() else models[:1],
             extracts=self.runtime.settings.uses_offline_model,
             may_share=self.runtime.identity.may("upload", session.token),
-            shown=cast("Mapping[str, Any]", message.to_dict()),
         )
 
     def _who(self, session: WebsocketSession) -> str | None:

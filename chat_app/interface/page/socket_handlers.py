@@ -7,8 +7,8 @@
   Stop works from any tab and after a reload.
 * ``chat_settings_change``: Chainlit's keeps settings per tab. Here they belong to the conversation.
 * ``window_message``: receives the mark of a rendered window of text, and requests for earlier turns.
-* ``client_message``: Chainlit's writes a question under any id, also that of another user's message. Here a known id
-  is refused, and of the message only its text and files count.
+* ``client_message``: Chainlit's writes a question under any id, also that of another user's message, and its own steps
+  beside those of the turn. Here a known id is refused, and of the message only its text and files count.
 * ``edit_message``: Chainlit's keeps the old answer and later messages. Here they are deleted, also for the agent.
 
 Each of them checks that the login is still valid.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from chainlit.session import WebsocketSession
 from pydantic import UUID4, BaseModel, Field, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
-from chat_app.errors import AsclepiusError, AuditUnavailable
+from chat_app.errors import AuditUnavailable
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.history.history_layer import without_messages
 from chat_app.interface.i18n.translation import language_of, say
@@ -39,7 +39,6 @@ from chat_app.interface.rendering.sockets import emit, owner_of
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[..., Awaitable[Any]]
 _NOT_FOUND: Final = {"status": 404}
 """Answer to an event that names what another user owns."""
 
@@ -70,25 +69,10 @@ class SentQuestion(BaseModel):
     message: _Asked
     file_references: list[_File] | None = Field(None, alias="fileReferences")
 
-    def payload(self, session: WebsocketSession, longest: int) -> dict[str, Any]:
-        """Return the message for Chainlit, with a text that is too long cut one character past the limit."""
-        message = {
-            "id": str(self.message.id),
-            "threadId": session.thread_id,
-            "type": "user_message",
-            "name": owner_of(session) or "",
-            "output": self.message.output[: longest + 1],
-            "createdAt": "",
-        }
-        return {"message": message, "fileReferences": [file.model_dump() for file in self.file_references or ()]}
-
 
 def install(page: ChatPage) -> None:
     """Replace Chainlit's handlers."""
     connect, original = (sio.handlers["/"][name] for name in ("connect", "connection_successful"))
-    ask = sio.handlers["/"]["client_message"]
-    if isinstance(ask, partial):
-        ask = ask.args[1]  # Chainlit loads its target again for another app.
 
     async def connecting(*given: Any) -> Any:
         token = without_messages.set(True)
@@ -111,7 +95,7 @@ def install(page: ChatPage) -> None:
 
     sio.on("connect", connecting)
     sio.on("connection_successful", connected)
-    sio.on("client_message", partial(_ask, page, ask))
+    sio.on("client_message", partial(_ask, page))
     sio.on("stop", partial(_stop, page))
     sio.on("chat_settings_change", partial(_change, page))
     sio.on("edit_message", partial(_edit, page))
@@ -145,7 +129,7 @@ async def _signed_in(page: ChatPage, sid: str) -> WebsocketSession | None:
     return None
 
 
-async def _ask(page: ChatPage, original: Handler, sid: str, payload: Any) -> dict[str, int] | None:
+async def _ask(page: ChatPage, sid: str, payload: Any) -> dict[str, int] | None:
     try:
         given = SentQuestion.model_validate(payload)
     except ValidationError:
@@ -153,14 +137,12 @@ async def _ask(page: ChatPage, original: Handler, sid: str, payload: Any) -> dic
     session = await _signed_in(page, sid)
     if session is None:
         return None
-    if await _is_known(page, str(given.message.id)):
+    message_id = str(given.message.id)
+    if await _is_known(page, message_id):
         await emit(session, "task_end", {})
         return _NOT_FOUND
-    if not session.has_first_interaction:
-        # Chainlit would list the conversation before its question is stored.
-        session.has_first_interaction = True
-        page.unlisted.add(session)
-    await original(sid, given.payload(session, page.runtime.settings.server.max_message_length))
+    files = [session.files[file.id] for file in given.file_references or () if file.id in session.files]
+    _begin(session, page.ask(session, message_id, _cut(page, given.message.output), files))
     return None
 
 
@@ -196,17 +178,26 @@ async def _edit(page: ChatPage, sid: str, payload: Any) -> None:
     except ValidationError:
         return
     if session := await _signed_in(page, sid):
-        text = given.output[: page.runtime.settings.server.max_message_length + 1]
-        session.current_task = asyncio.create_task(_ask_edited(page, session, given.id, text))
+        _begin(session, edit_question(page, session, given.id, _cut(page, given.output)))
 
 
-async def _ask_edited(page: ChatPage, session: WebsocketSession, message_id: str, text: str) -> None:
+def _cut(page: ChatPage, text: str) -> str:
+    """Return the text of a question; one that is too long is cut one character past the limit."""
+    return text[: page.runtime.settings.server.max_message_length + 1]
+
+
+def _begin(session: WebsocketSession, asking: Coroutine[Any, Any, None]) -> None:
+    """Run ``asking`` beside the socket's handler, which returns at once."""
+    session.current_task = asyncio.create_task(_asked(session, asking))
+
+
+async def _asked(session: WebsocketSession, asking: Coroutine[Any, Any, None]) -> None:
     await emit(session, "task_start", {})
     try:
-        await edit_question(page, session, message_id, text)
-    except (AsclepiusError, SQLAlchemyError) as error:
-        logger.warning("An edited question was not asked: %s", type(error).__name__)
-        said = say(language_of(session.language), "toast.edit_failed")
+        await asking
+    except Exception as error:  # noqa: BLE001 - the boundary of a question: its page must not wait for ever
+        logger.warning("A question was not asked: %s", type(error).__name__)
+        said = say(language_of(session.language), "toast.ask_failed")
         await emit(session, "toast", {"message": said, "type": "error"})
     finally:
         await emit(session, "task_end", {})

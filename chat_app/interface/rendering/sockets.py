@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from chainlit.element import Element
 from chainlit.server import sio
 from chainlit.session import WebsocketSession, ws_sessions_id
 from socketio.packet import EVENT
 
 from chat_app.interface.rendering.chainlit_renderer import Emission
+from chat_app.interface.rendering.turn_steps import ElementDict
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -81,6 +83,20 @@ def _engine_id(session: WebsocketSession) -> str | None:
     manager: Any = sio.manager
     found: str | None = manager.eio_sid_from_sid(session.socket_id, "/")
     return found
+
+
+def attachment(file: Mapping[str, Any], thread_id: str, message_id: str) -> ElementDict:
+    """Return the element that shows an uploaded file, as Chainlit keeps it, under the message that it was sent with."""
+    return {
+        "id": file["id"],
+        "threadId": thread_id,
+        "type": Element.infer_type_from_mime(file["type"]),
+        "chainlitKey": file["id"],
+        "name": file["name"],
+        "display": "inline",
+        "forId": message_id,
+        "mime": file["type"],
+    }
 
 
 async def send(session: WebsocketSession, emissions: Iterable[Emission]) -> None:
