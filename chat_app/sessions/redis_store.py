@@ -243,7 +243,8 @@ class RedisSessionStore:
         return f"Valkey {valkey}" if valkey else f"Redis {info['redis_version']}"
 
     async def aclose(self) -> None:
-        await self._redis.batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
+        for batches in (self.journal.appends, self._redis.batches):
+            await batches.settle(CONNECT_SECONDS + COMMAND_SECONDS)
         if self._transactions:
             await asyncio.wait(set(self._transactions), timeout=CONNECT_SECONDS + COMMAND_SECONDS)
         await self._redis.aclose(close_connection_pool=True)

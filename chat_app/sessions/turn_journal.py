@@ -75,7 +75,7 @@ class TurnJournal:
     def __init__(self, redis: BatchedRedis, bounded: Bounded, ttl: int) -> None:
         self._redis, self._bounded, self._ttl = redis, bounded, ttl
         self.writer = f"{_host()}|{os.getpid()}|{_started_at(os.getpid())}"
-        self._appends: Batches[tuple[str, Sequence[bytes]], bool] = Batches(self._append)
+        self.appends: Batches[tuple[str, Sequence[bytes]], bool] = Batches(self._append)
 
     async def begin(self, turn_id: str, thread_id: str, question_id: str, header: str, *, owner: str) -> None:
         """Open a turn's journal."""
@@ -94,12 +94,14 @@ class TurnJournal:
 
         Raises ``TurnTakenOver`` when another process writes the turn now.
         """
-        return await self._appends.do((turn_id, events))
+        return await self.appends.do((turn_id, events))
 
     async def _append(self, appends: Sequence[tuple[str, Sequence[bytes]]]) -> list[bool | Exception]:
         keys = [name for key in (_key(turn_id) for turn_id, _ in appends) for name in (key, _writer(key))]
         lines = [part for _, events in appends for part in (b"%d" % len(events), *events)]
-        lengths = await self._run(partial(self._redis.eval, _APPEND, len(keys), *keys, self.writer, *lines))
+        lengths = await self._run(
+            partial(self._redis.execute_at_once, "EVAL", _APPEND, len(keys), *keys, self.writer, *lines)
+        )
         return list(map(_appended, lengths))
 
     async def read(self, turn_id: str) -> JournalRecord | None:

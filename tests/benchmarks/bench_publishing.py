@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.bench_publishing [STREAMS]
 
-One server writes its answers to Redis, the other does not. Both are measured in turns. The ratio of their processor
-time for each token is the cost for the server's process. Streams and load are those of ``bench_streams``. ``python -m
+One server writes its answers to Redis, the other does not. Both are measured in pairs. Each pair begins with the server
+that the one before ended with, because a machine's speed drifts. The ratio of their processor time for each token is
+the cost for the server's process. Streams and load are those of ``bench_streams``. ``python -m
 tests.benchmarks.bench_publishing serve …`` is the command ``asclepius serve …`` of the server that writes nothing.
 """
 
@@ -26,7 +27,7 @@ from tests.benchmarks.replay_server import replay_server
 from tests.support.page_server import PROJECT
 from tests.support.served import COMMAND
 
-ROUNDS = 5
+ROUNDS = 7
 _DELTAS = 100_000
 PROGRAMS: dict[str, Sequence[str]] = {
     "published": (COMMAND,),
@@ -48,9 +49,11 @@ async def compare(streams: int) -> None:
             servers[name] = await asyncio.to_thread(stack.enter_context, ours(Path(folder, name), program=program))
             pin(1)
         added: list[float] = []
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             found = {}
-            for name, (url, pid) in servers.items():
+            order = servers if number % 2 == 0 else reversed(servers)
+            for name in order:
+                url, pid = servers[name]
                 found[name] = await measure(url, pid, streams, client, Lockstep())
                 print(f"{name:14}{streams:4} streams: {found[name]}", flush=True)
             added.append(found["published"].own / found["not published"].own - 1)

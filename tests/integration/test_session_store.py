@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 
 from chat_app.errors import ChainConflict, ConfigurationError, SessionBusy, SessionStoreUnavailable
 from chat_app.sessions import Message, RedisSessionStore, StreamingState, is_session_id, new_session_id
+from chat_app.sessions.batched_redis import BatchedRedis
 from tools.types import Passage
 
 
@@ -310,24 +316,58 @@ async def test_turns_that_append_at_once_share_a_round_trip_and_each_gets_its_ow
         await journal.begin(turn, "thread", "question", "header", owner="ana")
     sent = (await redis.info("stats"))["total_reads_processed"]
     names = ["t0", "t1", "lost", "t2"]
-    known = await asyncio.gather(*(journal.append(name, [f"{name} a", f"{name} b"]) for name in names))
+    known = await asyncio.gather(*(journal.append(name, [b"%b a" % name.encode(), b"b"]) for name in names))
     assert (await redis.info("stats"))["total_reads_processed"] - sent <= 3, "one read, and those of INFO"
     assert known == [True, True, False, True]
     for turn in ("t0", "t1", "t2"):
-        assert await journal.append(turn, [f"{turn} c"])
-        assert await journal.read_after(turn, 0) == [f"{turn} a", f"{turn} b", f"{turn} c"]
+        assert await journal.append(turn, [b"c"])
+        assert await journal.read_after(turn, 0) == [f"{turn} a", "b", "c"]
+
+
+async def test_what_an_append_of_many_turns_computes_is_bounded(store: RedisSessionStore) -> None:
+    journal, turns, called = store.journal, [f"turn {number}" for number in range(20)], Counter[str]()
+    for turn in turns:
+        await journal.begin(turn, "thread", "question", "header", owner="ana")
+
+    def counted(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and {"redis", "chat_app"} & set(Path(frame.f_code.co_filename).parts):
+            called[frame.f_code.co_qualname] += 1
+
+    for profile in (None, counted):
+        sys.setprofile(profile)
+        known = await asyncio.gather(*(journal.append(turn, [b"text"]) for turn in turns))
+        sys.setprofile(None)
+        assert known == [True] * len(turns)
+    assert called.total() <= 14 * len(turns), called.most_common(20)
+
+
+async def test_a_reply_that_cannot_be_read_is_not_taken_for_that_of_the_next_command(redis_url: str) -> None:
+    client = BatchedRedis(ConnectionPool.from_url(redis_url, max_connections=1))
+
+    def unreadable(response: Any, **_: Any) -> None:
+        raise ZeroDivisionError
+
+    client.response_callbacks["ECHO"] = unreadable
+    for _ in range(2):
+        given = await asyncio.gather(
+            client.execute_command("ECHO", "a"), client.blpop(["asclepius:none"], 0.5), return_exceptions=True
+        )
+        assert [type(reply) for reply in given] == [ZeroDivisionError] * 2
+        assert await client.execute_command("INCRBYFLOAT", "asclepius:test", "0.5") == 0.5
+        assert await client.delete("asclepius:test") == 1
+    await client.aclose(close_connection_pool=True)
 
 
 async def test_a_turn_whose_journal_redis_refuses_disturbs_no_other(store: RedisSessionStore, redis: Redis) -> None:
     journal = store.journal
     await journal.begin("good", "thread", "question", "header", owner="ana")
     await redis.set("asclepius:{turn:bad}", "not a list")
-    given = await asyncio.gather(*(journal.append(n, ["a"]) for n in ("bad", "good")), return_exceptions=True)
+    given = await asyncio.gather(*(journal.append(n, [b"a"]) for n in ("bad", "good")), return_exceptions=True)
     assert [type(value) for value in given] == [SessionStoreUnavailable, bool]
     assert "bad" not in str(given[0])
 
 
 async def test_a_redis_that_is_down_fails_all_that_append() -> None:
     journal = RedisSessionStore("unix:///nonexistent/redis.sock").journal
-    given = await asyncio.gather(*(journal.append(n, ["a"]) for n in ("one", "two")), return_exceptions=True)
+    given = await asyncio.gather(*(journal.append(n, [b"a"]) for n in ("one", "two")), return_exceptions=True)
     assert [type(value) for value in given] == [SessionStoreUnavailable] * 2
