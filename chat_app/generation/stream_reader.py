@@ -24,8 +24,9 @@ from chat_app.response_events import ErrorEvent, ResponseEvent, ResponseTerminal
 
 LONGEST_PAUSE: Final = 0.08
 OVERLOAD_PAUSE: Final = 0.3
-_TICK: Final = 0.01
-"""Pauses end together, at multiples of this time: one pass through the event loop then serves several streams."""
+TICK: Final = 0.02
+"""Pauses end together, at multiples of this time: one pass through the event loop, and one write to Redis, then serves
+several streams."""
 _MEASURED_SECONDS: Final = 0.1
 _CALM, _FULL = 0.1, 0.3
 """Shares of the time at which the pauses begin, and at which they are ``LONGEST_PAUSE``."""
@@ -58,7 +59,7 @@ class ReadPace:
             busy = self._busy()
             self._adapt((busy - self._before) / (now - self._since), now - self._since)
             self._since, self._before = now, busy
-        return max(0.0, self._pause - (now + self._pause) % _TICK)
+        return max(0.0, self._pause - (now + self._pause) % TICK)
 
     def _adapt(self, load: float, seconds: float) -> None:
         self._load += (load - self._load) * min(1.0, seconds / _MEASURED_SECONDS / 2)

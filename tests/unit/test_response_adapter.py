@@ -30,7 +30,7 @@ from chat_app.errors import (
 from chat_app.generation.model_client import ResponseRequest
 from chat_app.generation.outcomes import exception_outcome
 from chat_app.generation.response_api_adapter import ResponseAPIAdapter, _arriving, _provider_error
-from chat_app.generation.stream_reader import LONGEST_PAUSE, OVERLOAD_PAUSE, ReadPace, read_events
+from chat_app.generation.stream_reader import LONGEST_PAUSE, OVERLOAD_PAUSE, TICK, ReadPace, read_events
 from chat_app.response_events import ResponseEvent, ResponseTerminalEvent
 from tests.support.certificates import server_certificate
 from tests.support.engine import KEY, adapter
@@ -384,12 +384,12 @@ def pauses(*loads: float, seconds: float = 0.125) -> list[float]:
 
 def test_reads_pause_by_how_busy_the_thread_is() -> None:
     assert pauses(0.05, 0.05, 0.1) == [0, 0, 0]
-    assert pauses(*[0.2] * 9)[-1] == pytest.approx(LONGEST_PAUSE / 2, abs=0.011)
-    assert pauses(*[0.8] * 9)[-1] == pytest.approx(LONGEST_PAUSE, abs=0.011)
-    assert pauses(*[1.0] * 20)[-1] == pytest.approx(OVERLOAD_PAUSE, abs=0.011)
+    assert pauses(*[0.2] * 9)[-1] == pytest.approx(LONGEST_PAUSE / 2, abs=TICK + 0.001)
+    assert pauses(*[0.8] * 9)[-1] == pytest.approx(LONGEST_PAUSE, abs=TICK + 0.001)
+    assert pauses(*[1.0] * 20)[-1] == pytest.approx(OVERLOAD_PAUSE, abs=TICK + 0.001)
     assert pauses(*[1.0] * 20, 0.0, seconds=1.0)[-1] == 0, "at once, after a time without streams"
-    times = [number / 8 + pause for number, pause in enumerate(pauses(*[0.2, 0.3, 0.6, 1.0] * 3), 1)]
-    assert [round(end, 2) for end in times] == pytest.approx(times), "they end together with those of other streams"
+    ends = [number / 8 + pause for number, pause in enumerate(pauses(*[0.2, 0.3, 0.6, 1.0] * 3), 1) if pause]
+    assert [round(end / TICK) * TICK for end in ends] == pytest.approx(ends), "together with those of other streams"
 
 
 @pytest.mark.parametrize("streams", [60, 200, 400, 700])
@@ -401,8 +401,8 @@ def test_pauses_settle_where_the_process_can_do_its_work(streams: int) -> None:
         computed += 0.125 * min(1.0, streams * 0.0003 / max(0.02, found[-1]))
         now += 0.125
         found.append(pace.pause())
-    assert max(found[-30:]) - min(found[-30:]) < 0.02
-    assert streams * 0.0003 / (found[-1] + 0.01) < 0.9
+    assert max(found[-30:]) - min(found[-30:]) < 2 * TICK
+    assert streams * 0.0003 / (found[-1] + TICK / 2) < 0.9
 
 
 async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:
