@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.evaluation.observed_answer import ObservedAnswer, ask, ask_in_parallel
 from chat_app.evaluation.question_files import read_rows
-from chat_app.offline.extraction.phrases import CLOSEST, said
+from chat_app.offline.extraction.phrases import CLOSEST, UNRELATED, said
 from tools.guidelines import GuidelineLibrary
 from tools.language.folding import folded
 from tools.language.quotable_units import term_set, units
@@ -29,7 +29,7 @@ _RANK = 0.02
 _UNCLEAR = re.compile(
     "|".join(
         [r"\bno clear\b", r"\bclosest passages?\b", r"\bkeine klare\b", r"\bnothing (?:was )?found\b"]
-        + [re.escape(said(CLOSEST, language)) for language in LANGUAGES]
+        + [re.escape(said(phrase, language)) for phrase in (CLOSEST, UNRELATED) for language in LANGUAGES]
     ),
     re.IGNORECASE,
 )

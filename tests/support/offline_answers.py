@@ -38,7 +38,11 @@ class Answered:
     @property
     def declined(self) -> bool:
         """True when the answer says that nothing answers clearly, or that nothing was found."""
-        return self.denied or any(phrases.said(phrases.CLOSEST, language) in self.text for language in LANGUAGES)
+        return self.denied or any(
+            phrases.said(phrase, language) in self.text
+            for phrase in (phrases.CLOSEST, phrases.UNRELATED)
+            for language in LANGUAGES
+        )
 
     @property
     def denied(self) -> bool:

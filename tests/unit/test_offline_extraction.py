@@ -315,8 +315,18 @@ def test_the_sentence_that_answers_best_comes_first_unless_another_is_as_good_or
 
 def test_where_no_quote_holds_most_of_the_question_the_closest_are_given_and_said_to_be_no_clear_answer() -> None:
     evidence = gather([guideline("Metabolic surgery is considered from a body mass index of 30.")])
-    answer = compose("Which outpatients qualify for bariatric surgery nowadays?", evidence)
+    answer = compose("Which outpatients qualify for bariatric surgery?", evidence)
     assert answer.text == (f"{phrases.CLOSEST}\n\n- Metabolic surgery is considered from a body mass index of 30. [1]")
+
+
+def test_rows_that_share_only_common_words_with_the_question_are_not_quoted() -> None:
+    output = json.loads(guideline("Patients with a risk of sepsis are seen within one hour of arrival.").output)
+    terms = [{"term": term, "weight": weight} for term, weight in (("bell", 4.7), ("palsi", 6.2), ("hour", 1.0))]
+    told = ToolOutput("search_clinical_guidelines", "{}", json.dumps(output | {"terms": terms}))
+    assert compose("bell palsy hours", gather([told])).text == phrases.UNRELATED
+    related = json.dumps(output | {"terms": [*terms, {"term": "sepsi", "weight": 5.0}]})
+    told = ToolOutput("search_clinical_guidelines", "{}", related)
+    assert compose("bell palsy sepsis hours", gather([told])).text.startswith(phrases.CLOSEST)
 
 
 def test_other_words_that_the_search_knows_for_a_term_count_as_the_term() -> None:

@@ -92,6 +92,8 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
 def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, answered: bool) -> None:
     """Adds the best sentences and rows; those that are no clear answer only where nothing else answers."""
     quotes = [quote for quote in selection.quotes if quote.unit.text not in draft.text]
+    if selection.shares_terms and not selection.quotes and not answered:
+        draft.say(phrases.UNRELATED)
     if not quotes or (answered and not selection.answers):
         return
     if not selection.answers:

@@ -23,6 +23,7 @@ FROM_ENGLISH_GUIDELINES: Final = "From the guidelines, in English:"
 FROM_FILES: Final = "From the files:"
 MORE: Final = "More from the sources:"
 CLOSEST: Final = "No sentence clearly answers this. The closest passages are:"
+UNRELATED: Final = "No sentence clearly answers this. What was found shares only common words with the question."
 NOTHING: Final = "Nothing found. Searched: {places}."
 GUIDELINES: Final = "the guidelines"
 FILES: Final = "the files"
@@ -61,6 +62,7 @@ _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
         FROM_FILES: "Aus den Dateien:",
         MORE: "Mehr aus den Quellen:",
         CLOSEST: "Kein Satz beantwortet das klar. Am nächsten kommen diese Stellen:",
+        UNRELATED: "Kein Satz beantwortet das klar. Die Fundstellen teilen mit der Frage nur allgemeine Wörter.",
         NOTHING: "Nichts gefunden. Durchsucht wurden: {places}.",
         NO_SOURCES: "Nichts gefunden. Es wurde keine Quelle durchsucht: Ich antworte nur mit Zitaten aus Quellen.",
         NO_NAME: "Die Arzneimitteldatenbank enthält kein Arzneimittel dieser Schreibweise.",
@@ -77,6 +79,7 @@ _TRANSLATED: Final[Mapping[Language, Mapping[str, str]]] = {
         FROM_FILES: "De los archivos:",
         MORE: "Más de las fuentes:",
         CLOSEST: "Ninguna frase responde con claridad. Los pasajes más cercanos son:",
+        UNRELATED: "Ninguna frase responde con claridad. Lo hallado solo comparte palabras comunes con la pregunta.",
         NOTHING: "No se encontró nada. Se buscó en: {places}.",
         NO_SOURCES: "No se encontró nada. No se buscó en ninguna fuente: solo respondo con citas de fuentes.",
         NO_NAME: "La base de datos de medicamentos no tiene ninguno escrito así.",

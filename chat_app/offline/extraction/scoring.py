@@ -55,7 +55,7 @@ _OPENING: Final = 3
 
 @dataclass(frozen=True)
 class Scored:
-    """A unit with its score; ``held`` is the share of the question that it holds with all above it."""
+    """A unit with its score."""
 
     unit: Unit
     passage: EvidencePassage
@@ -63,6 +63,9 @@ class Scored:
     """Position among all units, in the order of passages and within them."""
     features: Features
     held: float
+    """Share of the question that it holds with all above it."""
+    is_on_subject: bool
+    """Whether it may answer, and does not only mention the subject."""
     score: float
     is_aside: bool = False
     """Whether the question names a drug and this is about none of those that it names."""
@@ -118,14 +121,25 @@ def scored(question: Question, passages: Sequence[EvidencePassage], weights: Fea
     for place, each in enumerate(candidates):
         previous = candidates[place - 1] if place and candidates[place - 1].passage is each.passage else None
         features = _features(question, each, previous, rarity)
-        answering = place not in others and _is_on_subject(question, each, shares)
+        on_subject = place not in others and _is_on_subject(question, each, shares)
         above = each.headed | (question.time_terms if features.kind else frozenset[int]())
         held = sum(shares[term] for term in each.own | above)
-        held = (1.0 if question.names_alone else held) if answering else 0.0
+        held = 1.0 if question.names_alone else held
         score = sum(weight * value for weight, value in zip(weights, features, strict=True))
         score += APPLIES if fits[place] else -OTHERS if place in others else 0.0
         found.append(
-            Scored(each.unit, each.passage, place, features, held, score, place in others, fits[place], each.is_joint)
+            Scored(
+                each.unit,
+                each.passage,
+                place,
+                features,
+                held,
+                on_subject,
+                score,
+                is_aside=place in others,
+                fits=fits[place],
+                is_joint=each.is_joint,
+            )
         )
     return found
 

@@ -28,14 +28,20 @@ REPEATED: Final = 0.6
 """Units that share more of their terms than this say the same."""
 ANSWERS_FROM: Final = 0.6
 """Share of the question that a quote with its headings must hold to count as an answer; fitted, see evaluation.md."""
+RELATED_FROM: Final = 0.15
+"""Share of the question from which a unit is quoted at all; less are common words of an unrelated unit."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The quotes of an answer, best first; ``answers`` is False where they are only the closest that was found."""
+    """The quotes of an answer, best first; ``answers`` is False where they are only the closest that was found.
+
+    ``shares_terms`` tells whether any unit holds a term of the question, quoted or not.
+    """
 
     quotes: tuple[Scored, ...] = ()
     answers: bool = False
+    shares_terms: bool = False
 
 
 def select(question: Question, passages: Sequence[EvidencePassage], weights: Features = WEIGHTS) -> Selection:
@@ -45,17 +51,19 @@ def select(question: Question, passages: Sequence[EvidencePassage], weights: Fea
 
 def chosen_of(question: Question, everything: Sequence[Scored], room: Room = ROOM) -> Selection:
     """Choose the best of the scored units within ``room``."""
-    quotes = _quotes(question, everything, room)
-    return Selection(quotes, answers=max((each.held for each in quotes), default=0.0) >= ANSWERS_FROM)
+    sharing = [each for each in everything if each.features.own > 0 or each.features.above > 0]
+    if not any(each.features.own or each.unit.table for each in sharing):
+        return Selection()
+    quotes = _quotes(question, sharing, everything, room)
+    answers = any(each.is_on_subject and each.held >= ANSWERS_FROM for each in quotes)
+    return Selection(quotes, answers, shares_terms=True)
 
 
-def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tuple[Scored, ...]:
-    ranked = sorted(
-        (each for each in everything if each.features.own > 0 or each.features.above > 0),
-        key=lambda each: (-each.score, each.place),
-    )
-    if not any(each.features.own or each.unit.table for each in ranked):
-        return ()
+def _quotes(
+    question: Question, sharing: Sequence[Scored], everything: Sequence[Scored], room: Room
+) -> tuple[Scored, ...]:
+    """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
+    ranked = sorted(sharing, key=lambda each: (-each.score, each.place))
     of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
     asked = sorted(of_each.values(), key=lambda each: -each.score)
     if asked:
@@ -79,7 +87,7 @@ def _quotes(question: Question, everything: Sequence[Scored], room: Room) -> tup
         )
         group = [one for one in together if one.place not in chosen]
         size = sum(one.unit.words for one in group)
-        if not group or _repeats(question, each, chosen.values()):
+        if not group or each.held < RELATED_FROM or _repeats(question, each, chosen.values()):
             continue
         chosen.update({one.place: one for one in group})
         length += size
