@@ -124,6 +124,22 @@ async def test_the_step_of_a_german_calculation_names_inputs_and_result_in_germa
     assert done.passages[0].text.startswith("Ergebnis: Kreatinin-Clearance 53.0 ml/min\nAngaben: Alter: 67 Jahre;")
 
 
+@pytest.mark.parametrize(("asked", "page", "label"), [("en", "de", "Gültig für"), ("de", "en", "valid for")])
+async def test_a_result_is_in_the_language_of_the_question_and_its_labels_are_in_that_of_the_page(
+    asked: str, page: str, label: str
+) -> None:
+    async def rows(language: str) -> list[list[str]]:
+        tool = TOOLS["calculate_bmi"]
+        inputs = {"weight": {"value": 80, "unit": "kg"}, "height": {"value": 180, "unit": "cm"}}
+        shown = step_content(await called(tool, language, **inputs), tool.presentation, page)
+        return [row.split(" | ") for row in shown.splitlines() if row.startswith("| ")]
+
+    mixed, same = await rows(asked), await rows(page)
+    assert [name for name, *_ in mixed] == [name for name, *_ in same]
+    assert mixed != same
+    assert any(label in name for name, *_ in mixed)
+
+
 @pytest.mark.parametrize(("language", "first"), [("de", "Für „"), ("es", "Para «"), ("fr", "")])
 @pytest.mark.parametrize("name", TOOLS)
 async def test_missing_inputs_are_asked_for_in_the_language(name: str, language: str, first: str) -> None:

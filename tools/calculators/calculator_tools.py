@@ -46,8 +46,8 @@ _CALCULATORS: dict[Callable[..., Calculation], str] = {
 _ENOUGH_INPUTS = 3
 _AGED = re.compile(r"\d ?-?(?:y\b|yo\b|y/o|yrs?\b|years?\b|jahre|jähr|[mf]\b)")
 _SOURCE = "source"
-_FIXED = ("calculation", "needs", _SOURCE)
-"""Fields that have the same name in every language."""
+_FIELDS = ("calculation", "needs", _SOURCE, "result", "inputs", "interpretation", "notes", "formula", "valid_for")
+"""Fields of a result; all but the first three are named in the language of the answer."""
 _RULE = "Pass null for what the user did not state."
 
 
@@ -98,12 +98,21 @@ def calculator_tool(function: Callable[..., Calculation], presentation: ToolPres
 
 
 def _translated(presentation: ToolPresentation, labels: dict[str, str], schema: dict[str, Any]) -> ToolPresentation:
-    """Return ``presentation`` with the names, units and options of the inputs in every language with a catalogue."""
-    body = json.dumps([schema, *_FIXED], ensure_ascii=False)
+    """Return ``presentation`` with the names, units and options of the inputs in every language with a catalogue.
+
+    The fields of a result are translated from every language, because a page may have another one than the answer.
+    """
+    body = json.dumps(schema, ensure_ascii=False)
+    known = (ENGLISH, *languages())
     translations = {
         language: {english: word for english, word in wording(language).items() if f'"{english}"' in body}
-        | {name.replace("_", " "): wording(language).get(label, label) for name, label in labels.items()}
-        for language in languages()
+        | {_said(field, other): _said(field, language) for field in _FIELDS for other in known}
+        | {
+            name.replace("_", " "): wording(language)[label]
+            for name, label in labels.items()
+            if label in wording(language)
+        }
+        for language in known
     }
     return presentation.model_copy(update={"translations": translations})
 
@@ -192,6 +201,10 @@ def _shown(value: Any) -> str:
             return ", ".join(_shown(part) for part in parts if part is not None)
         case _:
             return translate(str(value))
+
+
+def _said(field: str, language: str) -> str:
+    return wording(language).get(field, field).replace("_", " ")
 
 
 def _result(calculation: Calculation, inputs: list[str], notes: list[str]) -> ToolResult:
