@@ -126,8 +126,7 @@ async def citations(
     The exit code is 1 when a quote is not on its page, or a number opens another passage.
     """
     from chat_app.cli.progress import progress_bars
-    from chat_app.evaluation.citation_evaluation import evaluate_citations
-    from chat_app.evaluation.citation_report import read_questions
+    from chat_app.evaluation.citation_evaluation import evaluate_citations, read_questions
 
     questions = read_questions(file)[:limit]
     async with shell.opened() as asclepius:

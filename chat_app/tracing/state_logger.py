@@ -10,6 +10,7 @@ preset values are kept only on request.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from pydantic import JsonValue
 from chat_app.generation.generator import Generator
 from chat_app.generation.observers import GeneratorCall
 from chat_app.generation.prompt import Prompt
-from chat_app.tracing.decorating import on_construction
 from chat_app.tracing.redaction import Redactor
 from chat_app.tracing.trace_files import DEFAULT_SAVE_DIR, TraceFolder, update_document
 
@@ -150,3 +150,24 @@ def trace_generator_states(
         return on_construction(cls, attributes, logger.register_generator)
 
     return decorate
+
+
+def on_construction(cls: C, attributes: Sequence[str] | None, found: Callable[[str, Generator[Any]], object]) -> C:
+    """Return ``cls``, which then calls ``found`` for each generator that a new object has as an attribute.
+
+    ``attributes`` restricts it to these; constructing an object raises ``TypeError`` when one of them is no generator.
+    """
+    build: Callable[..., None] = cls.__init__  # type: ignore[misc]  # read from the class, not from an object
+
+    @functools.wraps(build)
+    def build_and_trace(self: Any, *args: Any, **kwargs: Any) -> None:
+        build(self, *args, **kwargs)
+        for name in attributes if attributes is not None else tuple(vars(self)):
+            value = getattr(self, name, None)
+            if isinstance(value, Generator):
+                found(name, value)
+            elif attributes is not None:
+                raise TypeError(f"{cls.__name__}.{name} is to be traced, but is not a Generator.")
+
+    type.__setattr__(cls, "__init__", build_and_trace)
+    return cls

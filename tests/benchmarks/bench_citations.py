@@ -17,8 +17,7 @@ import tempfile
 from pathlib import Path
 
 from chat_app.bootstrap import App, open_app
-from chat_app.evaluation.citation_evaluation import evaluate_citations
-from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, read_questions
+from chat_app.evaluation.citation_evaluation import CitationQuestion, CitationReport, evaluate_citations, read_questions
 from chat_app.settings import Settings
 from tools.drug_database.importers import demo
 
@@ -68,7 +67,7 @@ async def measure(parallel: int) -> dict[str, CitationReport]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--parallel", type=int, default=4)
     reports = asyncio.run(measure(parser.parse_args().parallel))
     print(json.dumps({name: report.model_dump() for name, report in reports.items()}, indent=1, ensure_ascii=False))

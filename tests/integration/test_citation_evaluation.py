@@ -15,8 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from chat_app.agent.asclepius_agent import AsclepiusHealthcareAgent
 from chat_app.answer_options import ConsultOptions
-from chat_app.evaluation.citation_evaluation import evaluate_citations
-from chat_app.evaluation.citation_report import CitationQuestion, CitationReport, read_questions
+from chat_app.evaluation.citation_evaluation import CitationQuestion, CitationReport, evaluate_citations, read_questions
 from chat_app.events import (
     AgentEvent,
     CitationAdded,
@@ -253,7 +252,7 @@ async def test_a_follow_up_is_asked_in_the_conversation_of_its_question_which_is
     questions = [CitationQuestion(question="And in pregnancy?", after="What of ACE inhibitors?")]
     asked = cast("AsclepiusHealthcareAgent", agent)
     progress: list[tuple[int, int]] = []
-    await evaluate_citations(asked, library, questions, progress=lambda *counts: progress.append(counts))
+    await evaluate_citations(asked, library, questions, progress=lambda done, total: progress.append((done, total)))
     (first, none), (second, same) = agent.asked
     assert (first, none, second) == ("What of ACE inhibitors?", None, "And in pregnancy?")
     assert agent.deleted == [same]

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Discriminator, Field, Tag
 
-from chat_app.offline.api.listing import json_response
-from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.api.listing import StrictRoute, json_response
 from chat_app.offline.wire.errors import ApiError, invalid
 from chat_app.offline.wire.objects import count_tokens
 from chat_app.offline.wire.wire_base import WHOLE, Closed, text_or_list

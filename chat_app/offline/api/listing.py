@@ -1,10 +1,11 @@
-"""JSON responses, and pages of a list in the API's format."""
+"""JSON requests and responses, and pages of a list in the API's format."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 import orjson
-from fastapi import Response
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from chat_app.offline.wire.errors import not_found
@@ -54,3 +55,26 @@ def _place(items: Sequence[Json], item_id: str) -> int:
         if item["id"] == item_id:
             return index
     raise not_found("Item", item_id)
+
+
+class StrictRequest(Request):
+    """A request whose ``json()`` uses ``orjson``, which accepts exactly what this server can store and send."""
+
+    async def json(self) -> Any:
+        """Return the body as JSON."""
+        if not hasattr(self, "_strict_json"):
+            self._strict_json = orjson.loads(await self.body())
+        return self._strict_json
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its body as strict JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that receives a ``StrictRequest``."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strictly

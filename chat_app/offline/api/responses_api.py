@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from chat_app.offline.api.listing import ListQuery, json_response, page_of
-from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.api.listing import ListQuery, StrictRoute, json_response, page_of
 from chat_app.offline.execution.response_run import ResponseTurn
 from chat_app.offline.execution.response_service import ResponseService
 from chat_app.offline.state.response_store import ResponseStore

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from chat_app.offline.api.listing import ListQuery, json_response, page_of
-from chat_app.offline.api.strict_json import StrictRoute
+from chat_app.offline.api.listing import ListQuery, StrictRoute, json_response, page_of
 from chat_app.offline.state.vector_search import VectorSearch
 from chat_app.offline.state.vector_store import VectorStoreState
 from chat_app.offline.wire.wire_stores import (

@@ -40,14 +40,11 @@ def compacted(items: Sequence[Json]) -> Compacted:
         ApiError: 400 when it contains an earlier compaction that cannot be read.
     """
     kept = [item for item in opened(items) if item["type"] == "message" and item["role"] in _SPOKEN]
-    sealed = base64.b64encode(zlib.compress(orjson.dumps([_bare(item) for item in kept]))).decode()
+    bare = [{"type": "message", "id": item["id"], "role": item["role"], "content": text_of(item)} for item in kept]
+    sealed = base64.b64encode(zlib.compress(orjson.dumps(bare))).decode()
     asked = [item for item in kept if item["role"] == "user"]
     item = {"type": "compaction", "id": new_id("cmp"), "encrypted_content": sealed}
     return Compacted(output=[*asked, item], kept=kept)
-
-
-def _bare(item: Json) -> Json:
-    return {"type": "message", "id": item["id"], "role": item["role"], "content": text_of(item)}
 
 
 def opened(items: Sequence[Json]) -> list[Json]:
