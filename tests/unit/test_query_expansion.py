@@ -95,6 +95,22 @@ def test_a_shortened_word_is_read_by_its_beginning(question: str, asked: str, sa
     assert expanded(question, asked).same == same
 
 
+@pytest.mark.parametrize(
+    ("question", "asked", "same"),
+    [
+        ("glucose 48 mg/dL alert", "glucose", ("hypoglycemia",)),
+        ("potassium 6.7 with ECG changes", "potassium", ("hyperkalemia",)),
+        ("glucose 110 mg/dL", "glucose", ()),
+        ("potassium 4.2", "potassium", ()),
+        ("vitamin K 5 mg", "k", ()),
+    ],
+)
+def test_a_value_outside_the_reference_range_is_called_by_its_name(
+    question: str, asked: str, same: tuple[str, ...]
+) -> None:
+    assert expanded(question, asked).same == same
+
+
 def test_a_german_question_is_searched_in_english_too() -> None:
     found = EXPANDER.expand("Welche Dosis Metformin bei Niereninsuffizienz?")
     assert found.language == "de"

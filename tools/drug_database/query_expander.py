@@ -26,6 +26,7 @@ from tools.language.vocabulary.clinical_vocabulary import (
     translations,
 )
 from tools.language.vocabulary.common_words import Language, is_ordinary
+from tools.language.vocabulary.patient_values import abnormal_values
 from tools.language.vocabulary.text_language import language_of
 
 _LONGEST_QUESTION: Final = 1_000
@@ -75,7 +76,8 @@ class QueryExpander:
             if covered.isdisjoint(range(start, end)):
                 asked = " ".join(word.folded for word in words[start:end])
                 found.setdefault(start, Expansion(asked=asked, same=_others(terms, asked)))
-        kept = (found[start] for start in sorted(found))
+        kept = [found[start] for start in sorted(found)]
+        kept += [Expansion(asked=name, same=(called,)) for name, called in abnormal_values(question)]
         return QueryExpansion(language=language, expansions=tuple(one for one in kept if one.same or one.related))
 
     def _named(self, words: Sequence[_Word], language: Language) -> Iterator[tuple[int, int, Expansion]]:

@@ -48,15 +48,17 @@ class _Quantity:
         alone: Whether a unit tells the quantity without its name.
         asked: How a question gives the value, where that is not a number with a unit.
         not_after: What a bound does not follow.
+        usual: Adults' reference range in the first unit, and what a value below and above it is called.
     """
 
     def __init__(
         self, names: str, units: dict[str, float], plausible: tuple[float, float], *,
         alone: bool = False, asked: str = "", not_after: str = "",
+        usual: tuple[float, float, str, str] = (-math.inf, math.inf, "", ""),
     ) -> None:  # fmt: skip
         unit = rf"(?:{any_spelling(units)})(?![a-z/])" if units else r"(?!)"
         named = rf"\b(?:{names})"
-        self.units, self.plausible, self.alone = units, plausible, alone
+        self.units, self.plausible, self.alone, self.usual = units, plausible, alone, usual
         self.named = re.compile(named)
         self.before = re.compile(rf"{named}{_GAP}$")
         number = rf"(?P<number>{_NUMBER})(?! ?(?:-|–|to|bis) ?\d)"
@@ -126,13 +128,21 @@ _QUANTITIES: Final = (
     _Quantity(r"weigh\w*|gewicht", {"kg": 1, "lb": 0.4536}, (1, 400), alone=True),
     _Quantity("crcl|clcr|e?gfr|creatinine clearance|glomerular filtration rate", {"ml/min": 1}, (1, 200), alone=True),
     _Quantity("inr", {}, (0.5, 20)),
-    _Quantity(r"glucose|sugar|b[gs]l|\w*zucker|glukose", {"mg/dl": 1, "mmol/l": 18}, (15, 1500)),
-    _Quantity(r"potassium|kalium|(?<!vitamin )k\+?", _ION, (1, 12)),
-    _Quantity(r"sodium|natrium|na\+?", _ION, (90, 200)),
+    _Quantity(
+        r"glucose|sugar|b[gs]l?|\w*zucker|glukose|glucosa|gl[iu]cemia", {"mg/dl": 1, "mmol/l": 18}, (15, 1500),
+        usual=(70, 180, "hypoglycemia", "hyperglycemia"),
+    ),
+    _Quantity(
+        r"potassium|kalium|potasio|(?<!vitamin )k\+?", _ION, (1, 12), usual=(3.5, 5.0, "hypokalemia", "hyperkalemia")
+    ),
+    _Quantity(
+        r"sodium|natrium|sodio|na\+?", _ION, (90, 200), usual=(135, 145, "hyponatremia", "hypernatremia")
+    ),
     _Quantity(r"(?<!-)(?:creatinine(?! clearance)|kreatinin)", {"mg/dl": 1, "µmol/l": 1 / 88.4}, (0.2, 25)),
     _Quantity(r"ha?emoglobin|hb", {"g/dl": 1, "g/l": 0.1}, (2, 25)),
 )  # fmt: skip
-"""Of years that are no age, such as an interval, bounds are not read."""
+"""Of years that are no age, such as an interval, bounds are not read. The range of glucose is from the ADA's levels of
+hypoglycaemia and its goal after meals; those of the ions are a clinical laboratory's."""
 
 
 def fits_patient(question: str, cells: str | Sequence[str]) -> bool | None:
@@ -164,6 +174,16 @@ def without_values(question: str) -> str:
 def value_names(question: str) -> str:
     """Return the words by which ``question`` names the patient's values."""
     return " ".join(value.name for value in _values(question))
+
+
+def abnormal_values(question: str) -> list[tuple[str, str]]:
+    """Return the names of the patient's values outside the reference range, each with what such a value is called."""
+    return [
+        (value.name.strip(), low if value.amount < lowest else high)
+        for value in _values(question)
+        for lowest, highest, low, high in [value.quantity.usual]
+        if not lowest <= value.amount <= highest
+    ]
 
 
 @lru_cache(maxsize=256)
