@@ -19,18 +19,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import psutil
 
-from chat_app.interface.page.pace import MARK
 from chat_app.settings import ServerSettings
 from tests.benchmarks.bench_page import percentile
 from tests.benchmarks.bench_streams import cpu_seconds, ours, pin, plain_fastapi
 from tests.benchmarks.replay_server import replay_server
-from tests.support.page_sockets import asking, socket_of
+from tests.support.page_sockets import Address, asking, hand_back_marks, socket_of
 
 WITHIN_SECONDS = 2.0
 DELTAS, EVERY_MS = 50, 20
@@ -92,7 +90,7 @@ async def _on_page(url: str, cookie: str, answer: Answer, connected: asyncio.Sem
     ended = asyncio.Event()
     async with (
         httpx.AsyncClient(cookies=cookies) as client,
-        socket_of(SimpleNamespace(url=url), client) as (socket, _, _),
+        socket_of(Address(url), client) as (socket, _, _),
     ):
 
         def token(data: Any) -> None:
@@ -101,18 +99,19 @@ async def _on_page(url: str, cookie: str, answer: Answer, connected: asyncio.Sem
         def start(data: Any) -> None:
             answer.read(str(data["output"]).encode())
 
+        def step(data: Any) -> None:
+            answer.queued = answer.queued or "ahead" in data.get("name", "")
+
         def end(data: Any) -> None:
             if "outcome" in (data.get("props") or {}):
                 ended.set()
 
-        async def mark(data: Any) -> None:
-            if MARK in data:
-                await socket.emit("window_message", data)
-
         socket.on("stream_token", token)
         socket.on("stream_start", start)
+        socket.on("new_message", step)
+        socket.on("update_message", step)
         socket.on("element", end)
-        socket.on("window_message", mark)
+        hand_back_marks(socket)
         connected.release()
         await due
         answer.ask()

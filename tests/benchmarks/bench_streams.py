@@ -20,22 +20,20 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import httpx
 import psutil
 import uvloop
 
-from chat_app.interface.page.pace import MARK
 from tests.benchmarks.bench_page import percentile, plain_chainlit
 from tests.benchmarks.replay_server import begin, delta, replay_server
 from tests.support.page_server import PROJECT
-from tests.support.page_sockets import asking, socket_of
+from tests.support.page_sockets import Address, asking, hand_back_marks, socket_of
 from tests.support.served import COMMAND, serve
 from tests.support.services import accepts, free_port, running
 
@@ -133,7 +131,7 @@ async def _on_page(url: str, cookie: str, load: Load) -> None:
     cookies = dict(part.split("=", 1) for part in cookie.split("; ") if part)
     async with (
         httpx.AsyncClient(cookies=cookies) as client,
-        socket_of(SimpleNamespace(url=url), client) as (socket, _, _),
+        socket_of(Address(url), client) as (socket, _, _),
     ):
 
         def token(data: Any) -> None:
@@ -143,12 +141,8 @@ async def _on_page(url: str, cookie: str, load: Load) -> None:
             load.begun += 1
             load.read(str(data["output"]).encode())
 
-        async def mark(data: Any) -> None:
-            if MARK in data:
-                await socket.emit("window_message", data)
-
         socket.on("stream_token", token)
-        socket.on("window_message", mark)
+        hand_back_marks(socket)
         socket.on("stream_start", start)
         await socket.emit("client_message", asking("question"))
         try:
@@ -207,7 +201,7 @@ def cpu_seconds(process: psutil.Process) -> tuple[float, float]:
 
 
 @contextmanager
-def ours(folder: Path, *, at_once: int = 1_000, program: Sequence[str] = (COMMAND,)) -> Iterator[tuple[str, int]]:
+def ours(folder: Path, *, at_once: int = 1_000, program: Sequence[str] = (COMMAND,)) -> Generator[tuple[str, int]]:
     settings = {
         "ASCLEPIUS_LOAD_DEMO": "false",
         "ASCLEPIUS_QUESTIONS_PER_MINUTE": "100000",
@@ -215,12 +209,12 @@ def ours(folder: Path, *, at_once: int = 1_000, program: Sequence[str] = (COMMAN
         "ASCLEPIUS_TURNS_AT_ONCE": str(at_once),
         **{name: os.environ[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASCLEPIUS_MODEL")},
     }
-    with serve(folder / "data", program=program, **settings) as served:
+    with serve(folder / "data", loaded=True, program=program, **settings) as served:
         yield served.url, served.process.pid
 
 
 @contextmanager
-def plain_fastapi(_: Path) -> Iterator[tuple[str, int]]:
+def plain_fastapi(_: Path) -> Generator[tuple[str, int]]:
     port = free_port()
     command = [sys.executable, "-m", "tests.benchmarks.plain_fastapi", str(port)]
     os.environ["PYTHONPATH"] = str(PROJECT)
@@ -229,7 +223,7 @@ def plain_fastapi(_: Path) -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def _chainlit(folder: Path) -> Iterator[tuple[str, int]]:
+def _chainlit(folder: Path) -> Generator[tuple[str, int]]:
     with plain_chainlit(folder / "plain") as url:
         yield url, _listener(int(url.rpartition(":")[2]))
 

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import httpx
@@ -35,6 +35,12 @@ class Addressed(Protocol):
     def url(self) -> str: ...
 
 
+class Address(NamedTuple):
+    """The address of a page that something else serves."""
+
+    url: str
+
+
 @asynccontextmanager
 async def socket_of(
     page: Addressed,
@@ -53,7 +59,11 @@ async def socket_of(
     secured = {"ssl": trust} if trust else None
     socket = socketio.AsyncClient(request_timeout=60, websocket_extra_options=secured)
     events: list[tuple[str, Any]] = []
-    socket.on("*", lambda name, data=None: events.append((name, data)))
+
+    def noted(name: str, data: Any = None) -> None:
+        events.append((name, data))
+
+    socket.on("*", noted)
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     session = session or str(uuid4())
     await socket.connect(
@@ -70,6 +80,18 @@ async def socket_of(
         yield socket, events, session
     finally:
         await socket.disconnect()
+
+
+def hand_back_marks(socket: socketio.AsyncClient) -> None:
+    """Return the marks of rendered text, as the page does, while the socket is open."""
+    # Imports Chainlit, which needs the page's folder.
+    from chat_app.interface.page.pace import MARK
+
+    async def mark(data: Any) -> None:
+        if MARK in data and "/" in socket.namespaces:
+            await socket.emit("window_message", data)
+
+    socket.on("window_message", mark)
 
 
 async def seen(events: list[tuple[str, Any]], name: str, count: int = 1) -> list[Any]:
