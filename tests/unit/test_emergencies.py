@@ -6,7 +6,7 @@ import pytest
 
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, evaluate_emergencies, read_emergencies
 from chat_app.events import Notice, TextDelta
-from chat_app.safety.emergency_classifier import emergency_model
+from chat_app.safety.emergency_classifier import EXPOSURE, emergency_model
 from chat_app.safety.emergency_features import features
 from chat_app.safety.emergency_notice import TEXTS, emergency_notice
 from scripts.train_emergencies import EXPOSURES, TRAINING, cross_validated, train
@@ -23,6 +23,7 @@ MOST_ALARMS = {
     "toxicology later": 0.03,
     "doses later": 0.005,
     "doses last": 0.04,
+    "three languages": 0.005,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
 
@@ -39,7 +40,7 @@ def test_exposures_are_told_from_other_emergencies_as_measured() -> None:
     report = evaluate_emergencies(read_emergencies())
     assert report.exposures + report.illnesses == report.emergencies
     assert report.withheld >= 0.96 * report.exposures
-    assert report.answered >= 0.75 * report.illnesses
+    assert report.answered >= 0.85 * report.illnesses
 
 
 def test_no_test_question_is_in_the_training_set() -> None:
@@ -85,6 +86,23 @@ def test_the_name_of_a_medicine_decides_nothing(name: str) -> None:
 def test_compounds_and_slips_share_features_with_the_word(word: str) -> None:
     shared = features("Vergiftung") & features(word)
     assert any(name.startswith("~") and name in emergency_model().weights for name in shared)
+
+
+@pytest.mark.parametrize(
+    ("question", "exposure"),
+    [
+        ("Throat closing after amoxicillin", True),
+        ("Se le cierra la garganta después de la amoxicilina", True),
+        ("Methadone overdose in the waiting room", True),
+        ("k 7.1 wide qrs", False),
+        ("Kalium 7,2, breiter QRS-Komplex", False),
+        ("Potasio 7,2, QRS ancho", False),
+        ("Status epilepticus in the waiting room", False),
+    ],
+)
+def test_an_exposure_is_told_from_grave_values(question: str, exposure: bool) -> None:
+    assert emergency_model().recognises(question)
+    assert emergency_model(EXPOSURE).recognises(question) == exposure
 
 
 def test_an_illness_is_no_exposure_for_the_training() -> None:
