@@ -45,7 +45,7 @@ async def test_each_live_stream_gets_its_outcome_and_the_server_ends_in_time(tmp
         finally:
             await asyncio.to_thread(serving.__exit__, None, None, None)
     log = served.log.read_text("utf-8")
-    for part in ("uvloop.Loop", "header_timeout.TimedHttpProtocol", "websockets_sansio_impl.WebSocketsSansIOProtocol"):
+    for part in ("uvloop.Loop", "serving.TimedHttpProtocol", "websockets_sansio_impl.WebSocketsSansIOProtocol"):
         assert part in log, "it serves with what the benchmarks measure"
     for turn_read in read:
         last = turn_read[-1]
