@@ -3,7 +3,8 @@
 ``chat_app/safety/data/emergency_training.jsonl`` holds questions and templates. A template's places, such as
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
 ``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature.
-Each question is also learnt misspelt, and each emergency also before a question about a dose. Questions with a group
+Each question is also learnt misspelt, and each emergency also before a question about a dose. The sentences of the
+demonstration's guidelines and labels are learnt as no emergencies, whole and as notes. Questions with a group
 were written one by one; ``--check`` cross-validates them. Logistic regression by gradient descent; deterministic.
 """
 
@@ -14,7 +15,8 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -24,6 +26,10 @@ from numpy.typing import NDArray
 from chat_app.evaluation.emergency_evaluation import JudgedQuestion, read_emergencies
 from chat_app.safety.emergency_classifier import EMERGENCY, EXPOSURE, EmergencyModel
 from chat_app.safety.emergency_features import DATA, features
+from tools.drug_database.importers import demo
+from tools.guidelines.library import DEMO_FOLDER
+from tools.language.quotable_units import units
+from tools.language.word_lists import word_list
 
 TRAINING: Final = DATA / "emergency_training.jsonl"
 _PHRASES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = json.loads(
@@ -43,6 +49,11 @@ _ENDINGS: Final[tuple[str, ...]] = ("", "l", "m", "n", "r", "x")
 _AMOUNTS: Final = (2.5, 5, 10, 20, 25, 40, 50, 75, 100, 150, 200, 250, 400, 500, 600, 800, 1000)
 _WORDS_PER_SLIP: Final = 6
 _SHORTEST_MISSPELT: Final = 4
+_WORD: Final = re.compile(r"[^\W_]{4,}")
+_NOTE_WORDS: Final = (3, 8)
+
+
+_OVERDOSAGE: Final = "overdosage"
 
 
 class Target(NamedTuple):
@@ -93,6 +104,8 @@ def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> E
     rng = random.Random(7)  # noqa: S311 - practice questions
     drawn = [(filled(one.text, one.language, rng), target.holds(one)) for one in examples for _ in range(one.draws)]
     drawn += [(_then_a_dose(one, rng), target.holds(one)) for one in examples if one.emergency]
+    if target.kind == "emergency":
+        drawn += [(text, False) for sentence in _library() for text in _with_note(sentence, rng)]
     drawn += [(_misspelt(text, rng), wanted) for text, wanted in drawn]
     found = [features(text) for text, _ in drawn]
     counted = Counter(name for names in found for name in names)
@@ -102,6 +115,28 @@ def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> E
         name: round(weight, 2) for name, weight in zip(kept, weights, strict=True) if abs(weight) >= target.smallest
     }
     return EmergencyModel(bias=round(bias, 3), threshold=target.threshold, weights=rounded)
+
+
+@cache
+def _library() -> tuple[str, ...]:
+    """Return the sentences and rows of the demonstration, which tell of no emergency, with ``{drug}`` for names."""
+    texts = [file.read_text(encoding="utf-8").split("\n---\n", 1)[1] for file in sorted(DEMO_FOLDER.glob("*.md"))]
+    names: set[str] = set()
+    for file in sorted(demo.FOLDER.glob("*.json")):
+        for record in json.loads(file.read_text(encoding="utf-8"))["records"]:
+            names.update(*(name.lower().split() for name in (record["generic_name"], *record["brand_names"])))
+            texts += ["\n".join(said) for section, said in record["label"].items() if section != _OVERDOSAGE]
+    found = (_WORD.sub(lambda word: "{drug}" if word[0].lower() in names else word[0], text) for text in texts)
+    return tuple(unit.text for text in found for unit in units(text))
+
+
+def _with_note(sentence: str, rng: random.Random) -> Iterator[str]:
+    """Yield ``sentence``, and a run of its words without stop words, which is the wording of a note."""
+    yield filled(sentence, "en", rng)
+    words = [word for word in sentence.split() if word.lower() not in word_list("stop")]
+    size = rng.randint(*_NOTE_WORDS)
+    start = rng.randint(0, max(0, len(words) - size))
+    yield filled(" ".join(words[start : start + size]).strip(" .;:"), "en", rng)
 
 
 def _then_a_dose(example: JudgedQuestion, rng: random.Random) -> str:

@@ -18,11 +18,11 @@ MOST_ALARMS = {
     "blind": 0.06,
     "doses": 0.01,
     "pairs": 0.04,
-    "unseen": 0.01,
+    "unseen": 0.005,
     "toxicology": 0.02,
     "toxicology later": 0.03,
     "doses later": 0.005,
-    "doses last": 0.04,
+    "doses last": 0.045,
     "three languages": 0.005,
 }
 """Share of the ordinary questions of each group that may be taken for an emergency."""
