@@ -44,7 +44,7 @@ WEIGHTS: Final = Features(own=9.0, above=5.5, before=2.5, opening=2.5, kind=2.5,
 
 OTHERS: Final = 3.0
 """Score that a unit loses which is not about a drug of the question."""
-APPLIES: Final = 2.0
+APPLIES: Final = 2.5
 """Score that a unit gains whose bounds the patient's values fulfil."""
 FOCUS: Final = 2
 """Times that a term of a follow-up's own words counts."""
