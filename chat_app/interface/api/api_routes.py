@@ -4,7 +4,8 @@ from itertools import chain
 from pathlib import Path
 
 from fastapi import Request, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 from chat_app.interface.api import api_docs
 from chat_app.interface.api.asset_routes import asset_router
@@ -23,6 +24,15 @@ from chat_app.interface.security.administration import administration_router
 from chat_app.interface.security.oidc_routes import oidc_router
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+class _LoggedRoute(Route):
+    """A route that the access log names by its pattern, as it does FastAPI's."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return how the route matches, and itself as the route of the request."""
+        match, child = super().matches(scope)
+        return match, {**child, "route": self} if match is not Match.NONE else child
 
 
 def api_routes(runtime: Runtime) -> list[BaseRoute]:
@@ -58,11 +68,11 @@ def api_routes(runtime: Runtime) -> list[BaseRoute]:
         administration_page_router(runtime),
         model_router(runtime),
     )
-    cds_hooks = Route(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False)
+    cds_hooks = _LoggedRoute(cds_routes.PATH + "{path:path}", cds_routes.cds_app(runtime), include_in_schema=False)
     # Every method, or Chainlit's own route of that path would answer.
-    mcp = Route("/mcp", McpRoute(runtime), methods=_METHODS, include_in_schema=False)
+    mcp = _LoggedRoute("/mcp", McpRoute(runtime), methods=_METHODS, include_in_schema=False)
     # Last, or Chainlit would answer every other address under /api with its page.
-    others = Route("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
+    others = _LoggedRoute("/api/{path:path}", _no_such_route, methods=_METHODS, include_in_schema=False)
     return [*chain.from_iterable(router.routes for router in routers), cds_hooks, mcp, others]
 
 
