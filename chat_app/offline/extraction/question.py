@@ -19,6 +19,14 @@ _TIME: Final = re.compile(
     r"\b(?:second|minute|hour|day|week|month|year|time|daily|weekly|monthly|annual|every|once|twice|yearly)",
     re.IGNORECASE,
 )
+_TREATMENT: Final = re.compile(
+    r"\bfirst[- ](?:line|choice)\b|\bof choice\b|\btreat|\bmanag|\bpreferred\b", re.IGNORECASE
+)
+_CHOICE: Final = re.compile(
+    r"^(?:treat|give|use|start|offer|prescribe|choose|consider|add)\b|\bfirst[- ](?:line|choice)\b"
+    r"|\brecommended\b|\bpreferred\b|\bis treated\b|\bare treated\b",
+    re.IGNORECASE,
+)
 _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
@@ -114,7 +122,8 @@ class Question:
         """True when ``unit`` has what the question words ask for: a list's item, or a time."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
-        return _HOW_OFTEN.search(self.asked) is not None and _TIME.search(unit.text) is not None
+        asks, says = (_HOW_OFTEN, _TIME) if _HOW_OFTEN.search(self.asked) else (_TREATMENT, _CHOICE)
+        return asks.search(self.asked) is not None and says.search(unit.text) is not None
 
 
 def read_question(
