@@ -21,7 +21,7 @@ class Room(NamedTuple):
     """From so many words on, only the best units are added."""
 
 
-ROOM: Final = Room(worse=3.0, words=60)
+ROOM: Final = Room(worse=3.0, words=50)
 BEST: Final = 4
 """So many are added whatever their length: a long one does not take the room of the next best."""
 REPEATED: Final = 0.6
