@@ -3,8 +3,6 @@
 Clinical decisions are made here; streaming, steps and sessions are below.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from dataclasses import fields, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ When the session store cannot be reached, the turn is still answered, numbered a
 told that the conversation was not saved.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress

@@ -6,8 +6,6 @@ order in which the answer first uses them. A citation of a passage that this con
 counted. A quote is kept only when it occurs in the passage verbatim.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence

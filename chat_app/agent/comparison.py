@@ -1,7 +1,5 @@
 """Events of one question to several models side by side."""
 
-from __future__ import annotations
-
 from chat_app.events import AgentEvent
 from tools.types import Frozen
 

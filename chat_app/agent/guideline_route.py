@@ -7,8 +7,6 @@ Whenever the server's search cannot be used (it has none, does not answer, or la
 searches.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """The model server's own file search in the shape of any tool's call and output."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import orjson

@@ -5,8 +5,6 @@ citation manager and records the messages. Every turn yields ``TurnStarted`` fir
 ``TurnEnded``, whatever fails. Closing the iteration stops the turn: what was read by then is saved, marked as stopped.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

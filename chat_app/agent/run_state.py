@@ -1,7 +1,5 @@
 """The state of a run between its steps: the conversation's items, the chain, the steps and the answer so far."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

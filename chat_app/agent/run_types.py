@@ -1,7 +1,5 @@
 """The request of a run, the events of its stream, and the hook that renders tool outputs for the model."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -8,8 +8,6 @@ that response is complete, with no call left open.
 A ``Runner`` keeps no state of a run, so any number of runs may go on at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress

@@ -4,8 +4,6 @@ A tool starts as soon as its call is complete. When the response breaks off, run
 such, because their outputs can no longer be sent. A tool that fails has an output like any other.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

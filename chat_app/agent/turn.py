@@ -1,7 +1,5 @@
 """One turn: its request, its answer while it streams, and its result for callers that do not stream."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

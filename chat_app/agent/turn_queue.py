@@ -1,7 +1,5 @@
 """The queue in front of the model: a bounded number of turns run at once, and others wait in order."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from bisect import insort

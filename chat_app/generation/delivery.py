@@ -6,8 +6,6 @@ connection broke or stalled is resumed where it stopped; any other response stay
 A background response that is not read to its end is cancelled, because closing the connection does not end it.
 """
 
-from __future__ import annotations
-
 import random
 from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator

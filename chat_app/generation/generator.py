@@ -3,8 +3,6 @@
 The generator owns all retries; ``delivery`` describes what is sent again and what never is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 

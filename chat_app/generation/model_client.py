@@ -1,7 +1,5 @@
 """The interface to a model server, and the request that is sent to it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Literal, Protocol

@@ -1,7 +1,5 @@
 """Maps the end of a response, or the error that broke it, to the outcome of its turn."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, assert_never
 

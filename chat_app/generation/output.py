@@ -4,8 +4,6 @@
 that text. An error belongs to a stage; the levels before it are kept, so that a caller can fall back on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ as ``ProviderError``s whose messages contain no key, no server text and no paylo
 SDK's own retries are off.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -9,8 +9,6 @@
 * A function call is ready when its item is done, once whatever its ids. A call that the model wrote as text is a call.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

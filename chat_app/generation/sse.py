@@ -5,8 +5,6 @@ text). Comments and the fields ``id`` and ``retry`` are skipped.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

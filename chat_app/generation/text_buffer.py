@@ -3,8 +3,6 @@
 Thousands of short strings take many times the memory of their text, so pieces are joined as they arrive.
 """
 
-from __future__ import annotations
-
 _JOIN_AT = 64
 
 

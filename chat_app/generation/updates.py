@@ -1,7 +1,5 @@
 """The information that ``ResponseFold`` derives from an event of a response."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chat_app.response_objects import FileCitation, FileSearchCallItem, FunctionCallItem

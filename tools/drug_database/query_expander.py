@@ -4,8 +4,6 @@ The names come from the index (any loaded source) and from the shipped aliases; 
 ``tools.language``. An abbreviation with several meanings is not expanded, nor is an ordinary word that is also a brand.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple

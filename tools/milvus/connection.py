@@ -4,8 +4,6 @@ pymilvus is synchronous, and it logs the whole filter expression of a call that 
 of its own words are passed on: they can name what a patient takes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

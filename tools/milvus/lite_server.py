@@ -8,8 +8,6 @@ It also writes a collection's indexes in the background, in place: a load at tha
 moment, fails at half a file. So each file gets its name when it is whole.
 """
 
-from __future__ import annotations
-
 import argparse
 import threading
 from concurrent.futures import ThreadPoolExecutor

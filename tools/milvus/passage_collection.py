@@ -3,8 +3,6 @@
 All methods block; ``GuidelineLibrary`` calls them in its threads.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

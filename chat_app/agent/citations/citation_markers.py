@@ -4,8 +4,6 @@ A marker inside code, an escaped bracket, a Markdown link and anything else in b
 only while it may still become a marker; ``flush`` gives out what is held at the end.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

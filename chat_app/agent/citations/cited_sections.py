@@ -3,8 +3,6 @@
 A passage of 350 words often ends one section and begins the next: a reference must name the one that its words are in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chat_app.agent.citations.passage_choice import best_source

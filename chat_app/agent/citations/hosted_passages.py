@@ -5,8 +5,6 @@ the guideline, those are cited in its stead: their page, their panel and their q
 not found here stays as the retrieved text it is, without a page.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Which of several passages a statement was taken from, where the citation only names the file."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -7,8 +7,6 @@ Sources: NLM's Citing Medicine, 2nd edition (Vancouver style; chapters on report
 as Reference Manager described it (tags, CRLF line ends, one ``TY`` to ``ER`` record for each reference).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import date

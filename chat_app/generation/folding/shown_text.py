@@ -1,7 +1,5 @@
 """The text of a response's messages as the reader sees it, with its citations and without the calls written in it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

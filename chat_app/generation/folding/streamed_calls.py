@@ -1,7 +1,5 @@
 """The function calls of one response while they stream: each is ready once, whatever its ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4

@@ -5,8 +5,6 @@ parameters or JSON (Llama, Qwen Coder), ``<tool_call>name<arg_key>…`` (GLM), `
 that begins with a JSON object, in a code block or not, which names a declared tool.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

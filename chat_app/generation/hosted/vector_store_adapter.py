@@ -3,8 +3,6 @@
 Failures come out as ``ProviderError``s that say what to do; no key, no server text and no file's name is in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

@@ -3,8 +3,6 @@
 They are compressed once, and kept by browsers because their addresses change with them.
 """
 
-from __future__ import annotations
-
 import gzip
 from functools import cache
 from pathlib import Path

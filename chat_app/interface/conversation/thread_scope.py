@@ -1,7 +1,5 @@
 """The guideline library's scope for the files of one conversation."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from tools.guidelines import Scope

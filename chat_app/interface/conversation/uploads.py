@@ -4,8 +4,6 @@ The step's events are those of any tool call. Users who may add to the library a
 file is for everyone; until then only the conversation can use it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

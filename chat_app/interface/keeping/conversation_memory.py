@@ -1,7 +1,5 @@
 """What the agent's conversation remembers of a turn that its own process did not finish."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from chat_app.errors import SessionError

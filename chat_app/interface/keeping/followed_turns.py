@@ -1,7 +1,5 @@
 """Turns that other processes run, followed by their journals: shown, resumed and stopped as if they ran here."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The steps of a stored conversation: which turn they belong to, and whether it has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

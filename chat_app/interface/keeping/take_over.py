@@ -1,7 +1,5 @@
 """The rest of a turn whose process died: the turn is run again, and only new events are yielded."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 

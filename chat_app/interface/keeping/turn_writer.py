@@ -1,7 +1,5 @@
 """Writes the events of a running turn to its journal in Redis, before a reader sees them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """Editing of a question: later messages are deleted and the conversation continues from before it."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, cast
 

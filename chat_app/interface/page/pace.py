@@ -7,8 +7,6 @@ that is behind is marked, and every fourth one otherwise. A client that returns 
 paced by the clock.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ sent at once, then in windows that a browser can keep up with. A reconnected soc
 its beginning and so catches up without a gap.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ They hold for one compiled version of the page. Another version is served as it 
 corrections need to be adapted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The page's HTML: Chainlit's with our scripts before its own, and without references to other hosts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Settings of a conversation on the page, shared by its tabs and stored with it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

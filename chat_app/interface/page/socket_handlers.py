@@ -14,8 +14,6 @@
 Each of them checks that the login is still valid.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Coroutine

@@ -1,7 +1,5 @@
 """Starter questions of the start page, which the loaded sources can answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Suggestions when no source answers a question: another name, another source, a related section."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping

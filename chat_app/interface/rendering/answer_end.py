@@ -1,7 +1,5 @@
 """Content under an answer, shown by one References element: outcome, notes, references and follow-ups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ its length. Split at the start of a block, each piece costs the same. The cuts d
 pieces it arrived in.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

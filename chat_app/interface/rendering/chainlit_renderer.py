@@ -5,8 +5,6 @@
 same ids for the same turn, so that a page which reloads, a second tab and the history all show one answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, assert_never

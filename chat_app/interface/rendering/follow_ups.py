@@ -1,7 +1,5 @@
 """Follow-up questions on retrieved passages that the answer does not cite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

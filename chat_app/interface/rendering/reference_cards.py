@@ -1,7 +1,5 @@
 """References as the page shows them: one card per passage, its quoted words marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sockets of the browsers that have a conversation open."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tool calls as steps of the page: a title with the subject, and the results as tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

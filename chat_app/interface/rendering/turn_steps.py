@@ -3,8 +3,6 @@
 All ids derive from the turn's id, so that a reloaded page, a second tab and the history agree on them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property

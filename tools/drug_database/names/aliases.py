@@ -4,8 +4,6 @@ They are data (``data/aliases.json``), each with its source. An alias leads to n
 never makes a record.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache

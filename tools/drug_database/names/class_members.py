@@ -1,7 +1,5 @@
 """The members of the class that a text names, by FDA's name of it or by what clinicians call it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -5,8 +5,6 @@
 without the endings in which the languages differ. Ions are never compared by edit distance.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Names that are known to be taken for one another (``data/lookalikes.json``, each group with its source)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache

@@ -4,8 +4,6 @@ It is read from Milvus once per generation, so that every process answers from t
 are dictionary reads; misspellings are found by ``Spellings``.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ to one record, as RxNorm's ``form_of`` relation does. ``record_key`` names an in
 order of the ingredients and holds only ``a-z``, ``0-9``, ``-`` and ``+``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What one text names: a record by its own name or by a curated alias, or the combination of the medicines in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple

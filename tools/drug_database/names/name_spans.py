@@ -1,7 +1,5 @@
 """The names of medicines and classes inside a longer question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

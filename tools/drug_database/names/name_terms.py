@@ -1,7 +1,5 @@
 """The words that text search compares: stems and character 3-grams."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -5,8 +5,6 @@ those of English spelling, none is made for a medicine; they are plain replaceme
 thousands of names at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

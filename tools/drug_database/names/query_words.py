@@ -1,7 +1,5 @@
 """Parse a typed text: separate words that may name a medicine from question, form and strength."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

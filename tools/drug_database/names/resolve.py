@@ -4,8 +4,6 @@ The surest reading wins: an exact name (or a curated alias), then a class, then 
 near spelling. A near spelling is marked as such and never presented as the name that was typed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple

@@ -6,8 +6,6 @@ spaces. Only those that share most pairs of letters with the typed text are comp
 with the number of names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
