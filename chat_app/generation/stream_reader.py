@@ -11,6 +11,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import aiohttp
@@ -187,12 +188,10 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
 
 
 async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
-    try:
+    with suppress(TimeoutError, *_BROKEN):
         async with asyncio.timeout(_END_OF_STREAM_WAIT):
             async for _ in chunks:
                 pass
-    except (TimeoutError, *_BROKEN):
-        return
 
 
 def _json(data: bytes) -> object:
