@@ -13,7 +13,7 @@ from chat_app.offline.extraction.calls import comparison, plan
 from chat_app.offline.extraction.compose import compose
 from chat_app.offline.extraction.dialogue import Exchange, ToolOutput
 from chat_app.offline.extraction.drug_parts import asked_sections
-from chat_app.offline.extraction.evidence import EvidencePassage, WeightedTerm
+from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.followups import standalone
 from chat_app.offline.extraction.question import contradicts, read_question
 from chat_app.offline.extraction.reading import gather
@@ -139,16 +139,6 @@ def test_a_follow_ups_own_words_tell_the_section_of_a_label() -> None:
     text = "What is the dose of lithium in pregnancy?"
     assert read_question(text, newest="and in pregnancy?").sections == {"pregnancy"}
     assert read_question(text).sections == {"dosage", "pregnancy"}
-
-
-def test_a_follow_ups_own_words_count_more_than_those_before_it() -> None:
-    text = "What are the contraindications for zorbium in pregnancy?"
-    told = "Contraindications for zorbium are given.\nPregnancy was seen in few studies."
-    narrowed, whole = (
-        scored(read_question(text, newest=newest), [EvidencePassage(told)])[1].features.own
-        for newest in ("and in pregnancy?", text)
-    )
-    assert narrowed > whole
 
 
 @pytest.mark.parametrize("reply", ["yes", "Yes, metformin", "metformin", "that one"])
@@ -481,46 +471,11 @@ def test_what_was_asked_comes_with_every_contraindication_of_the_pair() -> None:
     assert answer.count("in study") == 3
 
 
-def test_a_guideline_on_the_classes_of_two_medicines_follows_what_their_labels_say() -> None:
-    names, classes = ["alphadrug", "betadrug"], [["Vitol blocker", "Pill"], ["Gamma agonist", "Pill"]]
-    said = {"cite": "[2]", "label_of": "alphadrug", "about": "betadrug", "label": {"interactions": ["Betadrug helps."]}}
-    body = {"pairs": [{"medicines": names, "note": ""}], "results": [said]}
-    pair = ToolOutput("check_drug_interactions", json.dumps({"names": names}), json.dumps(body))
-    records: list[Json] = [
-        {"cite": "[3]", "generic_name": name, "drug_classes": its, "matched": {"how": "exact", "on": name}, "label": {}}
-        for name, its in zip(names, classes, strict=True)
-    ]
-    joint = "A vitol blocker is not combined with a gamma agonist."
-    rest = [f"In the evening alphadrug is taken {how}, and patients rest on the left side for a while after it."
-            for how in ("as whole tablets", "like sugar", "between two meals", "by spoon", "dry")]  # fmt: skip
-    found = gather([guideline(*rest, joint), drug("x", *records), pair])
-    answer = compose("alphadrug and betadrug together in the evening?", found).text
-    assert answer.index("Betadrug helps.") < answer.index(joint)
-    assert not any(sentence in answer for sentence in rest)
-
-
 def test_a_question_how_often_is_answered_by_a_time_and_not_by_the_word() -> None:
     mentions, answers = "Zorbin levels are often checked too late.", "Check zorbin levels every 3 months."
     answer = compose("How often are zorbin levels checked?", gather([guideline(mentions, answers)])).text
     assert answers in answer
     assert mentions not in answer
-
-
-@pytest.mark.parametrize(
-    ("asked", "shown"), [("gout treatment", False), ("Is the guideline for gout treatment?", True)]
-)
-def test_what_a_document_says_of_itself_answers_only_questions_about_it(asked: str, *, shown: bool) -> None:
-    itself = "This document on the treatment of gout is not intended to replace a physician."
-    advice = "For gout any treatment starts with rest."
-    assert (itself in compose(asked, gather([guideline(itself, advice)])).text) is shown
-
-
-def test_the_letters_of_an_abbreviation_are_not_sought_one_by_one() -> None:
-    table = "Table 1. A score\nLetter\tFactor\nE\tElderly adults of any kind\nB\tBleeding at any time"
-    known = [WeightedTerm("e", 3.0, ("emergency department",)), WeightedTerm("bleed", 1.0)]
-    question = read_question("bleeding in A&E", known)
-    rows = scored(question, [EvidencePassage(table), EvidencePassage("The emergency department stops any bleeding.")])
-    assert [each.held > 0.5 for each in rows] == [False, False, True]
 
 
 def test_what_follows_a_calculation_goes_on_from_the_question_before_it() -> None:
@@ -670,7 +625,7 @@ def test_the_words_of_a_question_ask_for_sections_of_a_label(question: str, sect
     ("question", "quoted"),
     [
         ("What is the dose of examplin in adults?", {"20 mg"}),
-        ("Which adults must not have examplin?", {"forbidden", "harms"}),
+        ("When is examplin contraindicated in adults?", {"forbidden", "harms"}),
         ("Tell me about examplin in adults", {"20 mg", "forbidden", "harms"}),
     ],
 )

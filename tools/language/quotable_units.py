@@ -28,14 +28,6 @@ _OPEN: Final = re.compile(
     r"\b(?:an?|and|are|as|at|be|by|for|from|in|is|of|on|or|than|that|the|to|was|were|when|which|with|below|above|least)$"
 )
 """A line that ends so goes on in the next."""
-_ITSELF: Final = r"\b(?:th(?:is|ese|e following) (?:document|guidelines?|guidance|publication|leaflet|pages?|material))"
-_DISCLAIMS: Final = re.compile(
-    rf"{_ITSELF}\b.*\b(?:not (?:an?|be|intended|meant|designed|replace|substitute|constitute)"
-    r"|liab\w+|warrant\w*)\b|\blicen[cs]e:|©|\ball rights reserved\b",
-    re.IGNORECASE,
-)
-"""A text about itself: what it is not for, and to whom it belongs."""
-_DOCUMENT: Final = re.compile(r"\b(?:documents?|guidelines?|guidance|licen[cs]e\w*)\b", re.IGNORECASE)
 _HEADING_WORDS: Final = 10
 _LEAST_WORDS: Final = 4
 _LEAST_LETTERS: Final = 12
@@ -136,11 +128,6 @@ def is_quotable(sentence: str) -> bool:
     """Return False for headings, lone numbers and fragments."""
     letters = sum(character.isalpha() for character in sentence)
     return len(sentence) <= _LONGEST and letters >= _LEAST_LETTERS and len(sentence.split()) >= _LEAST_WORDS
-
-
-def is_disclaimer(text: str, question: str) -> bool:
-    """Return whether ``text`` is about its document, and ``question`` names none."""
-    return _DISCLAIMS.search(text) is not None and _DOCUMENT.search(question) is None
 
 
 def lines(text: str) -> list[str]:

@@ -32,8 +32,8 @@ from chat_app.offline.extraction.evidence import (
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
-from chat_app.offline.extraction.scoring import Scored, scored
-from chat_app.offline.extraction.selection import ROOM, Selection, chosen_of
+from chat_app.offline.extraction.scoring import Scored
+from chat_app.offline.extraction.selection import ROOM, Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.text_language import language_of
@@ -41,8 +41,6 @@ from tools.language.vocabulary.text_language import language_of
 _MOST_OF_A_PAIR: Final = 16
 _MOST_ASIDE: Final = 3
 """Sentences on a pair below a contraindication, where the question asks for something else."""
-_MOST_JOINT: Final = 2
-"""Sentences of guidelines on a pair."""
 _LabelLine = tuple[str, EvidencePassage, str]
 
 
@@ -57,11 +55,9 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         newest=newest or question,
         subjects=evidence.subjects(question),
         medicines=evidence.medicines,
-        parties=evidence.parties,
     )
     labels = [passage for record in evidence.named for passage in label_passages(record)]
-    everything = scored(asked, [*labels, *evidence.passages])
-    selection = chosen_of(asked, everything)
+    selection = select(asked, [*labels, *evidence.passages])
     leads = asks_combination(asked, evidence, answered=selection.answers)
     if leads:
         _pairs(draft, evidence, _of_both_labels)
@@ -74,9 +70,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _fields(draft, output)
         facts = True
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
-    if stated:
-        _recommended(draft, everything)
-    elif not (facts and record_parts(question) and not asked_sections(question)):
+    if not stated and not (facts and record_parts(question) and not asked_sections(question)):
         _quotes(draft, selection, asked.sections, answered=draft.text != opening)
     if not leads:
         _pairs(draft, evidence, _most_severe)
@@ -99,15 +93,6 @@ def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, an
     if not selection.answers:
         draft.say(phrases.CLOSEST)
     _show(draft, _in_order(quotes, sections), titled=selection.answers)
-
-
-def _recommended(draft: Draft, everything: Sequence[Scored]) -> None:
-    """Adds the best of what guidelines say of the medicines together."""
-    joint = sorted(
-        (each for each in everything if each.is_joint and not each.passage.part), key=lambda each: -each.score
-    )
-    if joint:
-        _show(draft, _in_order(joint[:_MOST_JOINT], ()), titled=True)
 
 
 def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:

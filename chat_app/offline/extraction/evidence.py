@@ -152,18 +152,6 @@ class Evidence:
         members = [name for record in records for name in (record.name, *record.brand_names)] if classes else []
         return list(dict.fromkeys([*self.medicines, *own, *classes, *members]))
 
-    @property
-    def parties(self) -> list[list[str]]:
-        """The names of each medicine that the question names, with those of its classes that the others do not have."""
-        classes = [{part for name in one.drug_classes for part in _parts(name)} for one in self.named]
-        shared = {name for name in set[str]().union(*classes) if sum(name in each for each in classes) > 1}
-        found = [
-            [one.name, one.matched_on, *one.brand_names, *(each - shared)]
-            for one, each in zip(self.named, classes, strict=True)
-        ]
-        also = dict.fromkeys(name for lookup in self.lookups for name in lookup.also_named)
-        return [*found, *([name] for name in also)]
-
 
 def _parts(name: str) -> list[str]:
     """A class by its name and by the short form in brackets."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chat_app.offline.extraction.drug_parts import ASKING, HARMS, asked_sections
+from chat_app.offline.extraction.drug_parts import ASKING, asked_sections
 from chat_app.offline.extraction.evidence import WeightedTerm
 from tools.language.quotable_units import Unit, ordered_terms, term_set
 from tools.language.vocabulary.patient_values import value_names, without_values
@@ -31,14 +31,6 @@ _LIST: Final = re.compile(
     r"\bcomponents?\b|\bcriteria\b|\bconsists?\b|\bincludes?\b|\blist\b|\bstages\b|\bsteps\b|\bcategories\b",
     re.IGNORECASE,
 )
-_FORBIDS: Final = re.compile(
-    r"\b(?:must|should|may|can) ?(?:n[o']t|never)\b|\b(?:must|should|may|can)\b[^?.]*\bnot\b",
-    re.IGNORECASE,
-)
-_LETTERS: Final = re.compile(r"\b[^\W\d_](?:[&/][^\W\d_])+\b")
-"""Abbreviations with a sign, such as O&G: a letter of them alone means something else."""
-_FORBIDDEN: Final = "contraindicated"
-"""A question for what must not be done asks for this, in words that carry no weight of their own."""
 _OPPOSITES: Final = (
     (r"\badults?\b|\bolder (?:people|patients)\b|\belderly\b",
      r"\bchild(?:ren)?\b|\binfants?\b|\bpa?ediatric|\bneonat|\bnewborns?\b|\badolescents?\b|\bteenagers?\b|\bkids?\b|\btoddlers?\b"
@@ -65,8 +57,6 @@ class Question:
     forms: tuple[tuple[frozenset[str], ...], ...]
     weights: tuple[float | None, ...]
     """The weight of each term in the whole library, where the search gave one."""
-    focus: frozenset[int] = frozenset()
-    """The terms of a follow-up's own words."""
     asked: str = ""
     """The text with the other words for its words, such as translations: it tells what kind of answer is asked for."""
     subjects: tuple[frozenset[str], ...] = ()
@@ -75,30 +65,12 @@ class Question:
     """The names of the drugs among them."""
     sections: frozenset[str] = frozenset()
     """The sections of a label that are asked for."""
-    parties: tuple[tuple[frozenset[str], ...], ...] = ()
-    """The names and classes of each medicine or class that is asked about."""
-
-    def names_several(self, unit: Unit) -> bool:
-        """Return whether ``unit`` names two of the medicines, by name or class, where no other section is asked for.
-
-        A row is about one that it names.
-        """
-        if not self.sections <= HARMS:
-            return False
-        stems = term_set(unit.text)
-        several = sum(any(name <= stems for name in party) for party in self.parties) > 1
-        return several and (unit.table is None or any(name <= stems for name in self.medicines))
 
     @property
     def names_alone(self) -> bool:
         """Whether there is no term but names of drugs and classes, and words that ask for anything on them."""
         names = term_set(ASKING).union(*self.subjects)
         return bool(self.subjects) and all(forms[0] <= names for forms in self.forms)
-
-    @property
-    def quoted_sections(self) -> frozenset[str]:
-        """The asked sections of a label, with all on harms where one is asked for."""
-        return self.sections | (HARMS if self.sections & HARMS else frozenset[str]())
 
     def held(self, stems: Collection[str]) -> frozenset[int]:
         """The places of the terms that ``stems`` hold in any of their forms."""
@@ -119,7 +91,7 @@ class Question:
         return _LIST.search(self.text) is not None
 
     def kind_matches(self, unit: Unit) -> bool:
-        """True when ``unit`` has what the question words ask for: a list's item, or a time."""
+        """True when ``unit`` has what the question asks for: a list's item, a time, or else a recommendation."""
         if self.asks_list:
             return unit.table is not None or unit.leans > 0
         asks, says = (_HOW_OFTEN, _TIME) if _HOW_OFTEN.search(self.asked) else (_TREATMENT, _CHOICE)
@@ -133,7 +105,6 @@ def read_question(
     newest: str = "",
     subjects: Iterable[str] = (),
     medicines: Iterable[str] = (),
-    parties: Iterable[Iterable[str]] = (),
 ) -> Question:
     """The question with its terms.
 
@@ -143,32 +114,21 @@ def read_question(
         newest: The last thing the user wrote, where ``text`` was completed from the questions before it.
         subjects: Names and classes of the drugs that the question names.
         medicines: The names among them.
-        parties: The names and classes of each medicine or class.
     """
     told = {term.term: term for term in known}
-    stems = tuple(stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told)
-    forbidden = _FORBIDDEN if _FORBIDS.search(text) else ""
-    stems += ordered_terms(forbidden)
-    asked = " ".join([text, forbidden, *(form for stem in stems if stem in told for form in told[stem].also)])
-    new = set(ordered_terms(newest)) if newest != text else set[str]()
-    letters = term_set(" ".join(_LETTERS.findall(text)))
-    stems = tuple(
-        stem for stem in stems if stem not in letters or (stem in told and any(map(term_set, told[stem].also)))
-    )
-    also = [[frozenset(ordered_terms(form)) for form in told[stem].also] if stem in told else [] for stem in stems]
+    stems = [stem for stem in dict.fromkeys(ordered_terms(without_values(text))) if stem in told or not told]
+    also = [told[stem].also if stem in told else () for stem in stems]
+    asked = " ".join([text, *(form for forms in also for form in forms)])
     return Question(
         text,
         tuple(
-            (*([] if stem in letters else [frozenset({stem})]), *filter(None, more))
-            for stem, more in zip(stems, also, strict=True)
+            (frozenset({stem}), *filter(None, map(term_set, forms))) for stem, forms in zip(stems, also, strict=True)
         ),
         tuple(told[stem].weight if stem in told else None for stem in stems),
-        frozenset(place for place, stem in enumerate(stems) if stem in new),
         asked,
         tuple(filter(None, map(term_set, subjects))),
         tuple(filter(None, map(term_set, medicines))),
         (asked_sections(newest) if newest != text else frozenset()) or asked_sections(asked),
-        tuple(tuple(filter(None, map(term_set, names))) for names in parties),
     )
 
 

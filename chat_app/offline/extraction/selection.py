@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from chat_app.offline.extraction.drug_parts import HARMS
 from chat_app.offline.extraction.evidence import EvidencePassage
 from chat_app.offline.extraction.question import Question
 from chat_app.offline.extraction.scoring import WEIGHTS, Features, Scored, scored
@@ -63,18 +64,16 @@ def _quotes(
     question: Question, sharing: Sequence[Scored], everything: Sequence[Scored], room: Room
 ) -> tuple[Scored, ...]:
     """Return the best of the units ``sharing`` terms with the question, with those of ``everything`` they need."""
-    ranked = sorted(sharing, key=lambda each: (-each.score, each.place))
+    ranked = sorted(sharing, key=lambda each: -each.score)
     of_each = {each.passage.document: each for each in reversed(ranked) if each.passage.part in question.sections}
     asked = sorted(of_each.values(), key=lambda each: -each.score)
     if asked:
-        ranked = [
-            each
-            for each in ranked
-            if not each.passage.part or each.passage.part in question.quoted_sections or each.fits
-        ]
+        wanted = {"", *question.sections, *(HARMS if question.sections & HARMS else ())}
+        ranked = [each for each in ranked if each.passage.part in wanted or each.fits]
     # Units with a bound that the patient's values fulfil come first if they score well enough; others follow by score.
     enough = next((each for each in ranked if each.fits), ranked[0]).score - room.worse
     ranked.sort(key=lambda each: not (each.fits and each.score >= enough))
+    placed = {each.place: each for each in everything}
     chosen: dict[int, Scored] = {}
     length = added = 0
     # One sentence of each medicine's asked section is always quoted: its place is kept when others score higher.
@@ -82,35 +81,25 @@ def _quotes(
         full = length >= room.words and added >= BEST
         if chosen and each not in asked and (full or each.score < enough):
             break
-        together = (
-            _table(each, everything, room) if question.asks_list and each.unit.table else _together(each, everything)
-        )
-        group = [one for one in together if one.place not in chosen]
-        size = sum(one.unit.words for one in group)
+        table = [
+            one for one in everything if question.asks_list and each.unit.table and one.unit.table == each.unit.table
+        ]
+        whole = table if sum(one.unit.words for one in table) <= room.words else []
+        group = {one.place: one for one in whole or _together(each, placed) if one.place not in chosen}
         if not group or each.held < RELATED_FROM or _repeats(question, each, chosen.values()):
             continue
-        chosen.update({one.place: one for one in group})
-        length += size
+        chosen.update(group)
+        length += sum(one.unit.words for one in group.values())
         added += 1
     return tuple(chosen.values())
 
 
-def _together(each: Scored, everything: Sequence[Scored]) -> list[Scored]:
+def _together(each: Scored, placed: Mapping[int, Scored]) -> list[Scored]:
     """A unit with the one it leans on, and the exception that follows it."""
-    found = [each]
-    place = each.place - each.unit.leans
-    if each.unit.leans and place >= 0 and everything[place].passage is each.passage:
-        found.insert(0, everything[place])
-    following = everything[each.place + 1] if each.place + 1 < len(everything) else None
-    if following is not None and following.unit.limits and following.passage is each.passage:
-        found.append(following)
-    return found
-
-
-def _table(each: Scored, everything: Sequence[Scored], room: Room) -> list[Scored]:
-    """All rows of the table, when they are not too long to be shown."""
-    rows = [one for one in everything if one.unit.table == each.unit.table]
-    return rows if sum(one.unit.words for one in rows) <= room.words else [each]
+    before, after = placed.get(each.place - each.unit.leans), placed.get(each.place + 1)
+    leads = [before] if before and each.unit.leans and before.passage is each.passage else []
+    limits = [after] if after and after.unit.limits and after.passage is each.passage else []
+    return [*leads, each, *limits]
 
 
 def _repeats(question: Question, each: Scored, chosen: Iterable[Scored]) -> bool:
