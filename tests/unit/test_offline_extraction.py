@@ -379,6 +379,12 @@ def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
     assert "metformin (no dose in this label text is said to be for: intravenous), dosage:" in answer.text
 
 
+def test_the_best_sentence_of_a_passage_comes_before_those_above_it() -> None:
+    told = "Gout is common in adults. Its causes in adults vary. Adults with gout are treated with colchicine."
+    answer = compose("colchicine for gout in adults", gather([guideline(told)])).text
+    assert answer.index("treated with colchicine") < answer.index("Gout is common") < answer.index("Its causes")
+
+
 def test_what_belongs_together_stays_together() -> None:
     text = (
         "Hold the anticoagulant in these cases:\n• severe bleeding of any site\n• emergency surgery within hours\n"
