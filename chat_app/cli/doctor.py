@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Part = Literal[
     "settings", "certificate", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"
 ]
+Checked = tuple[list[str], str]
+"""The problems of a part; and a sentence for when there is none, empty where the part is not used."""
 _LEAST_FREE_BYTES = 500_000_000
 _LEAST_DAYS = 7
 _SECONDS = 5.0
@@ -73,11 +76,21 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
         return [*findings, DoctorFinding(part="services", ok=True, detail=detail)]
     try:
         async with open_app(settings) as app:
-            findings += [await _services(app), await _sessions(app), await _model(app)]
-            findings += [*await _drugs(app), *await _guidelines(app), *await _tools(app)]
+            for part, check in _CHECKS.items():
+                try:
+                    findings += _findings(part, *await check(app))
+                except (AsclepiusError, ToolError) as error:
+                    findings += _findings(part, [str(error)])
     except AsclepiusError as error:
         findings.append(DoctorFinding(part="services", ok=False, detail=str(error)))
     return findings
+
+
+def _findings(part: Part, problems: Sequence[str], fine: str = "") -> list[DoctorFinding]:
+    """Return each problem; without one the sentence ``fine``, if there is any."""
+    if problems or not fine:
+        return [DoctorFinding(part=part, ok=False, detail=problem) for problem in problems]
+    return [DoctorFinding(part=part, ok=True, detail=fine)]
 
 
 def _certificate(settings: Settings) -> list[DoctorFinding]:
@@ -124,67 +137,54 @@ async def _history(settings: Settings) -> DoctorFinding:
     return DoctorFinding(part="history", ok=not problems, detail=detail)
 
 
-async def _services(app: App) -> DoctorFinding:
-    failures = await app.services.failures()
-    if failures:
-        return DoctorFinding(part="services", ok=False, detail=" ".join(f.detail for f in failures))
+async def _services(app: App) -> Checked:
+    if failures := await app.services.failures():
+        return [" ".join(failure.detail for failure in failures)], ""
     running = ", ".join(status.name for status in await app.services.status()) or "none embedded"
-    whose = "" if app.services.owned else " (of the running asclepius)"
-    return DoctorFinding(part="services", ok=True, detail=f"{running}{whose}")
+    return [], running if app.services.owned else f"{running} (of the running asclepius)"
 
 
-async def _sessions(app: App) -> DoctorFinding:
-    try:
-        version = await app.sessions.version()
-    except AsclepiusError as error:
-        return DoctorFinding(part="sessions", ok=False, detail=str(error))
+async def _sessions(app: App) -> Checked:
+    version = await app.sessions.version()
     lacks = "" if has_fixes(version) else "; it lacks security fixes: install a version from 7.2.11 on"
-    return DoctorFinding(part="sessions", ok=True, detail=f"{version} answers{lacks}")
+    return [], f"{version} answers{lacks}"
 
 
-async def _model(app: App) -> DoctorFinding:
-    try:
-        await app.model.ping()
-    except AsclepiusError as error:
-        return DoctorFinding(part="model", ok=False, detail=str(error))
-    return DoctorFinding(part="model", ok=True, detail=_model_name(app.settings))
+async def _model(app: App) -> Checked:
+    await app.model.ping()
+    if app.settings.uses_offline_model:
+        return [], "the offline model: answers are extracts of what is loaded"
+    return [], f"{app.settings.model.model} at {app.settings.model.base_url or 'OpenAI'}"
 
 
-def _model_name(settings: Settings) -> str:
-    if settings.uses_offline_model:
-        return "the offline model: answers are extracts of what is loaded"
-    return f"{settings.model.model} at {settings.model.base_url or 'OpenAI'}"
-
-
-async def _drugs(app: App) -> list[DoctorFinding]:
-    problems = await app.drugs.check()
-    if problems:
-        return [DoctorFinding(part="drugs", ok=False, detail=problem) for problem in problems]
+async def _drugs(app: App) -> Checked:
+    if problems := await app.drugs.check():
+        return problems, ""
     found = await app.drugs.stats()
-    return [DoctorFinding(part="drugs", ok=True, detail=f"{found.records:,} medicines, {found.products:,} products")]
+    return [], f"{found.records:,} medicines, {found.products:,} products"
 
 
-async def _guidelines(app: App) -> list[DoctorFinding]:
-    try:
-        problems = [*await app.guidelines.check(), *await app.guidelines.check_own(), *await app.route.check()]
-        documents, own = await app.guidelines.documents(), await app.guidelines.own_count()
-    except ToolError as error:
-        problems, documents, own = [str(error)], [], 0
+async def _guidelines(app: App) -> Checked:
+    problems = [*await app.guidelines.check(), *await app.guidelines.check_own(), *await app.route.check()]
+    documents, own = await app.guidelines.documents(), await app.guidelines.own_count()
     if not problems and not documents:
         problems = ["No guideline is loaded. Run `asclepius guidelines add PATH`."]
-    if problems:
-        return [DoctorFinding(part="guidelines", ok=False, detail=problem) for problem in problems]
-    pages = sum(document.pages for document in documents)
     beside = f"; {own} more belong to conversations" if own else ""
-    return [DoctorFinding(part="guidelines", ok=True, detail=f"{len(documents)} documents, {pages:,} pages{beside}")]
+    return problems, f"{len(documents)} documents, {sum(document.pages for document in documents):,} pages{beside}"
 
 
-async def _tools(app: App) -> list[DoctorFinding]:
+async def _tools(app: App) -> Checked:
     """Check the tools of MCP servers, if any are listed."""
-    problems = [
-        f"{name} is missing: its MCP server does not answer, or has no such tool" for name in await app.missing_tools()
-    ]
-    if problems:
-        return [DoctorFinding(part="tools", ok=False, detail=problem) for problem in problems]
-    found = ", ".join(app.remote_tools)
-    return [DoctorFinding(part="tools", ok=True, detail=f"of MCP servers: {found}")] if found else []
+    missing = await app.missing_tools()
+    problems = [f"{name} is missing: its MCP server does not answer, or has no such tool" for name in missing]
+    return problems, f"of MCP servers: {', '.join(app.remote_tools)}" if app.remote_tools else ""
+
+
+_CHECKS: dict[Part, Callable[[App], Awaitable[Checked]]] = {
+    "services": _services,
+    "sessions": _sessions,
+    "model": _model,
+    "drugs": _drugs,
+    "guidelines": _guidelines,
+    "tools": _tools,
+}

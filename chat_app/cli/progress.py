@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App, LoadProgress
@@ -16,14 +16,23 @@ class ShowProgress(Protocol):
 
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
         """Show that ``done`` of ``total`` are complete."""
-        ...
 
 
 @contextmanager
 def progress_bars() -> Generator[ShowProgress, None, None]:
     """Show one bar per item on standard error."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        printed = ""
+
+        def print_new(what: str, done: int = 0, total: int | None = None) -> None:
+            nonlocal printed
+            del done, total
+            if what != printed:
+                printed = what
+                sys.stderr.write(f"{what}\n")
+                sys.stderr.flush()
+
+        yield print_new
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -40,42 +49,20 @@ def progress_bars() -> Generator[ShowProgress, None, None]:
         yield show
 
 
-class LoadingBars:
-    """Show the loading of ``app`` from first to last step, then print ``loaded``."""
+@contextmanager
+def loading_bars(app: App, *, loaded: str) -> Generator[Callable[[LoadProgress | None], None], None, None]:
+    """Yield a listener that shows the loading of ``app`` from first to last step, then prints ``loaded``."""
+    with ExitStack() as opened:
+        bars: ShowProgress | None = None
 
-    def __init__(self, app: App, *, loaded: str) -> None:
-        self._app = app
-        self._loaded = loaded
-        self._open = ExitStack()
-        self._bars: ShowProgress | None = None
+        def show(progress: LoadProgress | None) -> None:
+            nonlocal bars
+            if progress is None:
+                opened.close()
+                for line in app.load_problems or [loaded]:
+                    sys.stderr.write(f"{line}\n")
+                return
+            bars = bars or opened.enter_context(progress_bars())
+            bars(progress.what, progress.done, progress.total)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def show(self, progress: LoadProgress | None) -> None:
-        """Show the current state of loading; None when it is complete."""
-        if progress is None:
-            self._open.close()
-            for line in self._app.load_problems or [self._loaded]:
-                sys.stderr.write(f"{line}\n")
-            return
-        if self._bars is None:
-            self._bars = self._open.enter_context(progress_bars())
-        self._bars(progress.what, progress.done, progress.total)
-
-
-class _Lines:
-    """One line for each new item."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        del done, total
-        if what != self._last:
-            self._last = what
-            sys.stderr.write(f"{what}\n")
-            sys.stderr.flush()
+        yield show

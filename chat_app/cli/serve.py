@@ -107,6 +107,4 @@ def offline_server(
 
 def hash_password() -> None:
     """Print the hash of a password for ASCLEPIUS_USERS; prompts for the password without showing it."""
-    from chat_app.interface.security.passwords import hash_password as make
-
-    typer.echo(make(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)))
+    typer.echo(shell.ask_password())

@@ -92,6 +92,13 @@ def shell_user(settings: Settings) -> str:
     return "demo" if settings.server.auth == "demo" else f"shell:{getpass.getuser()}"
 
 
+def ask_password() -> str:
+    """Prompt for a password without showing it, and return its hash."""
+    from chat_app.interface.security.passwords import hash_password
+
+    return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
 def fail(message: str) -> NoReturn:
     """Print an error and exit with 1."""
     typer.echo(f"asclepius: {message}", err=True)

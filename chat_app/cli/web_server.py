@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chat_app.bootstrap import App, LoadProgress, open_app
 from chat_app.cli import shell
-from chat_app.cli.progress import LoadingBars
+from chat_app.cli.progress import loading_bars
 from chat_app.cli.running_app import page_of, publish_address, retract_address
 from chat_app.data_protection import PRIVATE_UMASK
 from chat_app.embedded.worker_pool import WorkerPlan, WorkerState
@@ -36,8 +36,8 @@ async def run_server(settings: Settings, listener: socket.socket) -> None:
             on_progress(message)
 
         async with open_app(settings, on_progress=tell) as app:
-            with LoadingBars(app, loaded=f"All guidelines and drugs are loaded; the page is {page}") as bars:
-                app.load_listeners.append(bars.show)
+            with loading_bars(app, loaded=f"All guidelines and drugs are loaded; the page is {page}") as show:
+                app.load_listeners.append(show)
                 yield app
 
     def tell_where(_address: str) -> None:

@@ -25,13 +25,14 @@ Name = Annotated[str, typer.Argument(help="The user's name, as at sign-in.")]
 @users_app.command("add")
 def add_user(name: Name, role: Annotated[Role, typer.Option(help="What the user may do.")] = "reader") -> None:
     """Add a user; prompts for the password without showing it."""
-    settings = _settings()
+    # Not checked: without users, ASCLEPIUS_AUTH=password is not complete yet.
+    settings = Settings()
     file = accounts_at(settings.storage.data_dir)
     if name in file.read().users:
         shell.fail(f"There already is a user {name}. Change the password with `asclepius users passwd`.")
     if not name.isprintable() or not 0 < len(name.strip()) == len(name) <= 200:
         shell.fail("A user's name has 1 to 200 printable characters, without spaces around it.")
-    account = Account(password=_ask_password(), role=role, changed=time.time())
+    account = Account(password=shell.ask_password(), role=role, changed=time.time())
     record_administration(settings, f"users add {name}, {role}")
     file.change(lambda held: Accounts(users={**held.users, name: account}))
     typer.echo(f"{name} can log in.")
@@ -40,10 +41,10 @@ def add_user(name: Name, role: Annotated[Role, typer.Option(help="What the user 
 @users_app.command("passwd")
 def change_password(name: Name) -> None:
     """Change a user's password, which ends all of the user's logins."""
-    settings = _settings()
+    settings = Settings()
     file = accounts_at(settings.storage.data_dir)
     _require(name, file.read().users)
-    hashed = _ask_password()
+    hashed = shell.ask_password()
     record_administration(settings, f"users passwd {name}")
     file.change(
         lambda held: Accounts(
@@ -56,7 +57,7 @@ def change_password(name: Name) -> None:
 @users_app.command("remove")
 def remove_user(name: Name) -> None:
     """Remove a user, whose logins and keys end at once. The conversations stay."""
-    settings = _settings()
+    settings = Settings()
     file, keys = accounts_at(settings.storage.data_dir), api_keys_at(settings.storage.data_dir)
     _require(name, file.read().users)
     record_administration(settings, f"users remove {name}")
@@ -68,7 +69,7 @@ def remove_user(name: Name) -> None:
 @users_app.command("list")
 def list_users(json: shell.Json = False) -> None:
     """List the users."""
-    users = accounts_at(_settings().storage.data_dir).read().users
+    users = accounts_at(Settings().storage.data_dir).read().users
     rows = [(name, account.role, _day(account.changed)) for name, account in sorted(users.items())]
     _show(("user", "role", "changed"), rows, json=json)
 
@@ -111,7 +112,7 @@ def new_key(
     days: Annotated[int, typer.Option(min=1, max=3650, help="Days until the key expires.")] = 90,
 ) -> None:
     """Create a key and print it; it is shown only once."""
-    settings = _settings()
+    settings = Settings()
     record_administration(settings, f"keys create {name}, {scope}")
     typer.echo(create_key(api_keys_at(settings.storage.data_dir), name, scope, days))
 
@@ -119,7 +120,7 @@ def new_key(
 @keys_app.command("revoke")
 def revoke_key(key: Annotated[str, typer.Argument(help="The key's id, from `asclepius keys list`.")]) -> None:
     """Revoke a key at once."""
-    settings = _settings()
+    settings = Settings()
     file = api_keys_at(settings.storage.data_dir)
     if key not in file.read().keys:
         shell.fail(f"There is no key {key}. `asclepius keys list` lists them.")
@@ -131,7 +132,7 @@ def revoke_key(key: Annotated[str, typer.Argument(help="The key's id, from `ascl
 @keys_app.command("list")
 def list_keys(json: shell.Json = False) -> None:
     """List the keys, without their secrets."""
-    keys = api_keys_at(_settings().storage.data_dir).read().keys
+    keys = api_keys_at(Settings().storage.data_dir).read().keys
     rows = [(name, key.user, key.scope, _day(key.created), _day(key.expires)) for name, key in keys.items()]
     _show(("key", "user", "scope", "created", "expires"), rows, json=json)
 
@@ -147,17 +148,6 @@ def record_administration(settings: Settings, what: str) -> None:
             await audit.record("administration", f"shell:{getpass.getuser()}", detail=what)
 
     shell.run(work)
-
-
-def _settings() -> Settings:
-    # Not checked: without users, ASCLEPIUS_AUTH=password is not complete yet.
-    return Settings()
-
-
-def _ask_password() -> str:
-    from chat_app.interface.security.passwords import hash_password
-
-    return hash_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
 
 def _require(name: str, users: dict[str, Account]) -> None:
