@@ -43,11 +43,7 @@ def append_line(path: Path, line: str, *, max_bytes: int = MAX_BYTES, backups: i
         with suppress(FileNotFoundError):
             if path.stat().st_size + len(data) > max_bytes:
                 _rotate(path, backups)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
-        try:
-            _write_whole(descriptor, data)
-        finally:
-            os.close(descriptor)
+        _write(path, os.O_APPEND, data)
 
 
 def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) -> None:
@@ -88,11 +84,7 @@ def shared_key(path: Path) -> bytes:
             if len(key) == 16:
                 return key
         key = secrets.token_bytes(16)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _PRIVATE)
-        try:
-            _write_whole(descriptor, key.hex().encode())
-        finally:
-            os.close(descriptor)
+        _write(path, os.O_TRUNC, key.hex().encode())
         return key
 
 
@@ -119,19 +111,17 @@ def _locked(directory: Path) -> Generator[None, None, None]:
 
 def _replace(path: Path, data: bytes) -> None:
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
     try:
-        try:
-            _write_whole(descriptor, data)
-        finally:
-            os.close(descriptor)
+        _write(fresh, os.O_EXCL, data)
         fresh.replace(path)
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
+def _write(path: Path, mode: int, data: bytes) -> None:
+    """Write all of ``data`` or nothing. ``mode`` is a flag of ``os.open``. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | mode, _PRIVATE)
     before = os.fstat(descriptor).st_size
     try:
         rest = memoryview(data)
@@ -142,6 +132,8 @@ def _write_whole(descriptor: int, data: bytes) -> None:
         with suppress(OSError):
             os.ftruncate(descriptor, before)
         raise
+    finally:
+        os.close(descriptor)
 
 
 def _rotate(path: Path, backups: int) -> None:
