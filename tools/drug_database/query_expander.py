@@ -110,7 +110,7 @@ class QueryExpander:
         if len(text) < _SHORTEST_NAME:
             return None
         ordinary = all(is_ordinary(word.folded) or word.folded in CONTEXT for word in words)
-        if alias is not None and not (ordinary and _is_lower(words)):
+        if alias is not None and not (ordinary and all(word.typed == word.typed.lower() for word in words)):
             return self._by_alias(text, alias)
         if group := self._aliases.drug_class(text):
             return self._of_class(text, group)
@@ -188,7 +188,3 @@ def _core_members(index: NameIndex, group: ClassAlias) -> list[int]:
 def _others(terms: Iterable[str], asked: str) -> tuple[str, ...]:
     """Return each term once, without the asked one."""
     return tuple({fold_name(term): term for term in reversed(list(terms)) if fold_name(term) != asked}.values())[::-1]
-
-
-def _is_lower(words: Sequence[_Word]) -> bool:
-    return all(word.typed == word.typed.lower() for word in words)

@@ -228,7 +228,7 @@ class _Calculator:
             self._read_quantities(fields, words, part)
             read = {name: part.given.get(name) for name in fields}
             found.append({**read, choice: option})
-        return found if all(any(_is_measured(value) for value in one.values()) for one in found) else []
+        return found if all(any(isinstance(value, dict) for value in one.values()) for one in found) else []
 
 
 def _measurements(calculators: Sequence[_Calculator]) -> list[str]:
@@ -241,13 +241,9 @@ def _measurements(calculators: Sequence[_Calculator]) -> list[str]:
     return sorted({name for schema in measured for name in listed(schema["description"], "Also")} - criteria)
 
 
-def _is_measured(value: object) -> bool:
-    return isinstance(value, dict)
-
-
 def _keep(reading: _Reading, name: str, stated: Sequence[Measured]) -> None:
     """Keep the one value that is stated; of several different ones none is the input."""
-    free = [one for one in stated if not _taken(one, reading.spans)]
+    free = [one for one in stated if not any(start < one.end and one.start < end for start, end in reading.spans)]
     reading.spans += [(one.start, one.end) for one in free]
     found = [one for one in free if not one.is_other]
     usual = next((one.unit for one in found if one.unit), "")
@@ -256,10 +252,6 @@ def _keep(reading: _Reading, name: str, stated: Sequence[Measured]) -> None:
         reading.given[name] = {"value": found[0].value, "unit": found[0].unit}
     elif found:
         reading.unclear.add(name)
-
-
-def _taken(found: Measured, spans: Sequence[Span]) -> bool:
-    return any(start < found.end and found.start < end for start, end in spans)
 
 
 def _is_quantity(schema: object) -> bool:

@@ -4,8 +4,8 @@ import math
 import operator
 import re
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import orjson
 
@@ -22,6 +22,14 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 DEFAULT_RESULTS: Final = 20
 _BM25_HALF: Final = 4.0
 """A BM25 score that gives half of the highest score."""
+_COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
 
 
 # The best chunks first, and only then what belongs to them: a common word matches nearly all chunks.
@@ -142,24 +150,7 @@ def matches_filter(condition: Filter | None, attributes: Json) -> bool:
 
 def _compares(condition: ComparisonFilter, value: Any) -> bool:
     wanted = condition.value
-    match condition.type:
-        case "eq":
-            return bool(value == wanted)
-        case "ne":
-            return bool(value != wanted)
-        case "in":
-            return isinstance(wanted, list) and value in wanted
-        case "nin":
-            return isinstance(wanted, list) and value not in wanted
-        case "gt" | "gte" | "lt" | "lte":
-            return _orders(condition.type, value, wanted)
-        case _:
-            assert_never(condition.type)
-
-
-def _orders(kind: str, value: Any, wanted: Any) -> bool:
-    numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
-    if not numbers and not (isinstance(value, str) and isinstance(wanted, str)):
-        return False
-    compare = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}[kind]
-    return bool(compare(value, wanted))
+    if condition.type in {"in", "nin"}:
+        return isinstance(wanted, list) and (value in wanted) is (condition.type == "in")
+    alike = any(isinstance(value, kind) and isinstance(wanted, kind) for kind in (int | float, str))
+    return (alike or condition.type in {"eq", "ne"}) and bool(_COMPARISONS[condition.type](value, wanted))
