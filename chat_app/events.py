@@ -10,10 +10,8 @@ the text that precedes its event. The marker that the model wrote for it (``[4]`
 ``CitationAdded.marker`` contains it.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from uuid import uuid4
 
 import orjson
@@ -40,7 +38,7 @@ class RawResponsesStreamEvent(Frozen):
     data: SerializeAsAny[StreamEvent]
 
     @classmethod
-    def of(cls, event: ResponseEvent) -> RawResponsesStreamEvent:
+    def of(cls, event: ResponseEvent) -> Self:
         """Return ``event`` as one of the turn."""
         return cls(data=StreamEvent.model_validate(event.body) if isinstance(event, OutputTextDelta) else event)
 

@@ -3,13 +3,11 @@
 Everything here is plain data; nothing imports the app.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -111,7 +109,7 @@ class ToolPresentation(Frozen):
     """By language code: the title and the tool's phrases, by their English text."""
 
     @classmethod
-    def of_name(cls, name: str) -> ToolPresentation:
+    def of_name(cls, name: str) -> Self:
         """Derive the presentation of a tool that has none: ``get_weather`` becomes ``Get weather``."""
         return cls(title=name.replace("_", " ").strip().capitalize() or "Tool")
 

@@ -4,11 +4,9 @@ While the reader is slow, queued text deltas are joined with the next one; when 
 producer waits. Order is kept and nothing is lost.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
-from typing import Generic, TypeVar, cast
+from typing import Generic, Self, TypeVar, cast
 
 from chat_app.events import TextDelta
 
@@ -54,7 +52,7 @@ class EventChannel(Generic[E]):
         self._readable.set()
         self._writable.set()
 
-    def __aiter__(self) -> EventChannel[E]:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> E:

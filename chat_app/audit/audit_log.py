@@ -68,11 +68,9 @@ class AuditLog(Protocol):
         Raises:
             AuditUnavailable: The entry cannot be written, so the action must not happen.
         """
-        ...
 
     async def catch_up(self) -> None:
         """Store entries that waited for the database. Raises ``OSError``."""
-        ...
 
 
 class SilentAuditLog:

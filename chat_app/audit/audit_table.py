@@ -4,8 +4,6 @@ Each row's hash covers its fields and the hash before it, and ``audit_ends`` hol
 finds a changed, removed or inserted row. While the database is down, entries wait in a file of the data directory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -15,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, Self, get_args
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -57,7 +55,7 @@ class AuditEntry(Frozen):
     previous: str = ""
     hash: str = ""
 
-    def hashed(self, seq: int, previous: str) -> AuditEntry:
+    def hashed(self, seq: int, previous: str) -> Self:
         """Return the entry at its place in the chain."""
         fields = self.model_dump(exclude={"seq", "previous", "hash"})
         line = json.dumps([seq, previous, fields], sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -45,11 +45,9 @@ class GeneratorObserver(Protocol):
 
     def call_started(self, call: GeneratorCall) -> None:
         """Handle the start of ``call``, before its prompt is rendered."""
-        ...
 
     def call_ended(self, call: GeneratorCall, output: GeneratorOutput[Any] | None) -> None:
         """Handle the end of ``call``; ``output`` is None when it could not start."""
-        ...
 
 
 def notify_started(observers: Sequence[GeneratorObserver], call: GeneratorCall) -> None:

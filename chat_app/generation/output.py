@@ -38,7 +38,6 @@ class OutputProcessor(Protocol):
 
     def __call__(self, text: str, /) -> Any:
         """Return the data in ``text``."""
-        ...
 
 
 class PydanticProcessor(Generic[T]):

@@ -4,11 +4,9 @@ A variable without a value is an error, not an empty string. Templates come from
 values are inserted unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from jinja2 import Environment, StrictUndefined, UndefinedError, meta
 
@@ -30,13 +28,13 @@ class Prompt:
         """The variables of the template, sorted."""
 
     @classmethod
-    def from_file(cls, path: Path, *, preset: Mapping[str, Any] | None = None) -> Prompt:
+    def from_file(cls, path: Path, *, preset: Mapping[str, Any] | None = None) -> Self:
         """Read the template from a file, whose stem is the prompt's name."""
         return cls(path.read_text(encoding="utf-8"), preset=preset, name=path.stem)
 
-    def with_preset(self, **values: Any) -> Prompt:
+    def with_preset(self, **values: Any) -> Self:
         """Return the same template with further preset values."""
-        return Prompt(self.template_string, preset={**self.preset, **values}, name=self.name)
+        return type(self)(self.template_string, preset={**self.preset, **values}, name=self.name)
 
     def render(self, **values: Any) -> str:
         """Return the text; raise ``ConfigurationError`` that names a variable without a value."""

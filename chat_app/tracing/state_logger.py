@@ -8,15 +8,13 @@ A state is added only when it differs from the last one of that name. A template
 preset values are kept only on request.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import JsonValue
 
@@ -41,7 +39,7 @@ class PromptState:
     preset: Mapping[str, Any]
 
     @classmethod
-    def of(cls, prompt: Prompt) -> PromptState:
+    def of(cls, prompt: Prompt) -> Self:
         """Return the present state of ``prompt``."""
         return cls(prompt.template_string, tuple(prompt.variables), dict(prompt.preset))
 

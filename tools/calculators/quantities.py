@@ -4,9 +4,7 @@ Each class lists its units, and the factor of each to the first. A value outside
 of the unit, so the tool asks instead of computing.
 """
 
-from __future__ import annotations
-
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 from tools.calculators.models import InputNeeded
 from tools.calculators.wording import either, translate
@@ -46,7 +44,7 @@ class Quantity(Frozen, Generic[Unit]):
         given = f"{self.value:g} {translate(self.unit or first)}"
         return given if self.unit in {None, first} else f"{given} ({self.amount:.4g} {translate(first)})"
 
-    def checked(self, label: str) -> tuple[Quantity[Unit], str]:
+    def checked(self, label: str) -> tuple[Self, str]:
         """Return the quantity with a unit, and a note if the unit was inferred; raise ``InputNeeded``."""
         units = self.units()
         low, high = self.PLAUSIBLE

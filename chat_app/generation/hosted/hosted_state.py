@@ -3,8 +3,6 @@
 Written whole and renamed, so that a sync that is killed goes on where it stopped; one sync at a time holds the lock.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib
@@ -12,6 +10,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
@@ -40,11 +39,11 @@ class HostedState(Frozen):
         """Return the upload of a guideline's version."""
         return next((f for f in self.files if (f.document_id, f.version) == (document_id, version)), None)
 
-    def with_file(self, file: UploadedFile) -> HostedState:
+    def with_file(self, file: UploadedFile) -> Self:
         """Return a copy with ``file`` added, or replaced where its file id is known."""
         return self.without(file.file_id).model_copy(update={"files": (*self.without(file.file_id).files, file)})
 
-    def without(self, file_id: str) -> HostedState:
+    def without(self, file_id: str) -> Self:
         """Return a copy without the file."""
         return self.model_copy(update={"files": tuple(f for f in self.files if f.file_id != file_id)})
 

@@ -1,9 +1,7 @@
 """Settings of a conversation on the page: sources, length, language and models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol, get_args
+from typing import Annotated, Any, Protocol, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,7 +37,7 @@ class PageOptions(BaseModel):
     models: tuple[str, ...] = ()
     """Models to ask; none for the default one."""
 
-    def with_documents(self, added: Sequence[str]) -> PageOptions:
+    def with_documents(self, added: Sequence[str]) -> Self:
         """Return the options with ``added`` among the selected guidelines, if any are selected."""
         if not self.documents or set(added) <= set(self.documents):
             return self

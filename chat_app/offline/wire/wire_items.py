@@ -1,12 +1,10 @@
 """Validated input items of a request."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -37,7 +35,7 @@ class Part(Open):
     image_url: str | None = None
 
     @model_validator(mode="after")
-    def _can_be_read(self) -> Part:
+    def _can_be_read(self) -> Self:
         if self.type in _SPOKEN and self.text is None:
             raise ValueError("'text' is missing")
         if self.type in {"input_file", "input_audio"}:

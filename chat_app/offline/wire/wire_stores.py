@@ -1,8 +1,6 @@
 """Request bodies of ``/v1/vector_stores``."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -39,7 +37,7 @@ class StaticChunking(Closed):
     static: StaticSizes
 
     @model_validator(mode="after")
-    def _at_most_half(self) -> StaticChunking:
+    def _at_most_half(self) -> Self:
         if self.static.chunk_overlap_tokens * 2 > self.static.max_chunk_size_tokens:
             raise ValueError("chunk_overlap_tokens must be at most half of max_chunk_size_tokens")
         return self

@@ -10,8 +10,6 @@ Every file is written whole beside its place and then renamed, so a process that
 one. Processes share the folder through the file system alone: each search sees what the last rename made.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os
@@ -24,6 +22,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tools.documents.models import Extraction, PageContent, StoredPassage
 from tools.documents.version_files import Lexicon, parsed, parsed_lines
@@ -46,7 +45,7 @@ class VersionRef:
         return f"{self.document}@{self.key}"
 
     @classmethod
-    def parse(cls, text: str) -> VersionRef | None:
+    def parse(cls, text: str) -> Self | None:
         """Return the version that ``text`` names; None for another text."""
         match = _VERSION_ID.fullmatch(text)
         return cls(match[1], match[2]) if match else None

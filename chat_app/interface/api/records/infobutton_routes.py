@@ -4,9 +4,7 @@ Without a response type the reader gets the page with the question filled in and
 guideline passages need a login or an API key.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
@@ -70,7 +68,7 @@ class InfobuttonQuery(BaseModel):
         return {name: "".join(c if c.isprintable() else " " for c in str(part)) for name, part in value.items() if part}
 
     @model_validator(mode="after")
-    def _asks_something(self) -> InfobuttonQuery:
+    def _asks_something(self) -> Self:
         if not (self.code or self.name):
             raise ValueError("mainSearchCriteria is missing")
         return self
