@@ -25,14 +25,7 @@ from chat_app.batches import Batches
 from chat_app.database.database_engine import database_engine, database_url, in_transaction
 from chat_app.database.migrations import migrate
 from chat_app.interface.history.branches import MAIN, conversations_of, is_conversation_key
-from chat_app.interface.history.history_rows import (
-    decoded_value,
-    element_of,
-    hit,
-    kept,
-    step_of,
-    thread_of,
-)
+from chat_app.interface.history.history_rows import Row, decoded_value, element_of, hit, kept, step_of, thread_of
 from chat_app.interface.history.history_statements import (
     AFTER_CURSOR,
     DELETE_STEP,
@@ -161,8 +154,7 @@ class History(SQLAlchemyDataLayer):
 
     async def owner_of(self, kind: str, identifier: str) -> str | None:
         """Return the owner of a ``thread``, ``step``, ``element`` or ``feedback``; None when it does not exist."""
-        async with self.engine.connect() as connection:
-            rows = await rows_of(connection, OWNERS[kind], id=identifier)
+        rows = await self._rows(OWNERS[kind], id=identifier)
         return rows[0]["owner"] if rows else None
 
     async def list_threads(self, pagination: Pagination, filters: ThreadFilter) -> PaginatedResponse[ThreadDict]:
@@ -181,9 +173,8 @@ class History(SQLAlchemyDataLayer):
         if pagination.cursor:
             where.append(AFTER_CURSOR)
             parameters["cursor"] = pagination.cursor
-        async with self.engine.connect() as connection:
-            query = f"SELECT t.*{found} FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
-            rows = await rows_of(connection, query, **parameters)
+        query = f"SELECT t.*{found} FROM threads t WHERE {' AND '.join(where)} {NEWEST_FIRST}"  # noqa: S608 - constants
+        rows = await self._rows(query, **parameters)
         page = [thread_of(row) for row in rows[:first]]
         if filters.search:
             # Chainlit's search shows nothing but the name.
@@ -198,8 +189,7 @@ class History(SQLAlchemyDataLayer):
 
     async def metadata_of(self, thread_id: str) -> dict[str, Any]:
         """Return a conversation's metadata; empty for one that does not exist."""
-        async with self.engine.connect() as connection:
-            rows = await rows_of(connection, 'SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
+        rows = await self._rows('SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
         return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
 
     async def delete_thread(self, thread_id: str) -> None:
@@ -212,6 +202,10 @@ class History(SQLAlchemyDataLayer):
             await connection.execute(text('DELETE FROM threads WHERE "id" = :id'), {"id": thread_id})
         await self._truncate_log()
 
+    async def _rows(self, query: str, **values: Any) -> list[Row]:
+        async with self.engine.connect() as connection:
+            return await rows_of(connection, query, **values)
+
     async def _truncate_log(self) -> None:
         """Remove what was deleted from SQLite's log as well; readers may prevent that until the next time."""
         if self.engine.dialect.name == "sqlite":
@@ -220,15 +214,13 @@ class History(SQLAlchemyDataLayer):
 
     async def threads_of(self, owner: str) -> list[str]:
         """Return all conversations of ``owner``."""
-        async with self.engine.connect() as connection:
-            query = 'SELECT "id" FROM threads WHERE "userIdentifier" = :owner ORDER BY "createdAt"'
-            return [row["id"] for row in await rows_of(connection, query, owner=owner)]
+        query = 'SELECT "id" FROM threads WHERE "userIdentifier" = :owner ORDER BY "createdAt"'
+        return [row["id"] for row in await self._rows(query, owner=owner)]
 
     async def threads_before(self, time: str) -> list[str]:
         """Return the conversations that were last used before ``time``, as ``now()`` writes it."""
-        async with self.engine.connect() as connection:
-            query = 'SELECT "id" FROM threads WHERE "updatedAt" < :time ORDER BY "updatedAt"'
-            return [row["id"] for row in await rows_of(connection, query, time=time)]
+        query = 'SELECT "id" FROM threads WHERE "updatedAt" < :time ORDER BY "updatedAt"'
+        return [row["id"] for row in await self._rows(query, time=time)]
 
     async def delete_user(self, owner: str) -> None:
         """Delete the user, once their conversations are deleted."""
@@ -243,9 +235,8 @@ class History(SQLAlchemyDataLayer):
 
     async def threads_with(self, conversation_id: str, owner: str) -> list[str]:
         """Return the threads of ``owner`` that continue the session store's conversation of this id."""
-        async with self.engine.connect() as connection:
-            query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
-            rows = await rows_of(connection, query, owner=owner, id=f"%{conversation_id}%")
+        query = 'SELECT "id", "metadata" FROM threads WHERE "userIdentifier" = :owner AND "metadata" LIKE :id'
+        rows = await self._rows(query, owner=owner, id=f"%{conversation_id}%")
         return [row["id"] for row in rows if conversation_id in conversations_of(decoded_value(row["metadata"], {}))]
 
     # -- steps and elements --------------------------------------------------------------------------------------
@@ -295,9 +286,8 @@ class History(SQLAlchemyDataLayer):
         """Do nothing: uploaded files are not kept, and references are written with their turn."""
 
     async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
-        async with self.engine.connect() as connection:
-            query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
-            rows = await rows_of(connection, query, thread=thread_id, id=element_id)
+        query = 'SELECT * FROM elements WHERE "threadId" = :thread AND "id" = :id'
+        rows = await self._rows(query, thread=thread_id, id=element_id)
         return element_of(rows[0]) if rows else None
 
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
