@@ -5,14 +5,13 @@ of each enzyme. A label's sentence is searched for the longest wording at each p
 thiazides and not every diuretic.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from tools.drug_database.names.aliases import singular
-from tools.drug_database.names.name_keys import DATA, base_moiety
+from tools.drug_database.names.name_keys import base_moiety, shipped
 from tools.language.folding import fold_name
 from tools.types import Frozen
 
@@ -229,4 +228,4 @@ def _is_written(words: Tokens, sentence: str) -> bool:
 @cache
 def label_terms() -> LabelTerms:
     """Return the vocabulary of ``data/label_terms.json``."""
-    return LabelTerms(TermFile.model_validate(json.loads((DATA / "label_terms.json").read_text(encoding="utf-8"))))
+    return LabelTerms(shipped("label_terms.json", TermFile))
