@@ -17,7 +17,12 @@ STATEMENTS = Path(__file__).parents[1] / "support" / "statements"
 
 @pytest.mark.parametrize(
     ("name", "least_precision", "least_recall"),
-    [("label_statements", 0.95, 0.90), ("rephrased_statements", 0.94, 0.89), ("edited_statements", 0.96, 0.92)],
+    [
+        ("label_statements", 0.95, 0.90),
+        ("rephrased_statements", 0.95, 0.87),
+        ("edited_statements", 0.97, 0.91),
+        ("twin_statements", 0.93, 0.87),
+    ],
 )
 async def test_edits_by_hand_are_found(milvus_uri: str, name: str, least_precision: float, least_recall: float) -> None:
     """Edits of FDA labels and an opioid guideline; half of the rephrased ones were used to improve the check."""

@@ -360,3 +360,40 @@ DENIED = (
 )
 def test_negations_and_multiples_in_other_words(statement: str, reason: str) -> None:
     assert set(reasons(statement, DENIED)) == ({reason} if reason else set())
+
+
+REWORDED = (
+    "Alpha did not change the clearance of beta in healthy adults. Do not exceed doses greater than 10 mg of "
+    "gamma in renal impairment. Total daily doses greater than 50 mg of delta are not recommended. Because assays"
+    " are not always predictive of the response in adults, this tablet should be used in pregnancy only if "
+    "needed. The safe use of epsilon in pregnancy has not been established, since there are no adequate studies "
+    "in pregnant women. Zeta 600 mg daily for 7 days lowered exposure by 66 %, see part (7). A trough effect of "
+    "50 to 75 % remained. Diuresis usually begins within one hour and persists for 24 hours or longer. It is best"
+    " for a full 24-hour period."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Alpha made no difference to the clearance of beta in healthy adults.", ""),
+        ("Alpha changed the clearance of beta in healthy adults.", "negation"),
+        ("In renal impairment the dose of gamma should not exceed 10 mg.", ""),
+        ("In renal impairment doses of gamma exceeding 10 mg are given.", "negation"),
+        ("A total daily dose of delta must be no more than 50 mg.", ""),
+        ("A total daily dose of delta of no more than 50 mg is not recommended.", "negation"),
+        ("This tablet should be used in pregnancy only if needed.", ""),
+        ("Because assays are not always predictive of it, this tablet should not be used in pregnancy.", "negation"),
+        ("As adequate studies in pregnant women are lacking, safe use of epsilon in pregnancy is not established.", ""),
+        (
+            "As adequate studies in pregnant women are lacking, safe use of epsilon in pregnancy is established.",
+            "negation",
+        ),
+        ("Zeta 600 mg once a day for seven days lowered exposure by two thirds (66 %).", ""),
+        ("Zeta 600 mg once a day for seven months lowered exposure by 66 %.", "unit"),
+        ("Half to three quarters (50 to 75 %) of the trough effect remained.", ""),
+        ("Diuresis usually starts within an hour and lasts 24 hours or more.", ""),
+    ],
+)
+def test_true_statements_in_other_words_are_not_doubted(statement: str, reason: str) -> None:
+    assert set(reasons(statement, REWORDED)) == ({reason} if reason else set())

@@ -89,7 +89,9 @@ _FIGURE: Final = re.compile(
     r"(?P<number>\d(?<![a-z\d.]\d)\d*(?:\.\d+)?)(?![a-z\d]*[a-z]\d)"
     rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z])(?P<per>(?: ?/ ?| per )(?:{_UNIT})(?![a-z]))?)?"
 )
-_WORD_FIGURE: Final = re.compile(rf"\b(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b(?:[ -](?P<unit>{_UNIT})(?![a-z]))?")
+_WORD_FIGURE: Final = re.compile(
+    rf"\b(?P<number>{'|'.join(_MULTIPLES)})(?:fold)?\b(?![ -](?:thirds|quarters)\b)(?:[ -](?P<unit>{_UNIT})(?![a-z]))?"
+)
 _RANGE: Final = re.compile(r" ?(?:-|–|to|and|or|/) ?")
 BELOW: Final = (
     r"≤|<=?|\b(?:below|under|less than|lower than|fewer than|at most|up to|no more than|not more than"
@@ -100,7 +102,8 @@ ABOVE: Final = (
     r"|longer than|no(?:t)? (?:less|fewer|lower) than|über|mindestens|mehr als)"
 )
 _BEFORE: Final = re.compile(
-    rf"(?:(?P<down>{BELOW})|(?P<up>{ABOVE})|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
+    rf"(?:(?P<down>{BELOW}|\bnot (?:to )?exceed(?: [a-z]+){{1,4}})|(?P<up>{ABOVE})"
+    r"|(?P<near>[~≈]|\b(?:about|approximately|around|roughly|nearly|etwa|rund)))"
     rf" ?(?:every )?(?:{DECIMAL} ?(?:/|to|-|–) ?)?$"
 )
 """A bound before a figure, or before the first figure of its range."""
@@ -268,7 +271,8 @@ def joins(text: str) -> bool:
 def compare(figure: Figure, sources: Sequence[Figure]) -> Literal["same", "unit", "bound", "number"]:
     """Return whether ``sources`` hold ``figure``, or in what the nearest of them differs."""
     equal = [source for source in sources if equals(figure, source)]
-    if equal:
+    other_unit = any(source.value == figure.value and source.unit and source not in equal for source in sources)
+    if equal and (not other_unit or any(source.unit for source in equal)):
         return "bound" if all({figure.bound, source.bound} == {"up", "down"} for source in equal) else "same"
     return "unit" if any(source.value == figure.value for source in sources) else "number"
 

@@ -21,6 +21,8 @@ _PART: Final = re.compile(r"[,()]|\b(?:and|or|then|versus|vs|compared (?:to|with
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _RATE: Final = "rate"
+_UNBOUND: Final = (_RATE, "time", "long time")
+"""Kinds that a sentence as a whole may have: the words beside a duration differ from writer to writer."""
 
 
 class _Amount(NamedTuple):
@@ -43,17 +45,17 @@ class Binding(NamedTuple):
 def misbound(statement: str, nearest: Iterable[str], sentences: Iterable[str]) -> list[str]:
     """Return the amounts whose terms the sentences have beside another amount, and fewer of them beside this one."""
     near = _bindings(nearest)
-    said = [one for one in bindings(statement) if not any(_holds(other, one) for other in near)]
+    said = [
+        one
+        for one in bindings(statement)
+        if not any(one.amounts <= other.amounts and one.terms <= other.terms for other in near)
+    ]
     found = _bindings(sentences) if said else []
     return [one.words for one in said if is_elsewhere(one, [other for other in found if other.kind == one.kind])]
 
 
 def _bindings(sentences: Iterable[str]) -> list[Binding]:
     return [one for sentence in sentences if _DIGIT.search(sentence) for one in bindings(sentence)]
-
-
-def _holds(source: Binding, said: Binding) -> bool:
-    return said.amounts <= source.amounts and said.terms <= source.terms
 
 
 def is_elsewhere(said: Binding, found: Sequence[Binding]) -> bool:
@@ -103,7 +105,7 @@ def _of_clause(
         ]
         for part in parts
     ]
-    for kind in {one.kind for one in amounts} - {_RATE}:
+    for kind in {one.kind for one in amounts}.difference(_UNBOUND):
         spans: list[list[_Amount]] = []
         for one in amounts:
             if one.kind == kind and spans and (spans[-1][-1].start, one.start) in inside:

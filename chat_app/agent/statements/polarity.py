@@ -29,12 +29,15 @@ _NO_NEGATION: Final = re.compile(
     r"(?:avoid\w*|contraindicat\w*|withh\w+|unnecessary|inappropriate|ineffective|unsafe))\b"
 )
 """Words that only seem to negate, with those of which both is said, such as "with or without fever"."""
-_ABBREVIATED: Final = re.compile(r"\((\S+)\)")
-_BREAK: Final = re.compile(r"[.;:()]|\b(?:but|however|although|whereas|while)\b")
+_BREAK: Final = re.compile(
+    r"[.;:()]|\b(?:but|however|although|whereas|while)\b|, (?=(?:the|an?|this|it|they|these|there)\b)"
+)
 _SCOPE: Final = 6
 """Terms that a negation covers."""
 _NEAR: Final = 3
 """Terms that a negation of a noun covers."""
+_VERBATIM: Final = 0.9
+"""Share of the terms of a statement in a sentence from which their negations cover the same terms."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LIMIT: Final = re.compile(
     r"\bat (?:least|most)\b|\d\S*(?: \w+)? (?:or|and) (?:more|less|longer|shorter|older|younger|over|under|higher"
@@ -59,7 +62,7 @@ class Polarity(NamedTuple):
 @lru_cache(maxsize=4_096)
 def polarity(sentence: str) -> Polarity:
     """Return which terms are inside and outside of the scope of a negation; two negations cancel out."""
-    text = _NO_NEGATION.sub(" ", _ABBREVIATED.sub(r"\1", sentence.casefold()))
+    text = _NO_NEGATION.sub(" ", sentence.casefold())
     signs: dict[bool, set[str]] = {True: set(), False: set()}
     scopes: dict[tuple[str, tuple[bool, bool]], frozenset[str]] = {}
     for clause in _BREAK.split(text):
@@ -72,7 +75,8 @@ def polarity(sentence: str) -> Polarity:
             words += _families(clause[start : found.start()])
             follows = clause[found.end() :].lstrip(" -").partition(" " if found[0] == "non" else ",")[0]
             near = len(terms(follows)) if found["near"] else _SCOPE
-            first = len(words) - _SCOPE if found["around"] else len(words)
+            # What ends its clause denies what is before it: "studies are lacking".
+            first = len(words) - (_SCOPE if found["around"] else 0 if near else _NEAR)
             covered.append(range(first, len(words) + min(near, _NEAR if found["near"] else _SCOPE)))
             heads.append(len(words))
             kinds.append((found["near"] is not None, found["around"] is not None))
@@ -95,18 +99,21 @@ def reverses(statement: str, sources: Sequence[str]) -> bool:
     Both at once is the same again: what must not be stopped is continued.
     """
     found = [(opposites(statement, source), _denies(statement, source)) for source in sources]
-    if all(len(words) > 1 or bool(words) != denies for words, denies in found):
-        return True
-    stated = frozenset[str]().union(*(words for words, denies in found if not denies))
-    return bool(stated) and not stated <= {term(word) for source in sources for word in _words(source)}
+    return all(len(words) > 1 or bool(words) != denies for words, denies in found)
 
 
 def _denies(statement: str, source: str) -> bool:
-    """Return whether one sentence has a negation of shared terms more, which turns some of them."""
+    """Return whether one sentence has a negation of shared terms more, which turns some of them.
+
+    As many negations in each are the same ones when the words are others, whatever terms they cover.
+    """
     if not (_negates(statement) or _negates(source)):
         return False
     one, other = polarity(statement), polarity(source)
-    shared = (one.denied | one.affirmed) & (other.denied | other.affirmed)
+    said = one.denied | one.affirmed
+    shared = said & (other.denied | other.affirmed)
+    if len(one.scopes) == len(other.scopes) and len(shared) < _VERBATIM * len(said):
+        return False
     negations = [sum(not scope.isdisjoint(shared) for scope in each.scopes) for each in (one, other)]
     if sum(negations) % 2 == 0:
         return False

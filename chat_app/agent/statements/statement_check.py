@@ -86,15 +86,16 @@ class StatementCheck:
         """Return which of ``claims`` are not found in their passages."""
         found = {position: self._problems(claim) for position, claim in enumerate(claims)}
         doubted = await self._verifier.unsupported(claims) if self._verifier and claims else None
+        model: dict[int, tuple[SupportReason]] = dict.fromkeys(doubted or (), ("model",))
         marked = [
             UnsupportedStatement(
                 text=claim.text,
                 numbers=tuple(claim.cited),
-                reasons=(*dict.fromkeys(reason for reason, _ in found[position]), *_model(position, doubted)),
+                reasons=(*dict.fromkeys(reason for reason, _ in found[position]), *model.get(position, ())),
                 details=tuple(dict.fromkeys(detail for _, detail in found[position] if detail)),
             )
             for position, claim in enumerate(claims)
-            if found[position] or position in (doubted or ())
+            if found[position] or position in model
         ]
         verifier = self._verifier.model if self._verifier and doubted is not None else ""
         return StatementsChecked(checked=len(claims), unsupported=tuple(marked), verifier=verifier)
@@ -103,7 +104,3 @@ class StatementCheck:
         problems = unsupported(claim.text, tuple(claim.cited.values()), self._ingredients)
         # Of a negation or the whole wording there is nothing to name but the statement itself.
         return [(reason, detail if detail != claim.text else "") for reason, detail in problems]
-
-
-def _model(position: int, doubted: frozenset[int] | None) -> tuple[SupportReason, ...]:
-    return ("model",) if doubted and position in doubted else ()

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from chat_app.agent.statements.alignment import exchanges, numbers, other_number, substitutions
 from chat_app.agent.statements.bindings import misbound
-from chat_app.agent.statements.polarity import opposites, reverses
+from chat_app.agent.statements.polarity import reverses
 from chat_app.events import SupportReason
 from tools.language.figures import Figure, Rate, compare, figures, rates, with_decimal_points
 from tools.language.inn_stems import has_drug_stem
@@ -131,10 +131,12 @@ def unsupported(
             for one in misbound(plain, [unit.text for unit in alike], [unit.text for unit in units])
         ]
     if is_english and alike and reverses(plain, [unit.text for unit in alike]):
-        found.append(Problem("negation", plain))
+        # With the other bound as well it is the same again: what must not be above 50 is at most 50.
+        rest = [one for one in found if one.reason != "negation"]
+        found = rest if rest != found else [*found, Problem("negation", plain)]
     elif is_english and alike and not found:
         found += _misplaced(plain, repeated, sources)
-        if all(exchanges(plain, unit.text) and not opposites(plain, unit.text) for unit in alike):
+        if all(exchanges(plain, unit.text) for unit in alike):
             found.append(Problem("wording", plain))
     if is_english and not found and not alike and len(said) >= _FEWEST_TERMS:
         known = frozenset().union(*(source.terms for source in sources))
@@ -213,7 +215,7 @@ def _adds_figures(statement: str, repeated: Sequence[_Unit]) -> bool:
 def _names(
     statement: str, sources: Sequence[_Source], repeated: Sequence[_Unit], ingredients: Ingredients | None
 ) -> list[Problem]:
-    look_up = ingredients or _no_ingredients
+    look_up: Ingredients = ingredients or (lambda _: frozenset())
     codes = set(_CODE.findall(statement.casefold())).difference(*(source.codes for source in sources))
     problems = [Problem("name", code) for code in sorted(codes)]
     said = dict.fromkeys(_WORD.findall(statement.casefold()))
@@ -235,7 +237,3 @@ def _replaced(sentence: str, said: Collection[str], look_up: Ingredients) -> boo
     """Return whether ``sentence`` names a medicine that the statement, which repeats it, does not."""
     lacking = (word for word in _WORD.findall(sentence.casefold()) if word not in said)
     return any(look_up(word) or has_drug_stem(word) for word in lacking)
-
-
-def _no_ingredients(_: str) -> frozenset[str]:
-    return frozenset()
