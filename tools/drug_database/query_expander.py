@@ -1,7 +1,7 @@
 """Expand the words of a clinical question from data: brand and generic, class and member, abbreviations, translations.
 
 The names come from the index (any loaded source) and from the shipped aliases; general clinical words from
-``tools.language``. Every meaning of an abbreviation is searched. An ordinary word that is also a brand is not expanded.
+``tools.language``. An abbreviation with several meanings is not expanded, nor is an ordinary word that is also a brand.
 """
 
 from collections import Counter, defaultdict
@@ -90,10 +90,9 @@ class QueryExpander:
             start = end
 
     def _expansion(self, words: Sequence[_Word], language: Language) -> Expansion | None:
-        """Return the other words for ``words`` as a whole; None when they are no name, empty for several medicines.
+        """Return the other words for ``words`` as a whole; None when they are no name, empty when ambiguous.
 
-        An abbreviation means what it does in the language of the question. All its meanings are searched: the other
-        words of the question bring the passages of the one that is meant.
+        An abbreviation means what it does in the language of the question.
         """
         text = " ".join(word.folded for word in words)
         if all(word.folded in NOISE for word in words):
@@ -106,7 +105,8 @@ class QueryExpander:
         if is_short and language != "en" and any(translations([text], language)):
             return None
         if meanings:
-            return Expansion(asked=text, same=_others((*meanings, *(alias.names if alias else ())), text))
+            clear = len(meanings) == 1 and alias is None
+            return Expansion(asked=text, same=meanings if clear else ())
         if len(text) < _SHORTEST_NAME:
             return None
         ordinary = all(is_ordinary(word.folded) or word.folded in CONTEXT for word in words)
@@ -125,7 +125,7 @@ class QueryExpander:
 
     def _by_alias(self, asked: str, alias: NameAlias) -> Expansion:
         if alias.kind == "abbreviation" and len(alias.names) > 1:
-            return Expansion(asked=asked, same=_others(alias.names, asked))
+            return Expansion(asked=asked)
         known = [one for name in alias.names[:1] for one in leading(self._index, meanings_of(self._index, name))]
         if known:
             return self._of_drug(asked, known, also=alias.names[:1])
