@@ -380,9 +380,10 @@ def test_a_label_of_another_form_or_population_is_shown_as_such() -> None:
 
 
 def test_the_best_sentence_of_a_passage_comes_before_those_above_it() -> None:
-    told = "Gout is common in adults. Its causes in adults vary. Adults with gout are treated with colchicine."
-    answer = compose("colchicine for gout in adults", gather([guideline(told)])).text
-    assert answer.index("treated with colchicine") < answer.index("Gout is common") < answer.index("Its causes")
+    above = "In many adults who rest at home gout gets better with colchicine."
+    best = "Colchicine for gout in adults is stopped at night."
+    answer = compose("colchicine for gout in adults", gather([guideline(f"{above} {best}")])).text
+    assert 0 <= answer.index(best) < answer.index(above)
 
 
 def test_what_belongs_together_stays_together() -> None:

@@ -23,17 +23,16 @@ from chat_app.offline.extraction.drug_parts import (
 )
 from chat_app.offline.extraction.evidence import (
     CONTRAINDICATED,
-    Calculated,
+    Block,
     Evidence,
     EvidencePassage,
     EvidenceRecord,
-    Fields,
     Pair,
 )
 from chat_app.offline.extraction.medicine_relation import asks_combination
 from chat_app.offline.extraction.question import read_question
 from chat_app.offline.extraction.scoring import Scored
-from chat_app.offline.extraction.selection import ROOM, Selection, select
+from chat_app.offline.extraction.selection import Selection, select
 from chat_app.offline.wire.model import Answer
 from tools.language.quotable_units import Table, Unit
 from tools.language.vocabulary.text_language import language_of
@@ -67,7 +66,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
     for record in evidence.named:
         facts = _record(draft, question, record) or facts
     for output in evidence.fields:
-        _fields(draft, output)
+        _block(draft, output)
         facts = True
     stated = leads and any(pair.said for pair in evidence.pairs) and asked.sections <= HARMS
     if not stated and not (facts and record_parts(question) and not asked_sections(question)):
@@ -78,7 +77,7 @@ def compose(question: str, evidence: Evidence, *, newest: str = "") -> Answer:
         _classes(draft, evidence)
     # A result does not answer what else was asked: it stands behind the extracts and takes nothing of their room.
     for calculated in evidence.calculations:
-        _calculated(draft, calculated)
+        _block(draft, calculated)
     _empty_handed(draft, evidence)
     return draft.answer()
 
@@ -97,7 +96,7 @@ def _quotes(draft: Draft, selection: Selection, sections: Collection[str], *, an
 
 def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
     title: str | None = None
-    group: object = None
+    table: object = None
     sources = phrases.FROM_FILES if quotes[0].passage.file_id else phrases.FROM_GUIDELINES
     if titled and not draft.text and _leads(quotes):
         draft.statement(quotes[0].unit.text, quotes[0].passage)
@@ -107,15 +106,15 @@ def _show(draft: Draft, quotes: Sequence[Scored], *, titled: bool) -> None:
         opens = heading != title
         if opens and heading:
             draft.block(phrases.said(heading, draft.language))
-        first = opens or (_group(quote) != group and (quote.unit.table is not None or isinstance(group, tuple)))
-        if quote.unit.table is not None and _group(quote) != group:
+        first = opens or _table(quote) != table
+        if quote.unit.table is not None and _table(quote) != table:
             _open(draft, quote.unit)
         if _fits(quote.unit):
             draft.row(quote.unit.cells, quote.passage)
         else:
             # A row that left cells empty cannot be put under the columns again: its cells are given as they come.
             draft.quote("; ".join(quote.unit.cells) or quote.unit.text, quote.passage, first=first)
-        title, group = heading, _group(quote)
+        title, table = heading, _table(quote)
 
 
 def _leads(quotes: Sequence[Scored]) -> bool:
@@ -140,25 +139,30 @@ def _fits(unit: Unit) -> bool:
 
 
 def _in_order(quotes: Sequence[Scored], sections: Collection[str]) -> list[Scored]:
-    """Sources and groups by their best quote, asked sections of labels first, in reading order; other drugs last."""
-    enough = max(quote.score for quote in quotes) - ROOM.worse
-    asked = {id(quote) for quote in quotes if quote.passage.part in sections and quote.score >= enough}
-    ranked = sorted(quotes, key=lambda quote: (quote.is_aside, not quote.fits, id(quote) not in asked, -quote.score))
+    """Sort quotes by source and group, the best first: fitting bounds, asked sections of labels, the score."""
+    placed = {quote.place: quote for quote in quotes}
+
+    def group(quote: Scored) -> object:
+        """What is read together: a table's rows, those that fit its header apart, or a sentence with what it needs."""
+        if quote.unit.table:
+            return _table(quote)
+        back = quote.unit.leans or int(quote.unit.limits)
+        before = placed.get(quote.place - back) if back else None
+        return group(before) if before and not before.unit.table else quote.place
+
+    ranked = sorted(
+        quotes, key=lambda quote: (quote.is_aside, not quote.fits, quote.passage.part not in sections, -quote.score)
+    )
     sources = list(dict.fromkeys(quote.passage.title for quote in ranked))
-    groups = list(dict.fromkeys(map(_group, ranked)))
-    fitting = {_group(quote) for quote in quotes if quote.fits}
-
-    def order(quote: Scored) -> tuple[int, int, bool, int]:
-        group = _group(quote)
-        led = group in fitting and not quote.fits and not quote.unit.leans
-        return sources.index(quote.passage.title), groups.index(group), led, quote.place
-
-    return sorted(quotes, key=order)
+    groups = list(dict.fromkeys(map(group, ranked)))
+    return sorted(
+        quotes, key=lambda quote: (sources.index(quote.passage.title), groups.index(group(quote)), quote.place)
+    )
 
 
-def _group(quote: Scored) -> object:
-    """What is shown together: the rows of a table, those that fit its header apart; the sentences of a passage."""
-    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else id(quote.passage)
+def _table(quote: Scored) -> object:
+    """Return the table of a row with whether the row fits its header, and None for a sentence."""
+    return (quote.unit.table, _fits(quote.unit)) if quote.unit.table else None
 
 
 def _pairs(draft: Draft, evidence: Evidence, chosen: Callable[[Pair], Sequence[_LabelLine]]) -> None:
@@ -208,8 +212,7 @@ def _record(draft: Draft, question: str, record: EvidenceRecord) -> bool:
         draft.block(phrases.PRODUCTS.format(name=record.name))
         draft.head(Table("", phrases.PRODUCT_COLUMNS))
         for product in record.products:
-            cells = (product.dosage_form, product.routes, product.strengths, product.brand_names)
-            draft.row([cell or phrases.NOT_GIVEN for cell in cells], source)
+            draft.row([cell or phrases.NOT_GIVEN for cell in product], source)
     named = {BRANDS: (phrases.BRANDS, record.brand_names), DRUG_CLASS: (phrases.DRUG_CLASS, record.drug_classes)}
     for part, (phrase, names) in named.items():
         if part in asked and names:
@@ -230,16 +233,10 @@ def _classes(draft: Draft, evidence: Evidence) -> None:
         draft.row([cell or phrases.NOT_GIVEN for cell in cells], EvidencePassage("", cite=record.cite))
 
 
-def _fields(draft: Draft, output: Fields) -> None:
-    draft.block(phrases.FIELDS.format(tool=output.tool))
-    for index, (name, value) in enumerate(output.pairs):
-        draft.quote(f"{name}: {value}" if name else value, EvidencePassage(value, cite=output.cite), first=index == 0)
-
-
-def _calculated(draft: Draft, calculated: Calculated) -> None:
-    draft.block(calculated.needs or f"**{calculated.title}**")
-    for index, line in enumerate(() if calculated.needs else calculated.lines):
-        draft.quote(line, EvidencePassage(line, cite=calculated.cite), first=index == 0)
+def _block(draft: Draft, block: Block) -> None:
+    draft.block(block.title)
+    for index, line in enumerate(block.lines):
+        draft.quote(line, EvidencePassage(line, cite=block.cite), first=index == 0)
 
 
 def _empty_handed(draft: Draft, evidence: Evidence) -> None:

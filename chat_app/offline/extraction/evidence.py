@@ -20,7 +20,6 @@ class EvidencePassage:
     cite: str = ""
     document: str = ""
     section: str = ""
-    page: str = ""
     file_id: str = ""
     rank: int = 0
     about: str = ""
@@ -32,14 +31,6 @@ class EvidencePassage:
 
 
 @dataclass(frozen=True)
-class EvidenceProduct:
-    dosage_form: str
-    routes: str
-    strengths: str
-    brand_names: str
-
-
-@dataclass(frozen=True)
 class EvidenceRecord:
     """A drug of the database: its names, its products, and the sentences of its label by section."""
 
@@ -47,7 +38,8 @@ class EvidenceRecord:
     cite: str
     brand_names: tuple[str, ...] = ()
     drug_classes: tuple[str, ...] = ()
-    products: tuple[EvidenceProduct, ...] = ()
+    products: tuple[tuple[str, ...], ...] = ()
+    """Dosage form, routes, strengths and brand names of each."""
     label: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matched: str = ""
     """How the name was found: exact, brand, synonym, code, class, spelling, text."""
@@ -89,21 +81,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Calculated:
-    """What a calculator returned: its result as lines, or the inputs that it needs."""
+class Block:
+    """Lines under a title: a calculation's result or the inputs that it needs, or the fields of an unknown output."""
 
     title: str
-    lines: tuple[str, ...]
-    cite: str = ""
-    needs: str = ""
-
-
-@dataclass(frozen=True)
-class Fields:
-    """An output of no known shape: its function's name, and name and value of each plain field."""
-
-    tool: str
-    pairs: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...] = ()
     cite: str = ""
 
 
@@ -124,8 +106,8 @@ class Evidence:
     terms: list[WeightedTerm] = field(default_factory=list[WeightedTerm])
     lookups: list[Lookup] = field(default_factory=list[Lookup])
     pairs: list[Pair] = field(default_factory=list[Pair])
-    fields: list[Fields] = field(default_factory=list[Fields])
-    calculations: list[Calculated] = field(default_factory=list[Calculated])
+    fields: list[Block] = field(default_factory=list[Block])
+    calculations: list[Block] = field(default_factory=list[Block])
     searched_documents: bool = False
     hosted: bool = False
     """True when the documents were searched by the server's own file search."""

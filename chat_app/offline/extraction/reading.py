@@ -17,12 +17,10 @@ import orjson
 from chat_app.offline.extraction import phrases
 from chat_app.offline.extraction.dialogue import ToolOutput
 from chat_app.offline.extraction.evidence import (
-    Calculated,
+    Block,
     Evidence,
     EvidencePassage,
-    EvidenceProduct,
     EvidenceRecord,
-    Fields,
     Lookup,
     Pair,
     WeightedTerm,
@@ -70,12 +68,13 @@ def _read(output: ToolOutput, evidence: Evidence) -> None:
     _read_other(output.name, body, evidence)
 
 
-def _calculated(body: Json) -> Calculated:
+def _calculated(body: Json) -> Block:
     """Return every field of a calculation as a line, as its passage has it; the reference names the source."""
+    if needs := _text(body.get("needs")):
+        return Block(needs)
     shown = {key: value for key, value in body.items() if key not in {"cite", "calculation", "source"}}
-    fields = {key: "; ".join(_texts(value)) for key, value in shown.items()}
-    lines = tuple(f"{key.replace('_', ' ').capitalize()}: {words}" for key, words in fields.items())
-    return Calculated(_text(body.get("calculation")), lines, _text(body.get("cite")), _text(body.get("needs")))
+    lines = (f"{key.replace('_', ' ').capitalize()}: {'; '.join(_texts(value))}" for key, value in shown.items())
+    return Block(f"**{_text(body.get('calculation'))}**", tuple(lines), _text(body.get("cite")))
 
 
 def _decoded(text: str) -> Any:
@@ -92,7 +91,7 @@ def _read_passages(body: Json, evidence: Evidence) -> None:
     evidence.passages += [
         EvidencePassage(
             row["text"], cite=_text(row.get("cite")), document=_text(row.get("document")),
-            section=_text(row.get("section")), page=_text(row.get("page")), rank=rank,
+            section=_text(row.get("section")), rank=rank,
             title=phrases.FROM_ENGLISH_GUIDELINES if foreign and language_of(row["text"]) == "en" else "",
         )
         for rank, row in enumerate(rows)
@@ -188,11 +187,9 @@ def _whole_label(body: Json, rows: Sequence[Json]) -> EvidenceRecord:
     )
 
 
-def _product(row: Json) -> EvidenceProduct:
-    def joined(key: str) -> str:
-        return ", ".join(_texts(row.get(key)))
-
-    return EvidenceProduct(_text(row.get("dosage_form")), joined("routes"), joined("strengths"), joined("brand_names"))
+def _product(row: Json) -> tuple[str, ...]:
+    lists = (", ".join(_texts(row.get(key))) for key in ("routes", "strengths", "brand_names"))
+    return (_text(row.get("dosage_form")), *lists)
 
 
 def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
@@ -203,7 +200,8 @@ def _read_other(tool: str, body: Any, evidence: Evidence) -> None:
             evidence.searched_documents = True
             evidence.passages.append(EvidencePassage("\n\n".join(strings), cite=_text(row["cite"]), document=tool))
     if not cited:
-        evidence.fields.append(Fields(tool, tuple(_pairs(body))))
+        lines = (f"{name}: {value}" if name else value for name, value in _pairs(body))
+        evidence.fields.append(Block(phrases.FIELDS.format(tool=tool), tuple(lines)))
 
 
 def _is_sentence(text: str) -> bool:
