@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
@@ -38,16 +39,23 @@ _END_OF_STREAM_WAIT = 0.25
 _BROKEN: Final = (httpx2.HTTPError, aiohttp.ClientError)
 
 
+def occupied_seconds() -> float:
+    """Return for how long this thread has computed or, as far as the system tells, waited for a processor."""
+    with suppress(OSError, ValueError):
+        return time.thread_time() + int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    return time.thread_time()
+
+
 class ReadPace:
     """The pause between two reads of a stream, by how much the event loop's thread computes.
 
     Args:
         clock: Seconds that pass.
-        busy: Seconds that this thread has computed.
+        busy: Seconds for which this thread had something to compute.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.perf_counter, busy: Callable[[], float] = time.thread_time
+        self, clock: Callable[[], float] = time.perf_counter, busy: Callable[[], float] = occupied_seconds
     ) -> None:
         self._clock, self._busy = clock, busy
         self._since, self._before = clock(), busy()
@@ -179,11 +187,13 @@ def _decoded(decoder: SSEDecoder, chunk: bytes) -> tuple[list[ResponseEvent], Pr
         for data in decoder.feed(chunk):
             # Some servers send pings without data.
             if data and data != b"[DONE]":
-                batch.append(parse_event(_json(data), decoder.name.decode(errors="replace")))
+                batch.append(parse_event(orjson.loads(data), decoder.name.decode(errors="replace")))
                 if isinstance(batch[-1], ResponseTerminalEvent | ErrorEvent):
                     break
     except ProtocolViolation as violation:
         return batch, violation
+    except orjson.JSONDecodeError:
+        return batch, ProtocolViolation("The model server sent an event that is not valid JSON.")
     return batch, None
 
 
@@ -192,10 +202,3 @@ async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(_END_OF_STREAM_WAIT):
             async for _ in chunks:
                 pass
-
-
-def _json(data: bytes) -> object:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        raise ProtocolViolation("The model server sent an event that is not valid JSON.") from None

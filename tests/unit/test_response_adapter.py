@@ -7,8 +7,13 @@ import asyncio
 import gzip
 import itertools
 import logging
+import os
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator
-from contextlib import nullcontext, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -403,6 +408,28 @@ def test_pauses_settle_where_the_process_can_do_its_work(streams: int) -> None:
         found.append(pace.pause())
     assert max(found[-30:]) - min(found[-30:]) < 2 * TICK
     assert streams * 0.0003 / (found[-1] + TICK / 2) < 0.9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a thread waited for a processor")
+def test_reads_pause_longest_when_other_programs_take_the_processor() -> None:
+    def longest() -> float:
+        core = min(os.sched_getaffinity(0))
+        # Of this thread alone, and inherited by the programs.
+        os.sched_setaffinity(0, {core})
+        with ExitStack() as stack:
+            for _ in range(5):
+                spin = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
+                program = stack.enter_context(subprocess.Popen(spin, stdout=subprocess.PIPE))
+                stack.callback(program.kill)
+                assert program.stdout is not None and program.stdout.readline()
+            pace, since = ReadPace(), time.thread_time()
+            found = 0.0
+            while time.thread_time() - since < 1 and found <= LONGEST_PAUSE:
+                found = pace.pause()
+            return found
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(longest).result() > LONGEST_PAUSE
 
 
 async def test_a_busy_process_handles_the_deltas_of_a_pause_together() -> None:

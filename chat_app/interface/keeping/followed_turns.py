@@ -61,7 +61,7 @@ class FollowedTurn(LiveTurn):
                 self._end(ELSEWHERE)
                 return
             self._seen += len(lines)
-            self._show([agent_event_adapter.validate_json(line) for line in lines])
+            self.show([agent_event_adapter.validate_json(line) for line in lines])
 
     async def _ask_to_stop(self) -> None:
         try:

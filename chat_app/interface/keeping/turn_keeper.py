@@ -325,5 +325,5 @@ async def _restored(journal: TurnJournal, turn_id: str) -> tuple[TurnHeader, Liv
         return None
     header = TurnHeader.model_validate_json(record.header)
     turn = LiveTurn(header.owner, header.ids.thread_id, header.question_id, id=turn_id)
-    turn.restore([agent_event_adapter.validate_json(line) for line in record.events])
+    turn.show([agent_event_adapter.validate_json(line) for line in record.events])
     return header, turn

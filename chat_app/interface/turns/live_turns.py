@@ -90,7 +90,7 @@ class LiveTurn:
     def stop(self, outcome: Outcome = STOPPED) -> None:
         """End the turn at once and keep what was read. A turn that has ended stays as it is."""
         # Other processes already read the events that are being stored, so they must be part of the answer here.
-        self._show(self._in_writing)
+        self.show(self._in_writing)
         if self.log.ended is None:
             self._end(outcome)
             if self._reading is not None:
@@ -157,7 +157,7 @@ class LiveTurn:
                     self._unwritten.append(event)
                     self._arrived.set()
                     if self.write_ahead is None:
-                        self._show(self._taken())
+                        self.show(self._taken())
 
     async def _write_until(self, reading: set[asyncio.Task[None]]) -> None:
         """Show what is read, each batch once it is stored; return when ``reading`` has ended and all is shown."""
@@ -170,20 +170,17 @@ class LiveTurn:
                 self._in_writing = batch
                 await self.write_ahead(batch)
                 self._in_writing = ()
-            self._show(batch)
+            self.show(batch)
 
     def _taken(self) -> list[AgentEvent]:
         batch, self._unwritten = self._unwritten, []
         return batch
 
-    def _show(self, events: Sequence[AgentEvent]) -> None:
+    def show(self, events: Sequence[AgentEvent]) -> None:
+        """Put ``events``, as far as the turn has not ended, into the log."""
         for event in events:
             if self.log.ended is None:
                 self.log.append(event)
-
-    def restore(self, events: Sequence[AgentEvent]) -> None:
-        """Put what another process showed into the log."""
-        self._show(events)
 
     def _end(self, outcome: Outcome) -> None:
         ended = TurnEnded(outcome=outcome, answer=self.log.answer)
