@@ -6,11 +6,12 @@ client's own pipelines take twice the time of such a write and read.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hiredis import pack_command
-from redis.asyncio import Connection, ConnectionPool, Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import DataError, ResponseError
 
@@ -27,43 +28,53 @@ class BatchedRedis(Redis):
     connection of their own.
     """
 
-    def __init__(self, pool: ConnectionPool) -> None:
+    def __init__(self, pool: ConnectionPool, seconds: float) -> None:
         super().__init__(connection_pool=pool)
+        self._line = _Line(self, seconds)
         # These are raised before anything is sent.
-        self.batches: Batches[Sequence[Command], list[Any]] = Batches(self._send, apart=(DataError, UnicodeError))
+        self.batches = Batches(_Line(self, seconds).send, apart=(DataError, UnicodeError))
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Return the reply to a command."""
-        return (await self._replies([(args, options)]))[0]
+        return _checked(await self.batches.do([(args, options)]))[0]
 
     async def execute_together(self, pipeline: Pipeline) -> list[Any]:
         """Return the replies to the commands of ``pipeline``, which are sent one after the other."""
-        return await self._replies(pipeline.command_stack)
+        return _checked(await self.batches.do(pipeline.command_stack))
 
     async def execute_at_once(self, *args: Any) -> Any:
-        """Return the reply to a command of a caller that sends batches itself."""
-        return _checked((await self._send([[(args, {})]]))[0])[0]
+        """Return the reply to a command of the one caller that sends batches itself, one after the other."""
+        return _checked((await self._line.send([[(args, {})]]))[0])[0]
 
-    async def _replies(self, commands: Sequence[Command]) -> list[Any]:
-        return _checked(await self.batches.do(commands))
 
-    async def _send(self, given: Sequence[Sequence[Command]]) -> Sequence[list[Any]]:
-        connection: Any = await self.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+class _Line:
+    """Sends batches, one after the other, on a connection that it keeps: to take one from the pool costs more."""
+
+    def __init__(self, redis: BatchedRedis, seconds: float) -> None:
+        self._redis, self._seconds = redis, seconds
+        self._connection: Any = None
+
+    async def send(self, given: Sequence[Sequence[Command]]) -> Sequence[list[Any]]:
+        packed = [_packed(*args) for commands in given for args, _ in commands]
+        pool = self._redis.connection_pool
+        if self._connection is None:
+            self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+            # One limit holds for the batch. For one of its own the client starts a task with every write.
+            self._connection.socket_timeout = None
         try:
-            packed = [_packed(*args) for commands in given for args, _ in commands]
-            try:
-                await connection.send_packed_command(packed)
-                return [[await self._reply(connection, *command) for command in commands] for commands in given]
-            except BaseException:
-                # A reply that was not read must not be taken for that of the next command.
-                await connection.disconnect(nowait=True)
-                raise
-        finally:
-            await self.connection_pool.release(connection)
+            async with asyncio.timeout(self._seconds):
+                # Connects again when the server has closed the connection meanwhile.
+                await pool.ensure_connection(self._connection)
+                await self._connection.send_packed_command(packed)
+                return [[await self._reply(*command) for command in commands] for commands in given]
+        except BaseException:
+            # A reply that was not read must not be taken for that of the next command.
+            await self._connection.disconnect(nowait=True)
+            raise
 
-    async def _reply(self, connection: Connection, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    async def _reply(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         try:
-            return await self.parse_response(connection, args[0], **options)
+            return await self._redis.parse_response(self._connection, args[0], **options)
         except ResponseError as error:
             return error
 

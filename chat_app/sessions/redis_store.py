@@ -94,7 +94,7 @@ class RedisSessionStore:
             )
         except ValueError:
             raise ConfigurationError(_WRONG_URL) from None
-        self._redis = BatchedRedis(self._pool)
+        self._redis = BatchedRedis(self._pool, COMMAND_SECONDS)
         self._scripts = {text: self._redis.register_script(text) for text in redis_scripts.ALL}
         self._ttl = ttl
         self._index = UserIndex(self._redis, _bounded, ttl)

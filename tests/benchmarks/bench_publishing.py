@@ -1,6 +1,6 @@
 """The cost of publishing running answers: the same streams with and without it.
 
-    python -m tests.benchmarks.bench_publishing [STREAMS]
+    python -m tests.benchmarks.bench_publishing [STREAMS] [--pairs PAIRS]
 
 One server writes its answers to Redis, the other does not. Both are measured in pairs. Each pair begins with the server
 that the one before ended with, because a machine's speed drifts. The ratio of their processor time for each token is
@@ -10,6 +10,7 @@ tests.benchmarks.bench_publishing serve â€¦`` is the command ``asclepius serve â
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import statistics
@@ -27,7 +28,6 @@ from tests.benchmarks.replay_server import replay_server
 from tests.support.page_server import PROJECT
 from tests.support.served import COMMAND
 
-ROUNDS = 7
 _DELTAS = 100_000
 PROGRAMS: dict[str, Sequence[str]] = {
     "published": (COMMAND,),
@@ -35,8 +35,8 @@ PROGRAMS: dict[str, Sequence[str]] = {
 }
 
 
-async def compare(streams: int) -> None:
-    """Print the figures of each round, and the median of what publishing adds."""
+async def compare(streams: int, pairs: int) -> None:
+    """Print the figures of each pair, and the median of what publishing adds."""
     _, client = CONTENDERS["Asclepius, HTTP"]
     pin(1)
     with replay_server() as model, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -49,7 +49,7 @@ async def compare(streams: int) -> None:
             servers[name] = await asyncio.to_thread(stack.enter_context, ours(Path(folder, name), program=program))
             pin(1)
         added: list[float] = []
-        for number in range(ROUNDS):
+        for number in range(pairs):
             found = {}
             order = servers if number % 2 == 0 else reversed(servers)
             for name in order:
@@ -74,7 +74,11 @@ def main() -> None:
         TurnWriter.write = _write_nothing  # type: ignore[assignment, method-assign]
         run()
         return
-    uvloop.run(compare(next((int(word) for word in sys.argv[1:] if word.isdigit()), 100)))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("streams", nargs="?", type=int, default=100)
+    parser.add_argument("--pairs", type=int, default=7)
+    given = parser.parse_args()
+    uvloop.run(compare(given.streams, given.pairs))
 
 
 if __name__ == "__main__":

@@ -115,16 +115,20 @@ async def test_calls_to_a_frozen_redis_end_while_it_is_still_frozen(
     """Row 26, slow."""
     server.start()
     session = await store.create("anna")
+    assert not await store.journal.append("turn", [b"event"])
     server.send(signal.SIGSTOP)
     try:
         results = await asyncio.gather(
-            *(store.get(session.session_id, "anna") for _ in range(20)), return_exceptions=True
+            *(store.get(session.session_id, "anna") for _ in range(20)),
+            store.journal.append("turn", [b"event"]),
+            return_exceptions=True,
         )
     finally:
         server.send(signal.SIGCONT)
 
     assert {type(result) for result in results} == {SessionStoreUnavailable}
     assert await store.get(session.session_id, "anna") is not None
+    assert not await store.journal.append("turn", [b"event"])
 
 
 async def test_a_turn_whose_redis_dies_goes_on_and_the_conversation_is_free_afterwards(

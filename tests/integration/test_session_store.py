@@ -314,6 +314,7 @@ async def test_turns_that_append_at_once_share_a_round_trip_and_each_gets_its_ow
     journal = store.journal
     for turn in ("t0", "t1", "t2"):
         await journal.begin(turn, "thread", "question", "header", owner="ana")
+    assert not await journal.append("lost", [b"connects"])
     sent = (await redis.info("stats"))["total_reads_processed"]
     names = ["t0", "t1", "lost", "t2"]
     known = await asyncio.gather(*(journal.append(name, [b"%b a" % name.encode(), b"b"]) for name in names))
@@ -342,7 +343,7 @@ async def test_what_an_append_of_many_turns_computes_is_bounded(store: RedisSess
 
 
 async def test_a_reply_that_cannot_be_read_is_not_taken_for_that_of_the_next_command(redis_url: str) -> None:
-    client = BatchedRedis(ConnectionPool.from_url(redis_url, max_connections=1))
+    client = BatchedRedis(ConnectionPool.from_url(redis_url, max_connections=1), 2.0)
 
     def unreadable(response: Any, **_: Any) -> None:
         raise ZeroDivisionError
@@ -371,3 +372,27 @@ async def test_a_redis_that_is_down_fails_all_that_append() -> None:
     journal = RedisSessionStore("unix:///nonexistent/redis.sock").journal
     given = await asyncio.gather(*(journal.append(n, [b"a"]) for n in ("one", "two")), return_exceptions=True)
     assert [type(value) for value in given] == [SessionStoreUnavailable] * 2
+
+
+async def test_batches_keep_their_connection_and_start_one_task_each(redis_url: str) -> None:
+    client = BatchedRedis(ConnectionPool.from_url(redis_url), 2.0)
+    started: list[str] = []
+
+    def start(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        started.append(work.__qualname__)
+        return asyncio.Task(work, loop=loop, **options)
+
+    await client.ping()
+    async with Redis.from_url(redis_url) as other:
+        before = (await other.info("stats"))["total_connections_received"]
+        asyncio.get_running_loop().set_task_factory(start)
+        try:
+            for _ in range(5):
+                await asyncio.gather(*(client.execute_command("PING") for _ in range(3)))
+        finally:
+            asyncio.get_running_loop().set_task_factory(None)
+        await other.client_kill_filter(skipme=True)
+        assert await client.ping(), "connects again by itself"
+        assert (await other.info("stats"))["total_connections_received"] - before == 1
+    assert len([name for name in started if not name.endswith("execute_command")]) == 5
+    await client.aclose(close_connection_pool=True)
