@@ -14,12 +14,12 @@ import typer
 from chat_app.cli import shell
 from chat_app.embedded.redis_binary import has_fixes
 from chat_app.errors import AsclepiusError
+from chat_app.settings import Settings
 from tools.errors import ToolError
 from tools.types import Frozen
 
 if TYPE_CHECKING:
     from chat_app.bootstrap import App
-    from chat_app.settings import Settings
 
 Part = Literal[
     "settings", "certificate", "storage", "history", "services", "sessions", "model", "drugs", "guidelines", "tools"
@@ -62,7 +62,6 @@ async def _examine(*, start: bool) -> list[DoctorFinding]:
     from chat_app.bootstrap import open_app
     from chat_app.embedded.owner import is_owned
     from chat_app.embedded.specs import needed
-    from chat_app.settings import Settings
 
     try:
         settings = Settings()

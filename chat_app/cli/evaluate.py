@@ -1,20 +1,17 @@
 """``asclepius eval``: measure search, citations and clinical safety with files of questions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 
 from chat_app.cli import shell
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from chat_app.settings import Settings
 
 app = typer.Typer(help="Measure search and citations with files of questions.", no_args_is_help=True)
 
@@ -216,7 +213,6 @@ async def interactions(
     from chat_app.bootstrap import open_app
     from chat_app.cli.progress import progress_bars
     from chat_app.evaluation import interaction_evaluation as evaluation
-    from chat_app.settings import Settings
     from chat_app.tracing import guard_logs
 
     guard_logs()

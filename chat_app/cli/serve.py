@@ -1,20 +1,16 @@
 """``asclepius serve``, ``offline-server`` and ``hash-password``."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from chat_app.cli import shell
 from chat_app.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from chat_app.settings import Settings
+from chat_app.settings import Settings
 
 _BACKLOG: Final = 512
 
@@ -25,8 +21,6 @@ def serve(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve (ASCLEPIUS_WORKERS).")] = None,
 ) -> None:
     """Start the chat page and every service that no setting names."""
-    from chat_app.settings import Settings
-
     named = (("host", host), ("port", port), ("workers", workers))
     given = {name: value for name, value in named if value is not None}
 

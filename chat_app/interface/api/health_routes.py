@@ -1,15 +1,14 @@
 """Routes for liveness, readiness and the loaded content."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from chat_app.bootstrap import App
 from chat_app.database.migrations import schema_problems
 from chat_app.errors import AsclepiusError
 from chat_app.generation.model_client import ModelClient
@@ -17,9 +16,6 @@ from chat_app.interface.i18n.translation import language_of, say
 from chat_app.interface.runtime import Runtime
 from chat_app.interface.security.identity import token_of
 from tools.errors import ToolError
-
-if TYPE_CHECKING:
-    from chat_app.bootstrap import App
 
 T = TypeVar("T")
 
