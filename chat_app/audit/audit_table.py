@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -29,7 +29,6 @@ from tools.types import Frozen
 
 logger = logging.getLogger(__name__)
 
-ACTIONS: Final = get_args(AuditAction)
 _LOCK: Final = 6_115_202_612
 _SECONDS: Final = 3.0
 _PAGE: Final = 1_000

@@ -80,7 +80,6 @@ class GeneratorCallLogger:
         keep_lines(
             self.path(name),
             lambda line: _NAMES_TURN in line and not any(mark in line for mark in marks),
-            backups=self.folder.backups,
         )
 
     def _write_metadata(self, name: str) -> None:
@@ -116,7 +115,7 @@ class _CallObserver:
             # A record must never displace all others from a file of bounded size.
             shapes = folder.redactor.without_text()
             line = json.dumps({**call_record(prompt, call, output, shapes), "too_long": True, "turn_id": turn})
-        append_line(self.path, line, max_bytes=folder.max_bytes, backups=folder.backups)
+        append_line(self.path, line, max_bytes=folder.max_bytes)
 
 
 def _turn_mark(turn: str) -> str:

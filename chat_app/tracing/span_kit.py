@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
     from opentelemetry.util.types import AttributeValue
 
+AGENT = "Asclepius"
+PROVIDER = "openai"
+"""The value of ``gen_ai.provider.name``."""
 _NO_ERRORS = frozenset({"stopped", "step_limit", "max_output_tokens", "content_filter"})
 _FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -30,8 +33,6 @@ class SpanKit:
     tool_durations: Histogram
     first_chunks: Histogram
     tokens: Histogram
-    agent_name: str
-    provider_name: str
     tool_names: Collection[str]
     """Tools that exist; any other name in a call is made up by the model and may contain anything."""
     keep_text: bool

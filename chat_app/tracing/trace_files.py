@@ -61,14 +61,14 @@ def update_document(path: Path, change: Callable[[dict[str, JsonValue]], bool]) 
             _replace(path, json.dumps(document, indent=4).encode() + b"\n")
 
 
-def keep_lines(path: Path, keeps: Callable[[bytes], bool], *, backups: int = BACKUPS) -> None:
+def keep_lines(path: Path, keeps: Callable[[bytes], bool]) -> None:
     """Remove the other lines from the file and from those that it was renamed to.
 
     Raises:
         OSError: A file could not be read or replaced; none has lost another line.
     """
     with _locked(path.parent):
-        for file in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, backups + 1))):
+        for file in (path, *(path.with_name(f"{path.name}.{number}") for number in range(1, BACKUPS + 1))):
             with suppress(FileNotFoundError):
                 lines = file.read_bytes().splitlines(keepends=True)
                 kept = [line for line in lines if keeps(line)]
@@ -168,7 +168,6 @@ class TraceFolder:
         keep_text: Whether patients' text is written as it is; else only its shape is.
         writer: Writes the files; a shared one when missing.
         max_bytes: Size at which a file of calls is rotated.
-        backups: Rotated files that are kept.
     """
 
     def __init__(
@@ -179,13 +178,11 @@ class TraceFolder:
         keep_text: bool = False,
         writer: TraceWriter | None = None,
         max_bytes: int = MAX_BYTES,
-        backups: int = BACKUPS,
     ) -> None:
         self.save_dir = Path(save_dir)
         self.path = self.save_dir / _file_name(project_name)
         self.keep_text = keep_text
         self.max_bytes = max_bytes
-        self.backups = backups
         self._writer = writer
 
     @property

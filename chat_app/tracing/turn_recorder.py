@@ -77,8 +77,6 @@ def turn_recorder(
     settings: DiagnosticsSettings,
     *,
     tool_names: Collection[str] = (),
-    agent_name: str = "Asclepius",
-    provider_name: str = "openai",
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
 ) -> TurnRecorder:
@@ -87,8 +85,6 @@ def turn_recorder(
     Args:
         settings: The diagnostics settings.
         tool_names: Tools that exist; others are recorded as ``unknown``.
-        agent_name: The agent in the names of spans.
-        provider_name: A value of ``gen_ai.provider.name``.
         tracer_provider: Without both providers, those of the process are used where it has some (such as under
             ``opentelemetry-instrument``), else ones that send OTLP over HTTP as the ``OTEL_...`` variables say.
         meter_provider: See ``tracer_provider``.
@@ -116,8 +112,6 @@ def turn_recorder(
         tool_durations=in_seconds("gen_ai.execute_tool.duration"),
         first_chunks=in_seconds("gen_ai.client.operation.time_to_first_chunk"),
         tokens=in_tokens("gen_ai.client.token.usage"),
-        agent_name=agent_name,
-        provider_name=provider_name,
         tool_names=frozenset(tool_names),
         keep_text=settings.trace_text,
     )

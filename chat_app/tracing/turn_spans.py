@@ -26,6 +26,8 @@ from chat_app.response_events import ResponseTerminalEvent
 from chat_app.response_objects import Usage
 from chat_app.tracing.redaction import MAX_KEPT_TEXT, is_identifier, model_name
 from chat_app.tracing.span_kit import (
+    AGENT,
+    PROVIDER,
     SpanKit,
     error_type_of,
     finish_reason_of,
@@ -75,13 +77,8 @@ class TurnSpans:
         self._chat: _Chat | None = None
         self._tools: dict[str, Span] = {}
         self._step_began, self._step_done, self._run_ended = time.time_ns(), False, False
-        self._root = self._begin(
-            f"invoke_agent {kit.agent_name}",
-            "invoke_agent",
-            None,
-            self._step_began,
-            {"gen_ai.agent.name": kit.agent_name},
-        )
+        name, known = f"invoke_agent {AGENT}", {"gen_ai.agent.name": AGENT}
+        self._root = self._begin(name, "invoke_agent", None, self._step_began, known)
         self._below = set_span_in_context(self._root)
 
     def see(self, event: object) -> None:
@@ -140,9 +137,7 @@ class TurnSpans:
             set_given(self._root, {"gen_ai.output.messages": json.dumps([message])})
         if error_type:
             mark_failed(self._root, error_type)
-        self._record(
-            self._kit.turn_durations, timings.total, "invoke_agent", error=error_type, agent=self._kit.agent_name
-        )
+        self._record(self._kit.turn_durations, timings.total, "invoke_agent", error=error_type, agent=AGENT)
         self._root.end()
 
     def _started(self, event: TurnStarted) -> None:
@@ -257,7 +252,7 @@ class TurnSpans:
     ) -> Span:
         from opentelemetry.trace import SpanKind
 
-        known = {"gen_ai.operation.name": operation, "gen_ai.provider.name": self._kit.provider_name, **attributes}
+        known = {"gen_ai.operation.name": operation, "gen_ai.provider.name": PROVIDER, **attributes}
         return self._kit.tracer.start_span(
             name,
             context=context,
@@ -279,7 +274,7 @@ class TurnSpans:
     ) -> None:
         attributes = {
             "gen_ai.operation.name": operation,
-            "gen_ai.provider.name": self._kit.provider_name,
+            "gen_ai.provider.name": PROVIDER,
             "gen_ai.request.model": self._model,
             "gen_ai.token.type": direction,
             "gen_ai.agent.name": agent,

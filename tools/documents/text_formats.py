@@ -22,7 +22,6 @@ _FACTS = ("title", "issuer", "version", "date", "language", "licence", "url")
 _HTML_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HTML_BLOCKS = {"p", "li", "td", "th", "caption", "figcaption", "div", "blockquote", "dt", "dd", "pre", "title"}
 _HTML_SILENT = {"script", "style", "nav", "footer", "template", "noscript", "svg", "form", "button"}
-MAX_NESTING = 200
 
 
 def decode(data: bytes) -> str:

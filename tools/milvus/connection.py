@@ -47,13 +47,13 @@ class NotLoaded(CollectionGone):
 class MilvusConnection:
     """The client of one Milvus server, shared by threads. Errors call its content ``contents``."""
 
-    def __init__(self, uri: str, token: str | None = None, *, contents: Contents, threads: int = 4) -> None:
+    def __init__(self, uri: str, token: str | None = None, *, contents: Contents) -> None:
         self._uri = uri
         self._token = token
         self._contents: Contents = contents
         self._client: Client | None = None
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=contents.replace(" ", "-"))
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix=contents.replace(" ", "-"))
 
     def call(self, call: Callable[[Client], T], *, explain: bool = False) -> T:
         """Return ``call(client)``; blocks.

@@ -31,6 +31,9 @@ from chat_app.offline.wire.model import (
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
+_LONGEST_PAUSES = 6.0
+"""Seconds."""
+
 
 class ResponseTurn:
     """A response in progress: its state, and its events for any number of readers.
@@ -96,17 +99,14 @@ class TurnRunner:
     """Run turns with a model, a store and hosted file search.
 
     ``delta_seconds`` is the pause between the words of a streamed answer. Long answers are paced faster: the pauses of
-    one answer add up to at most ``longest`` seconds.
+    one answer add up to at most ``_LONGEST_PAUSES`` seconds.
     """
 
-    def __init__(
-        self, model: Model, store: ResponseStore, search: FileSearch, *, delta_seconds: float, longest: float = 6.0
-    ) -> None:
+    def __init__(self, model: Model, store: ResponseStore, search: FileSearch, *, delta_seconds: float) -> None:
         self._model = model
         self._store = store
         self._search = search
         self._delta_seconds = delta_seconds
-        self._longest = longest
 
     async def run(self, turn: ResponseTurn, prompt: ModelInput, *, paced: bool) -> None:
         """Run ``turn`` to its end. An error of the model ends it as failed and is not raised."""
@@ -190,7 +190,7 @@ class TurnRunner:
     async def _stream(self, turn: ResponseTurn, item: Json, index: int, *, paced: bool) -> None:
         events = list(event_encoding.contents(item, index))
         deltas = sum(event["type"] == "response.output_text.delta" for event in events)
-        pause = min(self._delta_seconds, self._longest / deltas) if paced and deltas else 0.0
+        pause = min(self._delta_seconds, _LONGEST_PAUSES / deltas) if paced and deltas else 0.0
         for event in events:
             turn.publish(event)
             if event["type"] == "response.output_text.delta":
