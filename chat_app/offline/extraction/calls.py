@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from chat_app.offline.extraction.evidence import Evidence
@@ -54,24 +54,21 @@ class Toolbox:
 
 
 def sort_tools(functions: Sequence[FunctionToolIn]) -> Toolbox:
-    documents: list[FunctionToolIn] = []
-    drugs: list[FunctionToolIn] = []
-    interactions: list[FunctionToolIn] = []
-    others: list[FunctionToolIn] = []
+    sorted_out: dict[str, list[FunctionToolIn]] = {kind.name: [] for kind in fields(Toolbox)}
     for function in functions:
-        properties = _properties(function)
-        drug = next((schema for name, schema in properties.items() if _is_drug(function, name)), None)
-        if drug is not None and _is_list(drug):
-            interactions.append(function)
-        elif drug is not None:
-            drugs.append(function)
-        elif _QUESTION & set(properties) and _FINDS.search(f"{function.name} {function.description or ''}"):
-            documents.append(function)
-        else:
-            others.append(function)
+        sorted_out[_kind(function)].append(function)
     # Of several functions that look one drug up, the one that searches knows most spellings and fields.
-    drugs.sort(key=lambda function: "search" not in function.name.lower())
-    return Toolbox(tuple(documents), tuple(drugs), tuple(interactions), tuple(others))
+    sorted_out["drugs"].sort(key=lambda function: "search" not in function.name.lower())
+    return Toolbox(**{kind: tuple(found) for kind, found in sorted_out.items()})
+
+
+def _kind(function: FunctionToolIn) -> str:
+    properties = _properties(function)
+    drug = next((schema for name, schema in properties.items() if _is_drug(function, name)), None)
+    if drug is not None:
+        return "interactions" if _is_list(drug) else "drugs"
+    finds = _QUESTION & set(properties) and _FINDS.search(f"{function.name} {function.description or ''}")
+    return "documents" if finds else "others"
 
 
 def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = False) -> list[Call]:
@@ -82,7 +79,7 @@ def plan(question: str, functions: Sequence[FunctionToolIn], *, forced: bool = F
     box = sort_tools(functions)
     others = [function for function in box.others if _named(function, question)]
     if not others and not (box.documents or box.drugs or box.interactions):
-        others = [function for function in box.others if _described(function, question)]
+        others = [function for function in box.others if _mentions(question, function.description or "")]
     calls = [Call(function.name, given) for function in others for given in fill_each(function, question)]
     calls = calls[:_MOST_CALLS]
     if not calls:
@@ -134,23 +131,17 @@ def _properties(function: FunctionToolIn) -> dict[str, Json]:
 
 
 def _is_list(schema: Json) -> bool:
-    kinds = schema.get("type")
-    return (
-        kinds == "array"
-        or (isinstance(kinds, list) and "array" in kinds)
-        or any(isinstance(branch, dict) and branch.get("type") == "array" for branch in schema.get("anyOf", ()))
+    return any(
+        "array" in (kinds if isinstance(kinds := branch.get("type"), list) else [kinds])
+        for branch in (schema, *schema.get("anyOf", ()))
+        if isinstance(branch, dict)
     )
 
 
 def _named(function: FunctionToolIn, question: str) -> bool:
     """True when the question names what the function is called after: the weather for ``get_weather2``."""
-    parts = re.split(r"[_\W\d]+|(?<=[a-z])(?=[A-Z])", function.name)
-    return bool(set(terms(question)) & _content(" ".join(parts)))
+    return _mentions(question, " ".join(re.split(r"[_\W\d]+|(?<=[a-z])(?=[A-Z])", function.name)))
 
 
-def _described(function: FunctionToolIn, question: str) -> bool:
-    return bool(set(terms(question)) & _content(function.description or ""))
-
-
-def _content(text: str) -> set[str]:
-    return set(terms(_VERBS.sub(" ", text.lower())))
+def _mentions(question: str, text: str) -> bool:
+    return not set(terms(question)).isdisjoint(terms(_VERBS.sub(" ", text.lower())))
