@@ -11,6 +11,7 @@ from typing import Any
 from chat_app.agent.chat_manager import ChatManager
 from chat_app.agent.response_manager import OpenAIResponseManager
 from chat_app.agent.turn import ConsultResult, TurnRequest
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.answer_options import LANGUAGES, ConsultOptions
 from chat_app.errors import InputRejected
 from chat_app.events import AgentEvent, Notice
@@ -64,9 +65,9 @@ class AsclepiusHealthcareAgent:
         self._emergency_text = emergency_text
 
     @property
-    def waiting(self) -> int:
-        """The number of questions that wait until others have been answered."""
-        return self._responses.queue.length
+    def queue(self) -> TurnQueue:
+        """The queue of questions that wait until others have been answered."""
+        return self._responses.queue
 
     def consult(self, message: str, options: ConsultOptions | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Answer ``message`` as a stream of events; closing the stream stops the turn.

@@ -79,7 +79,7 @@ class OpenAIResponseManager:
         save_seconds: Limit for saving a turn.
         observe: Observes the events of every turn.
         statements: Checks the cited statements of every answer.
-        queue: Bounds how many turns ask the model at once; None does not.
+        queue: Bounds how many turns run at once; None does not.
     """
 
     def __init__(
@@ -169,15 +169,16 @@ class OpenAIResponseManager:
                 reporting = asyncio.create_task(
                     conversation.report(options.turn_id, StreamingState(status="streaming")), name="streaming state"
                 )
-                running = await self._run(request, conversation, answer, after=reporting)
+                running: RunnerStreamingResult | None = None
                 # Holds when nothing else is reached: the reader has left.
                 outcome = STOPPED
                 try:
-                    for shown in answer.begin():
-                        yield shown
-                    async with self.queue.place(options.asked_at) as notices:
+                    async with self.queue.place(options.asked_at, options.turn_id) as notices:
                         async for notice in notices:
                             yield notice
+                        running = await self._run(request, conversation, answer, after=reporting)
+                        for shown in answer.begin():
+                            yield shown
                         async with running.started() as events:
                             async for event in events:
                                 known = await self._joined(event) if isinstance(event, RunItemStreamEvent) else event
@@ -189,12 +190,13 @@ class OpenAIResponseManager:
                 finally:
                     # Also on Stop, when nothing can be yielded any more: what was read is kept.
                     held = answer.finish()
-                    await self._record(request, conversation, running.result, outcome, answer, after=reporting)
+                    result = running.result if running else RunnerResult()
+                    await self._record(request, conversation, result, outcome, answer, after=reporting)
                 for shown in (*held, *await self._checked(answer), *answer.end()):
                     yield shown
                 if outcome.kind == "failed" and self._route is not None:
                     self._route.doubt()
-                yield TurnEnded(outcome=outcome, answer=str(answer.text), usage=running.result.usage)
+                yield TurnEnded(outcome=outcome, answer=str(answer.text), usage=result.usage)
         except SessionBusy as busy:
             # The conversation could not be opened, so nothing has been said yet.
             yield started

@@ -1,4 +1,4 @@
-"""The queue in front of the model: a bounded number of turns run at once, and others wait in order."""
+"""The queue in front of the work of a question: a bounded number of turns run at once, and others wait in order."""
 
 import asyncio
 import time
@@ -37,6 +37,7 @@ class TurnQueue:
         self._free = at_once
         self._tell_seconds = tell_seconds
         self._waiting: list[_Waiting] = []
+        self._placed: set[str] = set()
         self._numbers = count()
         self._pausing = False
 
@@ -46,19 +47,28 @@ class TurnQueue:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def place(self, asked_at: float) -> AsyncGenerator[AsyncGenerator[Notice, None], None]:
+    async def place(self, asked_at: float, turn_id: str) -> AsyncGenerator[AsyncGenerator[Notice, None], None]:
         """Hold a place until the block ends; the turn may begin once the yielded notices have ended.
+
+        A turn that has a place already keeps that one: the page takes it before it reads the history.
 
         Args:
             asked_at: When the question was asked, in seconds since the epoch.
+            turn_id: The turn.
         """
         turn = _Waiting(asked_at, next(self._numbers), asyncio.get_running_loop().create_future())
+        if turn_id in self._placed:
+            turn.admitted.set_result(None)
+            yield self._notices(turn)
+            return
+        self._placed.add(turn_id)
         insort(self._waiting, turn)
         self._admit()
         try:
             async with aclosing(self._notices(turn)) as notices:
                 yield notices
         finally:
+            self._placed.remove(turn_id)
             if turn.admitted.done():
                 self._free += 1
             else:

@@ -65,7 +65,9 @@ class Runtime:
         server = settings.server
         if self.metrics is not None:
             self.metrics.watch("turns_active", "Answers being written.", lambda: self.keeper.running)
-            self.metrics.watch("turns_waiting", "Those that wait.", lambda: self.app.agent.waiting if self.app else 0)
+            self.metrics.watch(
+                "turns_waiting", "Those that wait.", lambda: self.app.agent.queue.length if self.app else 0
+            )
             self.metrics.watch_restarts(get_args(ServiceName), self._restarts)
         self.history: History = _history(settings)
         self.history.before_deletion = self._forget

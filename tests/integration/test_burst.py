@@ -154,3 +154,26 @@ async def test_turns_that_are_written_together_cost_each_other_nothing(history: 
     shown = [(thread.get("name"), thread.get("userIdentifier"), len(thread.get("steps") or [])) for thread in found]
     assert shown == [(thread, "ada", 2) for thread in threads]
     assert await history.get_thread(foreign) == before
+
+
+async def test_values_that_are_looked_up_at_once_share_statements(history: History) -> None:
+    threads = [str(uuid4()) for _ in range(QUESTIONS)]
+    steps = {thread: step(thread) for thread in threads}
+    for thread, run in steps.items():
+        await history.save_turn(thread, [run], [], {"conversation_id": f"of {thread}"}, owner="ada")
+    statements: list[str] = []
+
+    def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", executed)
+    kept = await asyncio.gather(*map(history.metadata_of, threads))
+    owners = await asyncio.gather(*(history.owner_of("step", steps[thread]["id"]) for thread in threads))
+    event.remove(Engine, "before_cursor_execute", executed)
+    assert [metadata["conversation_id"] for metadata in kept] == [f"of {thread}" for thread in threads]
+    assert set(owners) == {"ada"}
+    assert len(statements) <= 4
+    looked_up = (history.owner_of("thread", name) for name in ("\ud800", threads[0], "unknown"))
+    wrong, *others = await asyncio.gather(*looked_up, return_exceptions=True)
+    assert isinstance(wrong, (ValueError, SQLAlchemyError))
+    assert others == ["ada", None]

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, JsonValue
 
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.answer_options import ConsultOptions
 from chat_app.errors import InputRejected, ProviderUnavailable
 from chat_app.events import (
@@ -238,7 +239,7 @@ class FakeAgent:
     delay: float = 0.01
     gates: Path | None = None
     """A folder: a gated script goes on when a file of its name is there."""
-    waiting: int = 0
+    queue: TurnQueue = field(default_factory=lambda: TurnQueue(99))
 
     def check_message(self, message: str) -> None:
         """Accepts any message, as the API asks first."""

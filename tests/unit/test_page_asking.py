@@ -11,8 +11,9 @@ from uuid import uuid4
 
 import pytest
 
+from chat_app.agent.turn_queue import TurnQueue
 from chat_app.audit import SilentAuditLog
-from chat_app.events import AgentEvent, TextDelta
+from chat_app.events import AgentEvent, Notice, TextDelta, TurnEnded
 from chat_app.interface.conversation.page_options import PageOptions
 from chat_app.interface.conversation.uploads import Upload
 from chat_app.interface.keeping.followed_turns import FollowedTurns
@@ -21,8 +22,10 @@ from chat_app.interface.page.question_events import question_events
 from chat_app.interface.security.identity import Identity
 from chat_app.interface.security.user_limits import TooManyQuestions
 from chat_app.interface.turns.live_turns import LiveTurns
+from chat_app.interface.turns.turn_log import Cursor
 from chat_app.settings import Settings
 from tests.support.fake_agent import FakeAgent, FakeApp
+from tests.support.waiting import until
 
 
 class Running:
@@ -40,11 +43,12 @@ class Running:
         self.elsewhere = FollowedTurns(lambda: None, self.turns)
         self.gate = SimpleNamespace(admit=self._admit)
         self._refused = refused
+        self.read: list[str] = []
 
     async def _admit(self, user: str, *, besides: object) -> None:
         self._refused -= 1
         if self._refused >= 0:
-            raise TooManyQuestions("Wait.", retry_after=1)
+            raise TooManyQuestions("Wait.", retry_after=1, code="too_many_per_minute", params={"most": 1, "seconds": 1})
 
     async def ready(self) -> FakeApp:
         return self.app
@@ -52,7 +56,8 @@ class Running:
     async def _recorded(self, _question: object, _turn: object) -> None:
         return None
 
-    async def _nothing(self, _thread: str) -> dict[str, Any]:
+    async def _nothing(self, thread: str) -> dict[str, Any]:
+        self.read.append(thread)
         return {}
 
     async def _claimed(self, _thread: str, _owner: str) -> None:
@@ -102,3 +107,35 @@ async def test_a_file_is_taken_in_by_the_first_turn_alone_and_the_others_go_on_w
     assert said[0].startswith(taken_in) is not bool(refused)
     assert said[0].endswith("done") is not bool(refused)
     assert said[1] == "done"
+
+
+async def test_a_question_waits_in_the_queue_before_its_history_is_read(tmp_path: Path) -> None:
+    running, question = Running(Settings(storage={"data_dir": tmp_path}), 0), asked(tmp_path)
+    queue = running.app.agent.queue = TurnQueue(1, tell_seconds=0.001)
+    question.uploads, question.models = (), ["a"]
+    question.turns.pop("b")
+    turn = question.turns["a"]
+    async with queue.place(turn.asked_at - 1, "another") as notices:
+        assert [notice async for notice in notices] == []
+        reading = asyncio.create_task(answers(question, running))
+        await until(lambda: bool(turn.log.read(Cursor())[0]), what="the notice")
+        assert running.read == []
+    [events] = await asyncio.wait_for(reading, 60)
+    assert running.read == [question.thread_id]
+    told = [(event.code, event.params) for event in events if isinstance(event, Notice)]
+    assert told == [("queued", {"ahead": 1}), ("queue_left", {})]
+    assert isinstance(events[-1], TurnEnded)
+    assert queue.length == 0
+
+
+async def test_a_question_that_is_stopped_while_it_waits_leaves_the_queue(tmp_path: Path) -> None:
+    running, question = Running(Settings(storage={"data_dir": tmp_path}), 0), asked(tmp_path)
+    queue = running.app.agent.queue = TurnQueue(1, tell_seconds=60)
+    question.uploads = ()
+    async with queue.place(0.0, "another"):
+        reading = asyncio.create_task(answers(question, running))
+        await until(lambda: queue.length == 2, what="both turns")
+        await running.turns.end_all()
+        await asyncio.wait_for(reading, 60)
+        assert queue.length == 0
+    assert running.app.agent.asked == running.read == []

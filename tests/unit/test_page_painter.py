@@ -236,14 +236,6 @@ def test_waiting_is_said_while_nothing_has_come_and_is_no_lasting_note() -> None
     assert painting.ids.part("phase") not in painting.steps
 
 
-def test_what_a_killed_server_leaves_behind_is_marked_as_interrupted() -> None:
-    painting = painter()
-    painting.paint([TextDelta(text="Do not")])
-    steps = painting.interrupted(Outcome(kind="incomplete", reason="truncated", message="Interrupted."))
-    assert steps[-1]["metadata"]["outcome"]["message"] == "Interrupted."
-    assert steps[-1]["streaming"] is False
-
-
 def long_answer() -> list[AgentEvent]:
     paragraph = "Give the drug with food. " * 80
     words = [f"{paragraph}{n}.\n\n" for n in range(3)]
@@ -286,8 +278,9 @@ def test_a_long_answer_is_exported_once() -> None:
 
 def test_an_interrupted_long_answer_is_marked_where_it_ends() -> None:
     folded = painter()
-    folded.paint(long_answer()[:-1])
-    kept = folded.interrupted(Outcome(kind="incomplete", reason="truncated", message="Ended early."))
+    ended_early = Outcome(kind="incomplete", reason="truncated", message="Ended early.")
+    folded.paint([*long_answer()[:-1], TurnEnded(outcome=ended_early, answer="")])
+    kept = list(folded.steps.values())
     assert ["outcome" in step["metadata"] for step in kept] == [False, False, True]
     assert conversation_markdown({"steps": kept}).count("Ended early.") == 1
 

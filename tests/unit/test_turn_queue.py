@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing, suppress
+from uuid import uuid4
 
 from chat_app.agent.turn_queue import TurnQueue
 from chat_app.events import AgentEvent, Notice, TurnEnded, TurnStarted
@@ -22,7 +23,7 @@ class Waiter:
         self.task = asyncio.create_task(self._run(queue, time.time() if asked_at is None else asked_at))
 
     async def _run(self, queue: TurnQueue, asked_at: float) -> None:
-        async with queue.place(asked_at) as notices:
+        async with queue.place(asked_at, str(uuid4())) as notices:
             async for notice in notices:
                 self.told.append(notice)
             self.begun.set()
@@ -116,8 +117,21 @@ async def test_a_turn_that_is_stopped_as_it_is_admitted_takes_no_place() -> None
 async def test_nobody_is_told_of_a_queue_that_is_empty() -> None:
     queue = TurnQueue(1, tell_seconds=0.001)
     for _ in range(2):
-        async with queue.place(time.time()) as notices:
+        async with queue.place(time.time(), str(uuid4())) as notices:
             assert [notice async for notice in notices] == []
+
+
+async def test_a_turn_that_has_a_place_keeps_it_and_waits_for_no_second_one() -> None:
+    queue = TurnQueue(1, tell_seconds=0.001)
+    async with queue.place(time.time(), "turn") as outer:
+        assert [notice async for notice in outer] == []
+        async with asyncio.timeout(60), queue.place(time.time(), "turn") as inner:
+            assert [notice async for notice in inner] == []
+        next_turn = Waiter(queue)
+        await until(lambda: next_turn.ahead == [1], what="the next turn's notice")
+    await asyncio.wait_for(next_turn.begun.wait(), 60)
+    next_turn.end.set()
+    await asyncio.wait_for(next_turn.task, 60)
 
 
 async def test_a_question_waits_for_the_model_and_is_then_answered(redis_url: str) -> None:

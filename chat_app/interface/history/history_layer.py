@@ -31,10 +31,10 @@ from chat_app.interface.history.history_statements import (
     DELETE_STEP,
     FOUND,
     NEWEST_FIRST,
-    OWNERS,
     SEARCH,
     STEPS,
     UPSERT_FEEDBACK,
+    VALUES_OF,
     TurnRows,
     like,
     now,
@@ -79,6 +79,8 @@ class History(SQLAlchemyDataLayer):
         self.engine: AsyncEngine = database_engine(address)
         self.async_session.configure(bind=self.engine)
         self._turns: Batches[TurnRows, None] = Batches(self._write, apart=(SQLAlchemyError,))
+        # An id that cannot be encoded is its caller's fault alone.
+        self._values: Batches[tuple[str, str], Any] = Batches(self._look_up, apart=(SQLAlchemyError, ValueError))
         self._warned = False
         self.before_deletion: BeforeDeletion | None = None
         self.before_reading: BeforeReading | None = None
@@ -154,8 +156,18 @@ class History(SQLAlchemyDataLayer):
 
     async def owner_of(self, kind: str, identifier: str) -> str | None:
         """Return the owner of a ``thread``, ``step``, ``element`` or ``feedback``; None when it does not exist."""
-        rows = await self._rows(OWNERS[kind], id=identifier)
-        return rows[0]["owner"] if rows else None
+        owner: str | None = await self._values.do((kind, identifier))
+        return owner
+
+    async def _look_up(self, wanted: Sequence[tuple[str, str]]) -> Sequence[Any]:
+        """Return a value for each kind and id, with one statement for each kind."""
+        found: dict[tuple[str, str], Any] = {}
+        async with self.engine.connect() as connection:
+            for kind in sorted({kind for kind, _ in wanted}):
+                ids = sorted({identifier for of, identifier in wanted if of == kind})
+                rows = await connection.execute(VALUES_OF[kind], {"ids": ids})
+                found |= {(kind, row.id): row.value for row in rows}
+        return list(map(found.get, wanted))
 
     async def list_threads(self, pagination: Pagination, filters: ThreadFilter) -> PaginatedResponse[ThreadDict]:
         if not filters.userId:
@@ -189,8 +201,7 @@ class History(SQLAlchemyDataLayer):
 
     async def metadata_of(self, thread_id: str) -> dict[str, Any]:
         """Return a conversation's metadata; empty for one that does not exist."""
-        rows = await self._rows('SELECT "metadata" FROM threads WHERE "id" = :id', id=thread_id)
-        return dict(decoded_value(rows[0]["metadata"], {})) if rows else {}
+        return dict(decoded_value(await self._values.do(("metadata", thread_id)), {}))
 
     async def delete_thread(self, thread_id: str) -> None:
         if self.before_deletion is not None and (owner := await self.owner_of("thread", thread_id)):

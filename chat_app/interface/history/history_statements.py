@@ -28,14 +28,18 @@ STEPS = """SELECT s.*, f."id" AS feedback_id, f."value" AS feedback_value, f."co
     FROM steps s LEFT JOIN feedbacks f ON f."forId" = s."id"
     WHERE s."threadId" = :id ORDER BY s."createdAt", CASE s."type" WHEN 'user_message' THEN 1
     WHEN 'run' THEN 2 WHEN 'llm' THEN 3 WHEN 'tool' THEN 4 WHEN 'undefined' THEN 5 ELSE 6 END"""
-OWNERS = {
-    "thread": 'SELECT "userIdentifier" AS owner FROM threads WHERE "id" = :id',
-    "step": 'SELECT t."userIdentifier" AS owner FROM steps s JOIN threads t ON t."id" = s."threadId" '
-    'WHERE s."id" = :id',
-    "element": 'SELECT t."userIdentifier" AS owner FROM elements e JOIN threads t ON t."id" = e."threadId" '
-    'WHERE e."id" = :id',
-    "feedback": 'SELECT t."userIdentifier" AS owner FROM feedbacks f JOIN threads t ON t."id" = f."threadId" '
-    'WHERE f."id" = :id',
+_OWNER = """SELECT r."id", t."userIdentifier" AS value FROM {} r JOIN threads t ON t."id" = r."threadId"
+    WHERE r."id" IN :ids"""
+# What is looked up by id, for all who wait at once.
+VALUES_OF = {
+    kind: text(query).bindparams(bindparam("ids", expanding=True))
+    for kind, query in {
+        "metadata": 'SELECT "id", "metadata" AS value FROM threads WHERE "id" IN :ids',
+        "thread": 'SELECT "id", "userIdentifier" AS value FROM threads WHERE "id" IN :ids',
+        "step": _OWNER.format("steps"),
+        "element": _OWNER.format("elements"),
+        "feedback": _OWNER.format("feedbacks"),
+    }.items()
 }
 # The first message with the words, or null. A question does not count where the name, which is mostly that question,
 # has the words.
@@ -70,9 +74,6 @@ _UPSERT_THREAD = """INSERT INTO threads
         "userIdentifier" = COALESCE(threads."userIdentifier", EXCLUDED."userIdentifier"),
         "tags" = COALESCE(:tags, threads."tags"), "metadata" = {merged}
     WHERE :owner IS NULL OR COALESCE(threads."userIdentifier", :owner) = :owner"""
-_OWNERS_OF = text('SELECT "id", "userIdentifier" FROM threads WHERE "id" IN :ids').bindparams(
-    bindparam("ids", expanding=True)
-)
 # In the statement itself: two writers that read first would lose one another's keys. A null takes its key away.
 _MERGED = {
     "sqlite": """json_patch(COALESCE(threads."metadata", '{}'), :patch)""",
@@ -108,8 +109,8 @@ def write_turns(connection: Connection, turns: Sequence[TurnRows]) -> list[Excep
     upsert_threads(connection, [thread_values(turn) for turn in turns])
     known: dict[str, str] = {}
     if owners:
-        found = connection.execute(_OWNERS_OF, {"ids": list({turn.thread_id for turn in turns})})
-        known = {row.id: row.userIdentifier for row in found}
+        found = connection.execute(VALUES_OF["thread"], {"ids": list({turn.thread_id for turn in turns})})
+        known = {row.id: row.value for row in found}
     refused: list[Exception | None] = [_refusal(turn, known) for turn in turns]
     written = [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]
     _upsert(connection, "steps", STEP_COLUMNS, (row for turn in written for row in turn.steps))

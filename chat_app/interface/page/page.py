@@ -31,7 +31,6 @@ from chat_app.interface.rendering.chainlit_renderer import TurnRenderer
 from chat_app.interface.rendering.sockets import attachment, emit, is_there, owner_of, send, sessions_of
 from chat_app.interface.rendering.turn_steps import finished_run, phase_id, run_step
 from chat_app.interface.runtime import Runtime
-from chat_app.interface.security.identity import Unauthenticated
 from chat_app.interface.turns.live_turns import LiveTurn
 from chat_app.sessions.turn_journal import OpenTurn
 
@@ -188,10 +187,7 @@ class ChatPage:
             text: The question.
             files: Uploaded files, as Chainlit keeps them.
         """
-        owner = self._who(session)
-        if owner is None:
-            language = language_of(session.language)
-            await emit(session, "toast", {"message": say(language, "toast.signed_out"), "type": "error"})
+        if (owner := owner_of(session)) is None:
             return
         question = self._question(session, owner, message_id, text, files)
         is_first, session.has_first_interaction = not session.has_first_interaction, True
@@ -245,16 +241,8 @@ class ChatPage:
             # A file without a question needs no comparison.
             models=models if text.strip() else models[:1],
             extracts=self.runtime.settings.uses_offline_model,
-            may_share=self.runtime.identity.may("upload", session.token),
+            may_share=bool(files) and self.runtime.identity.may("upload", session.token),
         )
-
-    def _who(self, session: WebsocketSession) -> str | None:
-        """Return the signed-in user; a login can end while its page stays open."""
-        try:
-            name = self.runtime.identity.from_token(session.token)
-        except Unauthenticated:
-            return None
-        return name if name == owner_of(session) else None
 
     # -- history -------------------------------------------------------------------------------------------------
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chat_app.answer_options import ConsultOptions
 from chat_app.errors import AsclepiusError, InputRejected, SessionBusy
 from chat_app.events import AgentEvent, Notice, Outcome, TextDelta, TextReplaced, TurnEnded
 from chat_app.interface.conversation.own_documents import ConversationFiles, searched_beside
-from chat_app.interface.conversation.page_options import LoadedGuideline
 from chat_app.interface.conversation.uploads import upload_events
 from chat_app.interface.keeping.page_question import PageQuestion
 from chat_app.interface.keeping.turn_keeper import HISTORY_ERRORS, STORE_SECONDS
@@ -56,32 +56,30 @@ async def question_events(runtime: Runtime, question: PageQuestion, model: str) 
         yield TurnEnded(outcome=Outcome(), answer="".join(written))
         return
     await runtime.keeper.record_question(question, turn)
-    conversation_id = None
-    try:
-        async with asyncio.timeout(STORE_SECONDS):
-            conversation_id = await question.conversation_of(model, runtime.history, app)
-    except HISTORY_ERRORS:
-        yield NO_HISTORY
-    scope, files = await searched_beside(runtime.history, app.guidelines, turn.thread_id, turn.owner)
-    loaded = [*await _loaded(app), *files] if question.options.documents else ()
-    question.titles.update({document.id: document.title for document in loaded})
-    options = replace(
-        question.options_now().consult_options(loaded),
-        conversation_id=conversation_id,
-        user_id=turn.owner,
-        model=model,
-        scope=scope,
-        turn_id=turn.id,
-        asked_at=turn.asked_at,
-    )
-    async with aclosing(app.agent.consult(question.text, options)) as stream:
-        async for event in stream:
-            if isinstance(event, TurnEnded) and written:
-                yield event.model_copy(update={"answer": "".join(written) + event.answer})
-            else:
-                yield event
-            if isinstance(event, TextReplaced) and written:
-                yield TextDelta(text="".join(written))
+    async with app.agent.queue.place(turn.asked_at, turn.id) as notices:
+        async for notice in notices:
+            yield notice
+        conversation_id = None
+        try:
+            async with asyncio.timeout(STORE_SECONDS):
+                conversation_id = await question.conversation_of(model, runtime.history, app)
+        except HISTORY_ERRORS:
+            yield NO_HISTORY
+        options = replace(
+            await _options(runtime, app, question),
+            conversation_id=conversation_id,
+            model=model,
+            turn_id=turn.id,
+            asked_at=turn.asked_at,
+        )
+        async with aclosing(app.agent.consult(question.text, options)) as stream:
+            async for event in stream:
+                if isinstance(event, TurnEnded) and written:
+                    yield event.model_copy(update={"answer": "".join(written) + event.answer})
+                else:
+                    yield event
+                if isinstance(event, TextReplaced) and written:
+                    yield TextDelta(text="".join(written))
 
 
 async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: LiveTurn) -> None:
@@ -105,12 +103,18 @@ async def _follow_earlier_turns(runtime: Runtime, question: PageQuestion, turn: 
         raise SessionBusy(BUSY)
 
 
-async def _loaded(app: App) -> Sequence[LoadedGuideline]:
-    """Return the loaded guidelines; raise ``InputRejected`` when they are unknown, rather than search all."""
+async def _options(runtime: Runtime, app: App, question: PageQuestion) -> ConsultOptions:
+    """Return the options that all turns share.
+
+    Raises ``InputRejected`` when the guidelines to choose from are unknown, rather than search all.
+    """
+    scope, files = await searched_beside(runtime.history, app.guidelines, question.thread_id, question.owner)
     try:
-        return await app.guidelines.documents()
+        loaded = [*await app.guidelines.documents(), *files] if question.options.documents else ()
     except ToolError:
         raise InputRejected(NOT_KNOWN, code="guidelines_unavailable") from None
+    question.titles.update({document.id: document.title for document in loaded})
+    return replace(question.options_now().consult_options(loaded), user_id=question.owner, scope=scope)
 
 
 async def _ingest(runtime: Runtime, app: App, question: PageQuestion, *, first: bool) -> AsyncIterator[AgentEvent]:

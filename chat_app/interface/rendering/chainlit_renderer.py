@@ -16,7 +16,6 @@ from chat_app.events import (
     FinalOutputItem,
     LLMResponseItem,
     Notice,
-    Outcome,
     RawResponsesStreamEvent,
     ReasoningRunItem,
     ReferencesReady,
@@ -118,15 +117,6 @@ class TurnRenderer:
                     shown += self._flush(text)
                     shown += self._other(event)
         return shown + self._flush(text)
-
-    def interrupted(self, outcome: Outcome) -> list[StepDict]:
-        """Return the steps as the history should keep them if the turn is never finished."""
-        steps = [dict(step) for step in self.steps.values()]
-        for step in steps:
-            step["streaming"] = False
-            if step["id"] == self.ids.answer_id(self._part):
-                step["metadata"] = {**step["metadata"], "outcome": outcome.model_dump()}
-        return steps
 
     def _message(self) -> StepDict:
         message = self.steps.get(answer := self.ids.answer_id(self._part))
