@@ -4,7 +4,8 @@
 ``{adult}`` or ``{ask}``, are filled at random from ``emergency_phrases.json``; ``{took:many}`` puts a phrase of
 ``many`` at the ``{x}`` of a phrase of ``took``; ``{drug}`` becomes an invented name, so that no medicine is a feature.
 Each question is also learnt misspelt, and each emergency also before a question about a dose. The sentences of the
-demonstration's guidelines and labels are learnt as no emergencies, whole and as notes. Questions with a group
+demonstration's guidelines and labels are learnt as no emergencies: whole, in part, as notes and turned into questions.
+Questions with a group
 were written one by one; ``--check`` cross-validates them. Logistic regression by gradient descent; deterministic.
 """
 
@@ -51,7 +52,12 @@ _WORDS_PER_SLIP: Final = 6
 _SHORTEST_MISSPELT: Final = 4
 _WORD: Final = re.compile(r"[^\W_]{4,}")
 _NOTE_WORDS: Final = (3, 8)
-
+_PART_WORDS: Final = (4, 10)
+_QUESTION_WORDS: Final = (5, 16)
+_INVERTIBLE: Final = re.compile(
+    r"([^.;:!?]+?) (is|are|was|were|has|have|can|should|may|must|does|do|will) (.+?)[.;]?", re.IGNORECASE
+)
+_INTERROGATIVES: Final = ("When", "How", "Why", "How often", "In whom", "For how long")
 
 _OVERDOSAGE: Final = "overdosage"
 
@@ -105,7 +111,7 @@ def train(examples: Sequence[JudgedQuestion], target: Target = EMERGENCIES) -> E
     drawn = [(filled(one.text, one.language, rng), target.holds(one)) for one in examples for _ in range(one.draws)]
     drawn += [(_then_a_dose(one, rng), target.holds(one)) for one in examples if one.emergency]
     if target.kind == "emergency":
-        drawn += [(text, False) for sentence in _library() for text in _with_note(sentence, rng)]
+        drawn += [(text, False) for sentence in _library() for text in sentence_variants(sentence, rng)]
     drawn += [(_misspelt(text, rng), wanted) for text, wanted in drawn]
     found = [features(text) for text, _ in drawn]
     counted = Counter(name for names in found for name in names)
@@ -130,13 +136,24 @@ def _library() -> tuple[str, ...]:
     return tuple(unit.text for text in found for unit in units(text))
 
 
-def _with_note(sentence: str, rng: random.Random) -> Iterator[str]:
-    """Yield ``sentence``, and a run of its words without stop words, which is the wording of a note."""
+def sentence_variants(sentence: str, rng: random.Random) -> Iterator[str]:
+    """Yield ``sentence``, a part of it, a run of its words without stop words, and the questions that it turns into."""
     yield filled(sentence, "en", rng)
-    words = [word for word in sentence.split() if word.lower() not in word_list("stop")]
-    size = rng.randint(*_NOTE_WORDS)
+    words = sentence.split()
+    yield filled(_run(words, _PART_WORDS, rng) + rng.choice(("", "?")), "en", rng)
+    yield filled(_run([word for word in words if word.lower() not in word_list("stop")], _NOTE_WORDS, rng), "en", rng)
+    if inverted := _INVERTIBLE.fullmatch(sentence.strip()):
+        subject, verb, rest = inverted.groups()
+        asked = f"{verb} {subject[0].lower()}{subject[1:]} {rest}".split()
+        question = f"{' '.join(asked[: rng.randint(*_QUESTION_WORDS)]).rstrip(' ,.;:')}?"
+        yield filled(question.capitalize(), "en", rng)
+        yield filled(f"{rng.choice(_INTERROGATIVES)} {question}", "en", rng)
+
+
+def _run(words: Sequence[str], bounds: tuple[int, int], rng: random.Random) -> str:
+    size = rng.randint(*bounds)
     start = rng.randint(0, max(0, len(words) - size))
-    yield filled(" ".join(words[start : start + size]).strip(" .;:"), "en", rng)
+    return " ".join(words[start : start + size]).strip(" .;:,")
 
 
 def _then_a_dose(example: JudgedQuestion, rng: random.Random) -> str:
